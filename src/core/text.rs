@@ -311,6 +311,16 @@ fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
     first_code_point(&bytes[at..]).map(|(code_point, _)| (at, code_point))
 }
 
+/// Returns texts with a separator between them.
+pub fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
+    let mut out = Text::default();
+    for (at, text) in texts.into_iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { separator });
+        out.push(&text);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

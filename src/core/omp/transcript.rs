@@ -9,7 +9,7 @@ use crate::core::content;
 use crate::core::entry::Role;
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
-use crate::core::text::{Text, is_js_space};
+use crate::core::text::{Text, is_js_space, joined};
 use std::collections::HashSet;
 use std::io::{self, Write};
 
@@ -171,15 +171,6 @@ fn call(block: Raw<'_>) -> Text<'static> {
     text.push(&joined(pairs, ", "));
     text.push_str(")");
     text
-}
-
-fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
-    let mut out = Text::default();
-    for (at, text) in texts.into_iter().enumerate() {
-        out.push_str(if at == 0 { "" } else { separator });
-        out.push(&text);
-    }
-    out.into_owned()
 }
 
 #[cfg(test)]

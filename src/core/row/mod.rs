@@ -14,8 +14,9 @@ pub mod readable;
 pub mod search;
 mod word;
 
+use super::entry::Role;
 use super::json::Raw;
-use super::json::string::decode_head;
+use super::json::string::{decode, decode_head};
 use super::record::{Block, Content, MessageFacts};
 use super::text::{Text, leading_space, trim_end};
 
@@ -61,13 +62,41 @@ fn normalize_from(row: &mut Vec<u8>, start: usize) {
     // Trimming after the replacement would give the same result.
 }
 
-/// Appends a role and the first [`ROW_UNITS`] of a message's text, normalized. Returns whether there is any text.
-fn push_role_and_text(role: &str, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> bool {
+/// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty, the result of
+/// `otherwise`.
+fn push_text_or(
+    role: &str,
+    message: &MessageFacts,
+    blocks: &[Block],
+    row: &mut Vec<u8>,
+    otherwise: impl FnOnce() -> Text<'static>,
+) {
     row.extend_from_slice(role.as_bytes());
     let start = row.len();
     push_head(message, blocks, row);
     normalize_from(row, start);
-    row.len() > start
+    if row.len() == start {
+        row.extend_from_slice(otherwise().as_bytes());
+    }
+}
+
+/// Whether an assistant message has no text that `counts`, and ended neither in an error nor early.
+fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]) -> bool) -> bool {
+    let has_text = match message.content {
+        Content::Text(text) => counts(text.bytes),
+        Content::Blocks => blocks.iter().filter_map(text_of).filter_map(Raw::raw_string).any(counts),
+        Content::None | Content::Odd => false,
+    };
+    let ended_well = message
+        .stop_reason
+        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
+    !has_text && ended_well
+}
+
+/// Returns the role as the agents name it after migrating older files.
+fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
+    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
+    role.name().map_or_else(written, Text::from)
 }
 
 /// Returns the first [`ROW_UNITS`] of a message's text.
@@ -102,4 +131,15 @@ fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, out: &mut Vec<u8>) {
 /// Returns the text of a text block.
 fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+}
+
+/// Returns the parts of `prefix`, followed by `text`.
+fn prefixed(prefix: &[&str], text: &Text) -> Text<'static> {
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Leave room for a closing bracket.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
+    row.push(text);
+    row
 }

@@ -1,12 +1,12 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
-use super::{ROW_UNITS, message_head, normalize, omp_note, push_role_and_text, text_of};
+use super::{ROW_UNITS, message_head, normalize, omp_note, prefixed, push_text_or, role_name};
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
 use crate::core::json::{Raw, js};
-use crate::core::record::{Block, Content, MessageFacts, Record, Typed};
-use crate::core::text::Text;
+use crate::core::record::{Block, MessageFacts, Record, Typed};
+use crate::core::text::{Text, joined};
 
 const SILENT_ABORT: u32 = 0x0200_0000;
 const USER_INTERRUPT: u32 = 0x0400_0000;
@@ -39,7 +39,7 @@ fn text(kind: Kind, record: &Record) -> Text<'static> {
         }
         Kind::BranchSummary => {
             let summary = entry.get_text("summary").unwrap_or_default();
-            joined(&["[branch summary]: "], &normalize(summary).head(ROW_UNITS))
+            prefixed(&["[branch summary]: "], &normalize(summary).head(ROW_UNITS))
         }
         Kind::ModelChange => bracketed("model: ", &member("model")),
         Kind::ModelUsage => model_usage(entry),
@@ -67,14 +67,8 @@ fn text(kind: Kind, record: &Record) -> Text<'static> {
 
 fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     let text = match role {
-        Role::User => {
-            push_role_and_text("user: ", message, blocks, row);
-            return;
-        }
-        Role::Developer => {
-            push_role_and_text("developer: ", message, blocks, row);
-            return;
-        }
+        Role::User => return push_text_or("user: ", message, blocks, row, Text::default),
+        Role::Developer => return push_text_or("developer: ", message, blocks, row, Text::default),
         Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
             let name = message.tool_name.filter(|name| !name.is_null());
@@ -83,35 +77,28 @@ fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut 
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
             let command = command.map(|command| display(Some(command))).unwrap_or_default();
-            joined(&["[bash]: "], &normalize(command).head(ROW_UNITS))
+            prefixed(&["[bash]: "], &normalize(command).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
     };
     row.extend_from_slice(text.as_bytes());
 }
 
-/// Returns the role that the agent uses after migrating older files.
-fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
-    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
-    role.name().map_or_else(written, Text::from)
-}
-
 fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     const ROLE: &str = "assistant: ";
     let recovery = message.retry_recovery.unwrap_or(Raw::NULL);
     let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
-    let text = if is("recovered") {
-        row.extend_from_slice(ROLE.as_bytes());
-        omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS)
-    } else if push_role_and_text(ROLE, message, blocks, row) {
-        return;
-    } else if let Some(ending) = ending(message).filter(|_| !is("superseded")) {
-        normalize(ending).head(80)
-    } else {
+    if is("recovered") {
+        let note = omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
+        return row.extend_from_slice(prefixed(&[ROLE], &note).as_bytes());
+    }
+    push_text_or(ROLE, message, blocks, row, || {
         let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
-        Text::from(if aborted { "(aborted)" } else { "(no content)" })
-    };
-    row.extend_from_slice(text.as_bytes());
+        match ending(message).filter(|_| !is("superseded")) {
+            Some(ending) => normalize(ending).head(80),
+            None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
+        }
+    });
 }
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
@@ -137,7 +124,7 @@ fn custom_message(entry: Raw) -> Text<'static> {
         let advice = omp_note::Advice::of(entry);
         let mut row = Text::from("advisor");
         if !advice.qualifier.is_empty() {
-            row = joined(&["advisor ("], &advice.qualifier);
+            row = prefixed(&["advisor ("], &advice.qualifier);
             row.push_str(")");
         }
         row.push_str(": ");
@@ -155,7 +142,7 @@ fn custom_message(entry: Raw) -> Text<'static> {
 
 fn model_usage(entry: Raw) -> Text<'static> {
     let field = |key: &str| omp_note::field(&entry.get_text(key).unwrap_or_default());
-    let mut row = joined(&["[model usage: "], &field("purpose"));
+    let mut row = prefixed(&["[model usage: "], &field("purpose"));
     row.push_str(" ");
     let role = field("role");
     if !role.is_empty() {
@@ -176,7 +163,7 @@ fn service_tier(entry: Raw) -> Text<'static> {
         family
     };
     match entry.get("serviceTier").filter(|tier| tier.is_truthy()) {
-        Some(tier) => spaced(tiers(tier).into_iter().map(pair)),
+        Some(tier) => joined(tiers(tier).into_iter().map(pair), " "),
         None => Text::from("(default)"),
     }
 }
@@ -198,18 +185,7 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
 /// Whether the tree hides the message unless it is the leaf: an assistant message that has no text except
 /// dots, and ended neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
-    let has_text = match message.content {
-        Content::Text(text) => omp_note::says_something(text.bytes),
-        Content::Blocks => blocks
-            .iter()
-            .filter_map(text_of)
-            .any(|text| text.raw_string().is_some_and(omp_note::says_something)),
-        Content::None | Content::Odd => false,
-    };
-    let ended_well = message
-        .stop_reason
-        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
-    !has_text && ended_well
+    super::is_silent(message, blocks, omp_note::says_something)
 }
 
 /// Whether the entry is a user request, for the filter `user-only` and for navigation.
@@ -271,7 +247,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::SessionInit => vec![Text::from("session init")],
         _ => Vec::new(),
     };
-    spaced(parts)
+    joined(parts, " ")
 }
 
 /// Returns all text of content: a string, or its text blocks joined.
@@ -291,31 +267,12 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
     }
 }
 
-pub(super) fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
-    // Leave room for a closing bracket.
-    let mut row = Vec::with_capacity(length + 1);
-    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
-    let mut row = Text::from_wtf8(row);
-    row.push(text);
-    row
-}
-
 /// Returns a text in brackets, truncated if it is long.
 pub(super) fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
     let cut = text.utf16_len() > ROW_UNITS;
-    let mut row = joined(&["[", prefix], &text.head(ROW_UNITS));
+    let mut row = prefixed(&["[", prefix], &text.head(ROW_UNITS));
     row.push_str(if cut { "…" } else { "]" });
     row
-}
-
-fn spaced<'a>(parts: impl IntoIterator<Item = Text<'a>>) -> Text<'static> {
-    let mut text = Text::default();
-    for (at, part) in parts.into_iter().enumerate() {
-        text.push_str(if at == 0 { "" } else { " " });
-        text.push(&part);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! oh-my-pi's rows of tool calls (`#formatToolCall`).
 
-use super::normalize;
-use super::omp::{bracketed, joined};
+use super::omp::bracketed;
+use super::{normalize, prefixed};
 use crate::core::json::{Raw, js};
 use crate::core::text::Text;
 
@@ -14,7 +14,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     let path = |prefix: &str| bracketed(prefix, &short_path(&argument(&["path", "file_path"]), home));
     match name.as_bytes() {
         b"read" => {
-            let mut row = joined(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
+            let mut row = prefixed(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
@@ -22,12 +22,12 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         b"edit" => path("edit: "),
         b"bash" => {
             let command = argument(&["command"]);
-            let mut row = joined(&["bash: "], &normalize(command.borrowed()).head(50));
+            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
             row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
             bracketed("", &row)
         }
         b"grep" => {
-            let mut row = joined(&["grep: /"], &argument(&["pattern"]));
+            let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
             row.push_str("/ in ");
             row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
             bracketed("", &row)
@@ -39,7 +39,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         _ => {
             let arguments = js::stringify(arguments);
-            let mut row = joined(&[], name);
+            let mut row = prefixed(&[], name);
             row.push_str(": ");
             row.push(&arguments.head(40));
             row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
@@ -100,7 +100,7 @@ fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
     match rest {
         Some(rest) if matches!(rest.first(), None | Some(b'/' | b'\\')) => {
             let rest: Vec<u8> = rest.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
-            joined(&["~"], &Text::from_wtf8(rest))
+            prefixed(&["~"], &Text::from_wtf8(rest))
         }
         _ => path.borrowed().into_owned(),
     }

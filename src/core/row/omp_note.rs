@@ -2,7 +2,7 @@
 
 use super::normalize;
 use crate::core::json::{Raw, string};
-use crate::core::text::{Text, is_js_space};
+use crate::core::text::{Text, is_js_space, joined};
 use unicode_width::UnicodeWidthChar;
 
 /// Whether a text, given as stored between its quotes, contains more than dots and white space
@@ -179,15 +179,6 @@ fn trimmed(text: &Text) -> (usize, usize) {
     }
     let start = inner.as_bytes().as_ptr() as usize - text.as_bytes().as_ptr() as usize;
     (start, start + inner.as_bytes().len())
-}
-
-fn joined<'a>(texts: impl IntoIterator<Item = Text<'a>>, separator: &str) -> Text<'static> {
-    let mut out = Text::default();
-    for (at, text) in texts.into_iter().enumerate() {
-        out.push_str(if at == 0 { "" } else { separator });
-        out.push(&text);
-    }
-    out
 }
 
 #[cfg(test)]

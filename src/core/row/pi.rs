@@ -1,11 +1,11 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
-use super::{ROW_UNITS, message_head, normalize, push_role_and_text, push_texts, text_of};
+use super::{ROW_UNITS, message_head, normalize, prefixed, push_text_or, push_texts, role_name};
 use crate::core::entry::{Kind, Role};
-use crate::core::json::string::{decode, decode_head, is_blank};
+use crate::core::json::string::{decode_head, is_blank};
 use crate::core::json::{Raw, js};
-use crate::core::record::{Block, Content, MessageFacts, Typed};
-use crate::core::text::Text;
+use crate::core::record::{Block, MessageFacts, Typed};
+use crate::core::text::{Text, joined};
 
 /// Appends the row of an entry; for a tool result, its row if its call is not found.
 pub fn push_row(typed: &Typed, row: &mut Vec<u8>) {
@@ -37,7 +37,7 @@ fn text(kind: Kind, entry: Raw) -> Text<'static> {
         }
         Kind::BranchSummary => {
             let summary = entry.get("summary").map(content_head).unwrap_or_default();
-            joined(&["[branch summary]: "], &normalize(summary))
+            prefixed(&["[branch summary]: "], &normalize(summary))
         }
         Kind::ModelChange => bracketed("model: ", &member("modelId")),
         Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
@@ -68,32 +68,20 @@ fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
 
 fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
     let text = match role {
-        Role::User => {
-            push_role_and_text("user: ", message, blocks, row);
-            return;
-        }
+        Role::User => return push_text_or("user: ", message, blocks, row, Text::default),
         Role::Assistant => {
-            if push_role_and_text("assistant: ", message, blocks, row) {
-                return;
-            }
-            without_text(message)
+            return push_text_or("assistant: ", message, blocks, row, || without_text(message));
         }
         Role::ToolResult => bracketed(
             "",
             &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
         ),
         Role::BashExecution => {
-            joined(&["[bash]: "], &normalize(message.command.map(content_head).unwrap_or_default()))
+            prefixed(&["[bash]: "], &normalize(message.command.map(content_head).unwrap_or_default()))
         }
         _ => bracketed("", &role_name(role, message)),
     };
     row.extend_from_slice(text.as_bytes());
-}
-
-/// Returns the role after migration.
-fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
-    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
-    role.name().map_or_else(written, Text::from)
 }
 
 /// Returns what is shown for an assistant message without text.
@@ -116,17 +104,7 @@ fn custom_type(entry: Raw) -> Text<'static> {
 /// Whether the tree hides the message unless it is the leaf: an assistant message that has no text, and ended
 /// neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
-    let has_text = match message.content {
-        Content::Text(text) => !is_blank(text.bytes),
-        Content::Blocks => {
-            blocks.iter().filter_map(text_of).any(|text| text.raw_string().is_some_and(|raw| !is_blank(raw)))
-        }
-        Content::None | Content::Odd => false,
-    };
-    let ended_well = message
-        .stop_reason
-        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
-    !has_text && ended_well
+    super::is_silent(message, blocks, |text| !is_blank(text))
 }
 
 /// Returns the text for searching, without the label.
@@ -163,12 +141,7 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
         _ => Vec::new(),
     };
-    let mut text = Text::default();
-    for (at, part) in parts.iter().enumerate() {
-        text.push_str(if at == 0 { "" } else { " " });
-        text.push(part);
-    }
-    text
+    joined(parts, " ")
 }
 
 /// Returns the row of the result of a known tool call.
@@ -183,7 +156,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
     };
     match &*name.to_string_lossy() {
         "read" => {
-            let mut row = joined(&["read: "], &path(&["path", "file_path"], ""));
+            let mut row = prefixed(&["read: "], &path(&["path", "file_path"], ""));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
@@ -191,7 +164,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         "edit" => bracketed("edit: ", &path(&["path", "file_path"], "")),
         "bash" => {
             let command = argument(&["command"]);
-            let mut row = joined(&["bash: "], &normalize(command.borrowed()).head(50));
+            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
             row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
             bracketed("", &row)
         }
@@ -210,7 +183,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
 
 /// Returns the row of a search: the pattern, and where it is searched for.
 fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
-    let mut row = joined(&[before], pattern);
+    let mut row = prefixed(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
         row.push_str(between);
         row.push(place);
@@ -221,7 +194,7 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'
 /// Returns the row of any other call: its name and the first 40 units of its arguments.
 pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
     let arguments = js::stringify(arguments);
-    let mut row = joined(&[name, ": "], &arguments.head(40));
+    let mut row = prefixed(&[name, ": "], &arguments.head(40));
     row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
     bracketed("", &row)
 }
@@ -287,18 +260,8 @@ fn display(value: Raw) -> Text<'static> {
     }
 }
 
-fn joined(prefix: &[&str], text: &Text) -> Text<'static> {
-    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
-    // Leave room for a closing bracket.
-    let mut row = Vec::with_capacity(length + 1);
-    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
-    let mut row = Text::from_wtf8(row);
-    row.push(text);
-    row
-}
-
 fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
-    let mut row = joined(&["[", prefix], text);
+    let mut row = prefixed(&["[", prefix], text);
     // A truncated text gets no closing bracket.
     row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
     row
