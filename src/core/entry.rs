@@ -224,6 +224,29 @@ impl Kind {
     }
 }
 
+/// A set of types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u32);
+
+const _: () = assert!((Kind::Missing as u32) < u32::BITS, "each type has a bit");
+
+impl Kinds {
+    /// Adds a type.
+    pub fn insert(&mut self, kind: Kind) {
+        self.0 |= 1 << kind as u32;
+    }
+
+    /// Adds the types of another set.
+    pub fn extend(&mut self, others: Kinds) {
+        self.0 |= others.0;
+    }
+
+    /// Whether a type is in the set.
+    pub fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u32 & 1 == 1
+    }
+}
+
 /// Facts about a body that are recorded while loading, so that the body need not be read again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u16);

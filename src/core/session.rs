@@ -7,7 +7,7 @@
 use super::column::Column;
 use super::dialect::Dialect;
 use super::digest::Digest;
-use super::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
+use super::entry::{Entry, EntryIx, Kind, Kinds, LineNo, Role, Slice, Span};
 use super::file_calls::FileCall;
 use super::index::IdIndex;
 use super::search::Matches;
@@ -205,6 +205,8 @@ pub struct Session {
     pub len: u64,
     /// Whether the last line has its newline.
     pub ends_with_newline: bool,
+    /// The types of the entries.
+    pub kinds: Kinds,
     /// The entries in file order.
     pub entries: Vec<Entry>,
     /// The number of records that parse, including the header.

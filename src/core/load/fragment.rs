@@ -7,7 +7,7 @@ use crate::core::agent::Agent;
 use crate::core::column::Column;
 use crate::core::dialect::Dialect;
 use crate::core::digest::{Digest, Digesting};
-use crate::core::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
+use crate::core::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
 use crate::core::file_calls::FileCall;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
@@ -51,6 +51,8 @@ pub struct Fragment {
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// The digest for a list, if requested.
     pub digest: Digest,
+    /// The types of the entries.
+    pub kinds: Kinds,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
     /// The first evidence of an agent.
@@ -172,6 +174,11 @@ impl Fragment {
         }
         let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
         let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
+        // Entries of version 1 have no ids; linking assigns them.
+        if id.is_empty() && reading.version != Version::One {
+            self.problems.push(Problem { line, kind: ProblemKind::NoId });
+        }
+        self.kinds.insert(typed.kind);
         let parent = self.parent(ix, record.parent_id);
         if let Some(rows) = &reading.options.rows {
             self.row(ix, &typed, rows, reading);

@@ -102,6 +102,7 @@ impl Fragment {
         self.draft_links.append(&mut next.draft_links);
         self.numbered_targets.append(&mut next.numbered_targets);
         self.leaf_record = next.leaf_record.take().or(self.leaf_record);
+        self.kinds.extend(std::mem::take(&mut next.kinds));
         self.draft |= std::mem::take(&mut next.draft);
         self.dialect = self.dialect.or(next.dialect.take());
         self.lines += std::mem::take(&mut next.lines);

@@ -45,6 +45,7 @@ pub fn link(
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: OnceLock::new(),
+        kinds: fragment.kinds,
         entries: fragment.entries,
         arena: fragment.arena,
         rows: fragment.rows,
@@ -54,20 +55,25 @@ pub fn link(
     if matches!(format, Format::V1 | Format::Draft) {
         give_ids(&mut session)?;
     }
-    note_missing_ids(&mut session);
     // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
     let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
-    if !fragment.parent_ids.is_empty() || may_repeat(session.entries.len(), given) {
+    let is_indexed = !fragment.parent_ids.is_empty() || may_repeat(session.entries.len(), given);
+    if is_indexed {
         index_ids(&mut session);
     }
     match format {
         Format::V1 => chain(&mut session),
-        Format::Draft => link_draft(&mut session, &fragment.draft_links),
-        Format::V2 | Format::V3 => link_by_id(&mut session, fragment.parent_ids),
-    }
-    cut_cycles(&mut session);
-    if format == Format::Draft {
-        link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+        Format::Draft => {
+            link_draft(&mut session, &fragment.draft_links);
+            cut_cycles(&mut session);
+            link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+        }
+        Format::V2 | Format::V3 if is_indexed => {
+            link_by_id(&mut session, fragment.parent_ids);
+            cut_cycles(&mut session);
+        }
+        // Each parent is the previous entry, and was linked while reading: there can be no cycle.
+        Format::V2 | Format::V3 => {}
     }
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
@@ -134,11 +140,6 @@ impl Session {
             .find(is_free)
             .unwrap_or_default()
     }
-}
-
-fn note_missing_ids(session: &mut Session) {
-    let missing = session.entries.iter().filter(|entry| entry.id.is_empty());
-    session.problems.extend(missing.map(|entry| Problem { line: entry.line, kind: ProblemKind::NoId }));
 }
 
 /// Builds the index, and marks entries with the id of a later entry.

@@ -237,12 +237,11 @@ pub fn edited(
     leaf: Position,
 ) -> io::Result<HashMap<EntryIx, Edited>> {
     let mut edits = HashMap::new();
-    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
-    if !session.agent().heeds_edits() || !session.all().any(|ix| is_edit(&ix)) {
+    if !session.agent().heeds_edits() || !session.kinds.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);
-    for ix in session.all().filter(is_edit) {
+    for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         let line = bodies.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { continue };
