@@ -132,7 +132,8 @@ impl From<Mode> for Filter {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
-    let mut drawing = draw(&open.session, open.resolve(&args.at)?, args.filter.into(), &args.search);
+    let leaf = open.resolve(&args.at)?;
+    let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search, open.workers());
     if args.json {
         for place in &drawing.places {
             ui.print_json(&json_row(&open.session, &drawing, place))?;

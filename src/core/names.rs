@@ -8,6 +8,7 @@ use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};
 use super::store::{self, Glance};
 use super::stores::{Here, Store, is_cwd};
+use super::workers::wait_for;
 use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -236,8 +237,7 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
     let read = |files: &[PathBuf]| files.iter().filter_map(|path| known(path)).collect::<Vec<_>>();
     std::thread::scope(|scope| {
         let shares: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
-        let joined = shares.into_iter().map(std::thread::ScopedJoinHandle::join);
-        joined.flat_map(|share| share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        shares.into_iter().flat_map(wait_for).collect()
     })
 }
 

@@ -172,10 +172,7 @@ pub fn in_turns<I, B, T, E: Send>(
         let start = |_| thread::Builder::new().spawn_scoped(scope, work_off).ok();
         let others: Vec<_> = (1..workers).map_while(start).collect();
         let mine = work_off();
-        let join = |other: thread::ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        others.into_iter().map(join).fold(mine, Result::and)
+        others.into_iter().map(wait_for).fold(mine, Result::and)
     })
 }
 
@@ -234,6 +231,27 @@ impl<F> Drop for End<'_, F> {
     fn drop(&mut self) {
         self.0.pass(Turns::<F>::OVER, lock(&self.0.take));
     }
+}
+
+/// Calls both functions, and returns their results. If `is_parallel`, `second` runs on another thread.
+pub fn both<A, B: Send>(
+    is_parallel: bool,
+    first: impl FnOnce() -> A,
+    second: impl Fn() -> B + Sync,
+) -> (A, B) {
+    thread::scope(|scope| {
+        let start = || thread::Builder::new().spawn_scoped(scope, &second).ok();
+        let other = is_parallel.then(start).flatten();
+        let first = first();
+        // Without another thread, this one calls both.
+        let second = other.map_or_else(&second, wait_for);
+        (first, second)
+    })
+}
+
+/// Waits for a thread, and returns its result. Panics if it panicked.
+pub fn wait_for<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -363,6 +381,22 @@ mod tests {
                 assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"five"));
             }
         }
+    }
+
+    #[test]
+    fn both_results_arrive() {
+        for is_parallel in [false, true] {
+            let mut called = 0;
+            let results = both(is_parallel, || called += 1, || std::thread::current().id());
+            assert_eq!(results.1 == std::thread::current().id(), !is_parallel);
+            assert_eq!(called, 1);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "second")]
+    fn a_panic_of_the_other_thread_is_passed_on() {
+        both(true, || (), || panic!("second"));
     }
 
     #[test]

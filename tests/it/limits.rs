@@ -27,7 +27,7 @@ fn text(bytes: &[u8]) -> String {
 fn large() -> String {
     let mut session = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/\"}\n".to_owned();
     let mut parent = "null".to_owned();
-    for at in 0..20_000 {
+    for at in 0..60_000 {
         session += &format!(
             "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"
         );

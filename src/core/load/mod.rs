@@ -21,6 +21,7 @@ use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
 use super::store::{PageBuffer, ReadAt, fill};
+use super::workers::wait_for;
 use fragment::{Fragment, Progress, Reading, Window};
 use header::Preamble;
 use join::Joiner;
@@ -244,7 +245,7 @@ impl Pass<'_> {
                 let others: Vec<_> = (1..workers).map_while(start).collect();
                 let mine = work();
                 for other in others {
-                    other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                    wait_for(other)?;
                 }
                 mine
             })?,

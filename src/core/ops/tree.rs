@@ -9,6 +9,7 @@ use crate::core::search::{Hit, Words};
 use crate::core::session::{Session, ToolCall, ToolResult};
 use crate::core::text::Text;
 use crate::core::tree::{Place, Tree, active, layout};
+use crate::core::workers::both;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -46,18 +47,26 @@ pub struct Drawing<'a> {
     rendered: HashMap<EntryIx, Text<'static>>,
 }
 
+/// The number of entries from which a second thread saves time: starting it takes as long as a pass over several
+/// thousand entries.
+const MANY_ENTRIES: usize = 50_000;
+
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
-/// if `typed` contains words to search for, with searchable texts and matches.
-pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
-    let tree = Tree::new(session);
+/// if `typed` contains words to search for, with searchable texts and matches. Uses at most `workers` threads.
+pub fn draw<'a>(
+    session: &'a Session,
+    leaf: Position,
+    filter: Filter,
+    typed: &str,
+    workers: usize,
+) -> Drawing<'a> {
     let labels = Labels::new(session);
-    let is_active = active(session, leaf);
     let words = Words::new(typed);
     let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
-    let is_visible: Vec<bool> = session
-        .all()
-        .map(|ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix))
-        .collect();
+    let is_visible = |ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix);
+    let of_entries = || (active(session, leaf), session.all().map(is_visible).collect::<Vec<_>>());
+    let is_parallel = workers > 1 && session.entries.len() >= MANY_ENTRIES;
+    let (tree, (is_active, is_visible)) = both(is_parallel, || Tree::new(session), of_entries);
     let places = layout(session, tree, &is_active, &is_visible);
     let calls = calls(session, &is_active);
     let rendered = HashMap::new();
@@ -165,9 +174,12 @@ impl<'a> Drawing<'a> {
     /// Returns the last compaction, or reset of oh-my-pi, on the path to the leaf: it hides entries above it
     /// from the model.
     pub fn last_compaction(&self) -> Position {
-        let hides =
-            |ix: &EntryIx| matches!(self.session.entry(*ix).kind, Kind::Compaction | Kind::ResetBoundary);
-        self.session.upwards(self.leaf).find(hides)
+        let hiding = [Kind::Compaction, Kind::ResetBoundary];
+        // Most sessions have neither: then the path is not walked.
+        if !hiding.iter().any(|&kind| self.session.kinds.has(kind)) {
+            return None;
+        }
+        self.session.upwards(self.leaf).find(|&ix| hiding.contains(&self.session.entry(ix).kind))
     }
 
     /// Whether the entry is the leaf.
