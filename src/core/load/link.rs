@@ -55,29 +55,36 @@ pub fn link(
     if matches!(format, Format::V1 | Format::Draft) {
         give_ids(&mut session)?;
     }
-    // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
-    let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
-    let is_indexed = !fragment.parent_ids.is_empty() || may_repeat(session.entries.len(), given);
-    if is_indexed {
-        index_ids(&mut session);
-    }
-    match format {
-        Format::V1 => chain(&mut session),
-        Format::Draft => {
-            link_draft(&mut session, &fragment.draft_links);
-            cut_cycles(&mut session);
-            link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
-        }
-        Format::V2 | Format::V3 if is_indexed => {
-            link_by_id(&mut session, fragment.parent_ids);
-            cut_cycles(&mut session);
-        }
-        // Each parent is the previous entry, and was linked while reading: there can be no cycle.
-        Format::V2 | Format::V3 => {}
+    link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
+    if format == Format::Draft {
+        link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
     }
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
+}
+
+/// Gives each entry its parent, so that there is no cycle.
+fn link_parents(session: &mut Session, parent_ids: Vec<ParentId>, draft_links: &[DraftLink]) {
+    // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
+    let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
+    let is_indexed = !parent_ids.is_empty() || may_repeat(session.entries.len(), given);
+    if is_indexed {
+        index_ids(session);
+    }
+    match session.format {
+        Format::V1 => chain(session),
+        Format::Draft => {
+            link_draft(session, draft_links);
+            cut_cycles(session);
+        }
+        Format::V2 | Format::V3 if is_indexed => {
+            link_by_id(session, parent_ids);
+            cut_cycles(session);
+        }
+        // Each parent is the previous entry, and was linked while reading: there can be no cycle.
+        Format::V2 | Format::V3 => {}
+    }
 }
 
 fn format(version: Version, is_draft: bool) -> Format {
