@@ -3,7 +3,25 @@
 #[cfg(target_arch = "x86_64")]
 pub(super) mod x86_64;
 
-use super::{Malformed, Result, Scanner};
+use super::{Result, Scanner};
+use std::ops::Range;
+
+/// How a walk over a string ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StringEnd {
+    /// At the closing quote, without an escape.
+    Plain,
+    /// At the closing quote, after an escape.
+    Escaped,
+    /// At the scanner's position is what no string may contain.
+    Malformed,
+}
+
+impl StringEnd {
+    fn found(escaped: bool) -> Self {
+        if escaped { StringEnd::Escaped } else { StringEnd::Plain }
+    }
+}
 
 impl Scanner<'_> {
     /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
@@ -15,16 +33,20 @@ impl Scanner<'_> {
             let at = special.trailing_zeros() as usize;
             if start.get(at) == Some(&b'"') {
                 if high != 0 {
-                    self.note_non_ascii(LANE);
+                    self.note_non_ascii(self.pos..self.pos + LANE);
                 }
                 self.pos += at + 1;
                 return Ok(false);
             }
         }
-        self.long_string_end()
+        match self.long_string_end() {
+            StringEnd::Plain => Ok(false),
+            StringEnd::Escaped => Ok(true),
+            StringEnd::Malformed => Err(self.malformed()),
+        }
     }
 
-    fn long_string_end(&mut self) -> Result<bool> {
+    fn long_string_end(&mut self) -> StringEnd {
         #[cfg(target_arch = "x86_64")]
         if let Some(end) = self.string_end_in_blocks() {
             return end;
@@ -32,11 +54,11 @@ impl Scanner<'_> {
         self.string_end_in_lanes(false)
     }
 
-    fn string_end_in_lanes(&mut self, mut escaped: bool) -> Result<bool> {
+    fn string_end_in_lanes(&mut self, mut escaped: bool) -> StringEnd {
         while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
             let (mut special, high) = special_masks(lane);
             if high != 0 {
-                self.note_non_ascii(LANE);
+                self.note_non_ascii(self.pos..self.pos + LANE);
             }
             let mut taken = LANE;
             while special != 0 {
@@ -44,18 +66,25 @@ impl Scanner<'_> {
                 match lane[at] {
                     b'"' => {
                         self.pos += at + 1;
-                        return Ok(escaped);
+                        return StringEnd::found(escaped);
                     }
                     b'\\' => {
                         escaped = true;
-                        let end = self.escape_end(self.pos + at)? - self.pos;
+                        let Some(end) = self.escape_end(self.pos + at) else {
+                            self.pos += at;
+                            return StringEnd::Malformed;
+                        };
+                        let end = end - self.pos;
                         if end >= LANE {
                             taken = end;
                             break;
                         }
                         special &= u32::MAX << end;
                     }
-                    _ => return Err(Malformed { at: self.pos + at }),
+                    _ => {
+                        self.pos += at;
+                        return StringEnd::Malformed;
+                    }
                 }
             }
             self.pos += taken;
@@ -64,43 +93,46 @@ impl Scanner<'_> {
     }
 
     /// Walks over the last bytes of the buffer, one at a time.
-    fn string_tail(&mut self, mut escaped: bool) -> Result<bool> {
+    fn string_tail(&mut self, mut escaped: bool) -> StringEnd {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;
-                    return Ok(escaped);
+                    return StringEnd::found(escaped);
                 }
                 Some(b'\\') => {
                     escaped = true;
-                    self.pos = self.escape_end(self.pos)?;
+                    match self.escape_end(self.pos) {
+                        Some(end) => self.pos = end,
+                        None => return StringEnd::Malformed,
+                    }
                 }
                 Some(&byte @ 0x20..) => {
                     if byte >= 0x80 {
-                        self.note_non_ascii(1);
+                        self.note_non_ascii(self.pos..self.pos + 1);
                     }
                     self.pos += 1;
                 }
-                _ => return Err(self.malformed()),
+                _ => return StringEnd::Malformed,
             }
         }
     }
 
-    /// Records that the next `bytes` bytes contain one above 0x7f.
-    fn note_non_ascii(&mut self, bytes: usize) {
-        self.non_ascii.start = self.non_ascii.start.min(self.pos);
-        self.non_ascii.end = self.non_ascii.end.max(self.pos + bytes);
+    /// Records that a range contains all bytes above 0x7f of the string.
+    fn note_non_ascii(&mut self, range: Range<usize>) {
+        self.non_ascii.start = self.non_ascii.start.min(range.start);
+        self.non_ascii.end = self.non_ascii.end.max(range.end);
     }
 
-    /// Returns where the escape that starts at `at` ends.
-    fn escape_end(&self, at: usize) -> Result<usize> {
-        match self.bytes.get(at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
-            Some(b'u') => match self.bytes.get(at + 2..at + 6) {
-                Some(hex) if hex.iter().all(u8::is_ascii_hexdigit) => Ok(at + 6),
-                _ => Err(Malformed { at }),
-            },
-            _ => Err(Malformed { at }),
+    /// Returns where the escape that starts at `at` ends; `None` if it is not one.
+    fn escape_end(&self, at: usize) -> Option<usize> {
+        match self.bytes.get(at + 1)? {
+            b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Some(at + 2),
+            b'u' => {
+                let hex = self.bytes.get(at + 2..at + 6)?;
+                hex.iter().all(u8::is_ascii_hexdigit).then_some(at + 6)
+            }
+            _ => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The walk over a string in blocks of 64 bytes, with vector instructions that only newer processors have.
 
-use super::super::{Malformed, Result, Scanner};
+use super::super::{NONE, Scanner};
+use super::StringEnd;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
     _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
@@ -43,7 +44,7 @@ impl Scanner<'_> {
     /// blocks.
     #[inline]
     #[allow(unsafe_code)]
-    pub(super) fn string_end_in_blocks(&mut self) -> Option<Result<bool>> {
+    pub(super) fn string_end_in_blocks(&mut self) -> Option<StringEnd> {
         // SAFETY: the only precondition is that the processor has the instructions, which `detect` checked.
         match self.vectors {
             Vectors::Sse2 => None,
@@ -61,39 +62,49 @@ impl Scanner<'_> {
 macro_rules! string_end_in_blocks {
     ($name:ident, $instructions:literal, $masks:ident) => {
         #[target_feature(enable = $instructions)]
-        fn $name(&mut self) -> Result<bool> {
+        fn $name(&mut self) -> StringEnd {
+            let (bytes, mut pos) = (self.bytes, self.pos);
             let mut any_backslash = 0;
             // Whether the block's first byte follows a backslash that is not itself escaped.
             let mut carry = false;
-            while let Some(block) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+            let mut non_ascii = NONE;
+            let end = loop {
+                let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) else {
+                    self.pos = pos - usize::from(carry);
+                    break self.string_end_in_lanes(any_backslash != 0);
+                };
                 let masks = $masks(block);
                 let (escaped, carries) = escaped(masks.backslash, carry);
                 let stop = (masks.end & !escaped) | (escaped & !masks.letter);
-                if masks.high != 0 {
-                    self.note_non_ascii(BLOCK);
-                }
+                let (high_start, high_end) =
+                    if masks.high == 0 { (usize::MAX, non_ascii.end) } else { (pos, pos + BLOCK) };
+                non_ascii = non_ascii.start.min(high_start)..high_end;
                 if stop == 0 {
                     any_backslash |= masks.backslash;
                     carry = carries;
-                    self.pos += BLOCK;
+                    pos += BLOCK;
                     continue;
                 }
                 let at = stop.trailing_zeros();
                 any_backslash |= masks.backslash & !(u64::MAX << at);
-                let place = self.pos + at as usize;
+                self.pos = pos + at as usize;
                 if escaped >> at & 1 == 1 {
                     any_backslash |= 1;
                     carry = false;
-                    self.pos = self.escape_end(place - 1)?;
+                    self.pos -= 1;
+                    match self.escape_end(self.pos) {
+                        Some(end) => pos = end,
+                        None => break StringEnd::Malformed,
+                    }
                 } else if block[at as usize] == b'"' {
-                    self.pos = place + 1;
-                    return Ok(any_backslash != 0);
+                    self.pos += 1;
+                    break StringEnd::found(any_backslash != 0);
                 } else {
-                    return Err(Malformed { at: place });
+                    break StringEnd::Malformed;
                 }
-            }
-            self.pos -= usize::from(carry);
-            self.string_end_in_lanes(any_backslash != 0)
+            };
+            self.note_non_ascii(non_ascii);
+            end
         }
     };
 }
@@ -184,6 +195,11 @@ fn letters() -> __m128i {
 #[inline]
 fn escaped(backslash: u64, carry: bool) -> (u64, bool) {
     const EVEN: u64 = 0x5555_5555_5555_5555;
+    let behind = backslash << 1 | u64::from(carry);
+    if backslash & behind == 0 {
+        // As usual, no backslash follows another.
+        return (behind, backslash >> 63 == 1);
+    }
     let backslash = backslash & !u64::from(carry);
     let behind = backslash << 1 | u64::from(carry);
     let odd_starts = backslash & !EVEN & !behind;
