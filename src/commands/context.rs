@@ -244,15 +244,13 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
 /// cannot be printed as it is in the file, or if standard output is neither a file nor a pipe.
 fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
     let session = &open.session;
-    if !session.is_utf8() || messages.iter().any(|message| piece(session, message).is_none()) {
-        return Ok(false);
+    let pieces: Option<Vec<_>> = messages.iter().map(|message| piece(session, message)).collect();
+    match pieces.filter(|_| session.is_utf8()) {
+        Some(pieces) => {
+            ui.send_pieces(&Pieces { source: open.input.source(), list: &pieces, separator: b"," })
+        }
+        None => Ok(false),
     }
-    ui.send_pieces(&Pieces {
-        source: open.input.source(),
-        count: messages.len(),
-        piece: &|at| piece(session, &messages[at]).unwrap_or(Piece::Built(b"")),
-        separator: b",",
-    })
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.

@@ -322,6 +322,15 @@ impl Session {
         path
     }
 
+    /// Returns the index on a path of its last entry of a type.
+    pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
+        // Without such an entry in the session, the path need not be searched.
+        if !self.kinds.has(kind) {
+            return None;
+        }
+        path.iter().rposition(|&ix| self.entry(ix).kind == kind)
+    }
+
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
         let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;

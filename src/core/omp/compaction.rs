@@ -114,7 +114,7 @@ impl Since {
         bodies: &dyn Bodies,
         ops: &mut FileOps,
     ) -> io::Result<Self> {
-        let last = |kind| path.iter().rposition(|&ix| session.entry(ix).kind == kind);
+        let last = |kind| session.last_on(path, kind);
         let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
         let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
             return Ok(Since { start: reset, previous_summary: None });

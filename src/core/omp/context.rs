@@ -41,7 +41,7 @@ struct Emitter<'a> {
 
 impl Emitter<'_> {
     fn emit(&mut self) -> io::Result<()> {
-        let last = |kind| self.path.iter().rposition(|&ix| self.session.entry(ix).kind == kind);
+        let last = |kind| self.session.last_on(self.path, kind);
         match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
             (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
                 self.append_all(&self.path[reset + 1..])

@@ -113,7 +113,7 @@ pub(in crate::core) fn in_force(
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<u32>> {
     let all = 0..path.len() as u32;
-    let Some(at) = path.iter().rposition(|&ix| session.entry(ix).kind == Kind::Compaction) else {
+    let Some(at) = session.last_on(path, Kind::Compaction) else {
         return Ok(all.collect());
     };
     let first_kept = with_line(bodies, path[at], |line| {
@@ -162,9 +162,18 @@ pub(super) fn speak(
 }
 
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
+// Inlined, because most messages are as stored.
+#[inline]
 pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
-    let empty: &[u8] = match entry.role {
+    if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
+        return Ok(Some(Body::Stored));
+    }
+    incomplete_message(session, ix, bodies)
+}
+
+fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+    let empty: &[u8] = match session.entry(ix).role {
         Role::System => b"\"\"",
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
         Role::Missing => {
@@ -173,9 +182,6 @@ pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
         }
         _ => return Ok(Some(Body::Stored)),
     };
-    if !entry.flags.has(Flags::NO_CONTENT) {
-        return Ok(Some(Body::Stored));
-    }
     let filled = with_line(bodies, ix, |line| with_content(line.get("message")?, Some(empty)))?;
     Ok(Some(filled.map_or(Body::Stored, Body::Built)))
 }
@@ -240,6 +246,9 @@ impl Edits {
         bodies: &dyn Bodies,
     ) -> io::Result<Self> {
         let mut edits = HashMap::new();
+        if !session.kinds.has(Kind::ContextEdit) {
+            return Ok(Edits(edits));
+        }
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
             let (target, replacement) = with_line(bodies, ix, |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
@@ -325,7 +334,7 @@ fn settings(
     bodies: &dyn Bodies,
 ) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let last = |wanted: &dyn Fn(EntryIx) -> bool| path.iter().rev().copied().find(|&ix| wanted(ix));
-    let thinking = last(&|ix| session.entry(ix).kind == Kind::ThinkingLevelChange);
+    let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
     let model =
         last(&|ix| session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant));
     let level = match thinking {

@@ -44,10 +44,8 @@ pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn W
 pub(crate) struct Pieces<'a> {
     /// What stored pieces are read from.
     pub source: &'a dyn ReadAt,
-    /// The number of pieces.
-    pub count: usize,
-    /// Returns a piece by its number.
-    pub piece: &'a (dyn Fn(usize) -> Piece<'a> + Sync),
+    /// The pieces, in order.
+    pub list: &'a [Piece<'a>],
     /// Written between two pieces.
     pub separator: &'a [u8],
 }
@@ -89,7 +87,7 @@ pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Re
         Ok(batch)
     };
     let write = |buffer: &mut PageBuffer, batch: Batch| pieces.write(&batch, buffer.bytes(), out);
-    in_turns(batches, workers.min(pieces.count).min(THREADS), 0, PageBuffer::default, read, write)
+    in_turns(batches, workers.min(pieces.list.len()).min(THREADS), 0, PageBuffer::default, read, write)
 }
 
 /// Pieces that are read together, and the range of the source to read.
@@ -103,8 +101,8 @@ impl Pieces<'_> {
     fn batch(&self, first: usize) -> Batch {
         let mut batch = Batch { pieces: first..first, stored: 0..0 };
         let (mut requested, mut is_first) = (0, true);
-        for at in first..self.count.min(first + BATCH) {
-            if let Piece::Stored(range) = (self.piece)(at) {
+        for (at, piece) in (first..).zip(&self.list[first..]).take(BATCH) {
+            if let Piece::Stored(range) = piece {
                 if is_first {
                     batch.stored = range.start..range.start;
                 }
@@ -126,9 +124,9 @@ impl Pieces<'_> {
     /// Writes a batch whose stored range has been read.
     fn write(&self, batch: &Batch, read: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * batch.pieces.len());
-        for at in batch.pieces.clone() {
+        for (at, piece) in batch.pieces.clone().zip(&self.list[batch.pieces.clone()]) {
             slices.push(IoSlice::new(if at == 0 { b"" } else { self.separator }));
-            slices.push(IoSlice::new(match (self.piece)(at) {
+            slices.push(IoSlice::new(match piece {
                 Piece::Stored(range) => {
                     let place = |offset: u64| (offset - batch.stored.start) as usize;
                     &read[place(range.start)..place(range.end)]

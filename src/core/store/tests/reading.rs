@@ -70,8 +70,9 @@ fn pieces_are_sent_in_order() {
     let bench = Bench::new("");
     fs::write(&bench.path, &bytes).unwrap();
     let file = bench.open();
+    let list: Vec<_> = (0..2_500).map(piece).collect();
     for count in [0, 1, 3, 2_500] {
-        let pieces = Pieces { source: &file, count, piece: &piece, separator: b", " };
+        let pieces = Pieces { source: &file, list: &list[..count], separator: b", " };
         for workers in [1, 2, 5] {
             let out = bench.at("out");
             send_pieces(&pieces, workers, &fs::File::create(&out).unwrap()).unwrap();
@@ -87,7 +88,8 @@ fn pieces_that_cannot_be_sent_are_an_error() {
     fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
     let file = bench.open();
     let piece = |at: usize| Piece::Stored(at as u64 * 4_000..at as u64 * 4_000 + 3_900);
-    let pieces = Pieces { source: &file, count: 2_000, piece: &piece, separator: b"," };
+    let list: Vec<_> = (0..2_000).map(piece).collect();
+    let pieces = Pieces { source: &file, list: &list, separator: b"," };
     let read_only = fs::File::open(&bench.path).unwrap();
     fs::write(bench.at("out"), "").unwrap();
     for workers in [1, 2, 3] {
