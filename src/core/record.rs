@@ -5,7 +5,7 @@
 
 use crate::core::entry::{Kind, Role};
 use crate::core::json::scan::RawString;
-use crate::core::json::{Malformed, Raw, Scanner};
+use crate::core::json::{Keys, Malformed, Raw, Scanner};
 use crate::core::text::Text;
 
 /// The result of the walk over a record. If a key repeats, the last value is used, as in the agents.
@@ -106,23 +106,104 @@ pub struct Block<'a> {
     pub arguments: Option<Raw<'a>>,
 }
 
+/// The members that are collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each is named after its key.
+pub enum Member {
+    Type,
+    Id,
+    ParentId,
+    Timestamp,
+    Message,
+    Parent,
+    TargetId,
+    Label,
+    Model,
+    Provider,
+    Name,
+    Usage,
+    Role,
+    Content,
+    StopReason,
+    ErrorMessage,
+    Command,
+    ToolCallId,
+    ToolName,
+    ResponseModel,
+    Details,
+    ErrorId,
+    RetryRecovery,
+    NestedCalls,
+    IsError,
+    ExitCode,
+    Cancelled,
+    Text,
+    Arguments,
+    Other,
+}
+
+impl Member {
+    /// Returns the member with this key.
+    fn named(key: &[u8]) -> Self {
+        match key {
+            b"type" => Member::Type,
+            b"id" => Member::Id,
+            b"parentId" => Member::ParentId,
+            b"timestamp" => Member::Timestamp,
+            b"message" => Member::Message,
+            b"parent" => Member::Parent,
+            b"targetId" => Member::TargetId,
+            b"label" => Member::Label,
+            b"model" => Member::Model,
+            b"provider" => Member::Provider,
+            b"name" => Member::Name,
+            b"usage" => Member::Usage,
+            b"role" => Member::Role,
+            b"content" => Member::Content,
+            b"stopReason" => Member::StopReason,
+            b"errorMessage" => Member::ErrorMessage,
+            b"command" => Member::Command,
+            b"toolCallId" => Member::ToolCallId,
+            b"toolName" => Member::ToolName,
+            b"responseModel" => Member::ResponseModel,
+            b"details" => Member::Details,
+            b"errorId" => Member::ErrorId,
+            b"retryRecovery" => Member::RetryRecovery,
+            b"nestedCalls" => Member::NestedCalls,
+            b"isError" => Member::IsError,
+            b"exitCode" => Member::ExitCode,
+            b"cancelled" => Member::Cancelled,
+            b"text" => Member::Text,
+            b"arguments" => Member::Arguments,
+            _ => Member::Other,
+        }
+    }
+}
+
+/// Returns an empty memory for [`scan_into`].
+pub fn keys() -> Keys<Member> {
+    Keys::new(Member::named)
+}
+
 /// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
 pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
     let mut record = Record::default();
-    scan_into(scanner, &mut record, blocks).map(|()| record)
+    scan_into(scanner, &mut Keys::forgetful(Member::named), &mut record, blocks).map(|()| record)
 }
 
-/// Like [`scan`], but fills an empty record in place, because records are large to move.
+/// Like [`scan`], but fills an empty record in place, because records are large to move, and remembers keys.
 pub fn scan_into<'a>(
     scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
     record: &mut Record<'a>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
     blocks.clear();
+    keys.restart();
     record.is_object = scanner.peek() == b'{';
     let start = scanner.pos();
     if record.is_object {
-        scanner.object(|scanner, key| member(scanner, key, record, blocks))?;
+        scanner.members(keys, |scanner, keys, key| member(scanner, keys, key, record, blocks))?;
     } else {
         scanner.skip_value()?;
     }
@@ -133,7 +214,8 @@ pub fn scan_into<'a>(
 /// Walks over a message that was checked before. Collects its content blocks in `blocks`.
 pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut facts = None;
-    match message(&mut Scanner::document(whole.bytes()), &mut facts, blocks) {
+    let mut keys = Keys::forgetful(Member::named);
+    match message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks) {
         Ok(()) => facts.unwrap_or_default(),
         Err(Malformed { .. }) => MessageFacts::default(),
     }
@@ -141,66 +223,68 @@ pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Message
 
 fn member<'a>(
     scanner: &mut Scanner<'a>,
-    key: RawString<'a>,
+    keys: &mut Keys<Member>,
+    key: Member,
     record: &mut Record<'a>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
-    match plain_key(key, &mut [0; 16]) {
-        b"type" => record.kind = string(scanner)?,
-        b"id" => {
+    match key {
+        Member::Type => record.kind = string(scanner, keys)?,
+        Member::Id => {
             record.has_id = true;
-            record.id = string(scanner)?;
+            record.id = string(scanner, keys)?;
         }
-        b"parentId" => record.parent_id = Some(value(scanner)?),
-        b"timestamp" => record.timestamp = string(scanner)?,
-        b"message" => message(scanner, &mut record.message, blocks)?,
-        b"parent" => record.parent = Some(value(scanner)?),
-        b"targetId" => record.target_id = Some(value(scanner)?),
-        b"label" => record.label = Some(value(scanner)?),
-        b"model" => record.model = Some(value(scanner)?),
-        b"provider" => record.provider = Some(value(scanner)?),
-        b"name" => record.name = Some(value(scanner)?),
-        b"usage" => record.usage = Some(value(scanner)?),
-        _ => scanner.skip_value()?,
+        Member::ParentId => record.parent_id = Some(value(scanner, keys)?),
+        Member::Timestamp => record.timestamp = string(scanner, keys)?,
+        Member::Message => message(scanner, keys, &mut record.message, blocks)?,
+        Member::Parent => record.parent = Some(value(scanner, keys)?),
+        Member::TargetId => record.target_id = Some(value(scanner, keys)?),
+        Member::Label => record.label = Some(value(scanner, keys)?),
+        Member::Model => record.model = Some(value(scanner, keys)?),
+        Member::Provider => record.provider = Some(value(scanner, keys)?),
+        Member::Name => record.name = Some(value(scanner, keys)?),
+        Member::Usage => record.usage = Some(value(scanner, keys)?),
+        _ => scanner.skip_value_with(keys)?,
     }
     Ok(())
 }
 
 fn message<'a>(
     scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
     message: &mut Option<MessageFacts<'a>>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
     if scanner.peek() != b'{' {
         *message = None;
-        return scanner.skip_value();
+        return scanner.skip_value_with(keys);
     }
     blocks.clear();
     let start = scanner.pos();
     let facts = message.insert(MessageFacts::default());
-    scanner.object(|scanner, key| {
-        match plain_key(key, &mut [0; 16]) {
-            b"role" => facts.role = string(scanner)?,
-            b"content" => {
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Role => facts.role = string(scanner, keys)?,
+            Member::Content => {
                 facts.has_content = true;
-                facts.content = content(scanner, blocks)?;
+                facts.content = content(scanner, keys, blocks)?;
             }
-            b"timestamp" => facts.timestamp = Some(value(scanner)?),
-            b"provider" => facts.provider = Some(value(scanner)?),
-            b"model" => facts.model = Some(value(scanner)?),
-            b"usage" => facts.usage = Some(value(scanner)?),
-            b"stopReason" => facts.stop_reason = Some(value(scanner)?),
-            b"errorMessage" => facts.error_message = Some(value(scanner)?),
-            b"command" => facts.command = Some(value(scanner)?),
-            b"toolCallId" => facts.tool_call_id = Some(value(scanner)?),
-            b"toolName" => facts.tool_name = Some(value(scanner)?),
-            b"errorId" => facts.error_id = Some(value(scanner)?),
-            b"retryRecovery" => facts.retry_recovery = Some(value(scanner)?),
-            b"nestedCalls" => facts.nested_calls = Some(value(scanner)?),
-            b"isError" => facts.is_error = Some(value(scanner)?),
-            b"exitCode" => facts.exit_code = Some(value(scanner)?),
-            b"cancelled" => facts.cancelled = Some(value(scanner)?),
-            _ => scanner.skip_value()?,
+            Member::Timestamp => facts.timestamp = Some(value(scanner, keys)?),
+            Member::Provider => facts.provider = Some(value(scanner, keys)?),
+            Member::Model => facts.model = Some(value(scanner, keys)?),
+            Member::Usage => facts.usage = Some(value(scanner, keys)?),
+            Member::StopReason => facts.stop_reason = Some(value(scanner, keys)?),
+            Member::ErrorMessage => facts.error_message = Some(value(scanner, keys)?),
+            Member::Command => facts.command = Some(value(scanner, keys)?),
+            Member::ToolCallId => facts.tool_call_id = Some(value(scanner, keys)?),
+            Member::ToolName => facts.tool_name = Some(value(scanner, keys)?),
+            Member::ErrorId => facts.error_id = Some(value(scanner, keys)?),
+            Member::RetryRecovery => facts.retry_recovery = Some(value(scanner, keys)?),
+            Member::NestedCalls => facts.nested_calls = Some(value(scanner, keys)?),
+            Member::IsError => facts.is_error = Some(value(scanner, keys)?),
+            Member::ExitCode => facts.exit_code = Some(value(scanner, keys)?),
+            Member::Cancelled => facts.cancelled = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
     })?;
@@ -208,64 +292,59 @@ fn message<'a>(
     Ok(())
 }
 
-fn content<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Content<'a>, Malformed> {
+fn content<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<Content<'a>, Malformed> {
     blocks.clear();
     match scanner.peek() {
         b'"' => scanner.string().map(Content::Text),
         b'[' => {
             scanner.array(|scanner| {
                 if scanner.peek() != b'{' {
-                    return scanner.skip_value();
+                    return scanner.skip_value_with(keys);
                 }
-                blocks.push(block(scanner)?);
+                blocks.push(block(scanner, keys)?);
                 Ok(())
             })?;
             Ok(Content::Blocks)
         }
-        b'n' => scanner.skip_value().map(|()| Content::None),
-        _ => scanner.skip_value().map(|()| Content::Odd),
+        b'n' => scanner.skip_value_with(keys).map(|()| Content::None),
+        _ => scanner.skip_value_with(keys).map(|()| Content::Odd),
     }
 }
 
-fn block<'a>(scanner: &mut Scanner<'a>) -> Result<Block<'a>, Malformed> {
+fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut Keys<Member>) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
-    scanner.object(|scanner, key| {
-        match plain_key(key, &mut [0; 16]) {
-            b"type" => block.kind = string(scanner)?,
-            b"text" => block.text = Some(value(scanner)?),
-            b"id" => block.id = Some(value(scanner)?),
-            b"name" => block.name = Some(value(scanner)?),
-            b"arguments" => block.arguments = Some(value(scanner)?),
-            _ => scanner.skip_value()?,
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Type => block.kind = string(scanner, keys)?,
+            Member::Text => block.text = Some(value(scanner, keys)?),
+            Member::Id => block.id = Some(value(scanner, keys)?),
+            Member::Name => block.name = Some(value(scanner, keys)?),
+            Member::Arguments => block.arguments = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
     })?;
     Ok(block)
 }
 
-fn value<'a>(scanner: &mut Scanner<'a>) -> Result<Raw<'a>, Malformed> {
-    scanner.value().map(Raw::checked)
+/// Walks over the value at the scanner's position.
+pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut Keys<Member>) -> Result<Raw<'a>, Malformed> {
+    scanner.value_with(keys).map(Raw::checked)
 }
 
-fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malformed> {
+/// Walks over the value at the scanner's position, which is returned if it is a string.
+pub fn string<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
+) -> Result<Option<RawString<'a>>, Malformed> {
     if scanner.peek() == b'"' {
         return scanner.string().map(Some);
     }
-    scanner.skip_value().map(|()| None)
-}
-
-/// Returns the key without escapes; a key longer than `room` when decoded is not a known one.
-fn plain_key<'k>(key: RawString<'k>, room: &'k mut [u8; 16]) -> &'k [u8] {
-    if !key.escaped {
-        return key.bytes;
-    }
-    let decoded = crate::core::json::string::decode(key.bytes);
-    let bytes = decoded.as_bytes();
-    if bytes.len() > room.len() {
-        return b"";
-    }
-    room[..bytes.len()].copy_from_slice(bytes);
-    &room[..bytes.len()]
+    scanner.skip_value_with(keys).map(|()| None)
 }
 
 /// Returns the name of a draft-tree head other than `main`.

@@ -24,4 +24,4 @@ pub mod edit;
 pub mod write;
 
 pub use raw::Raw;
-pub use scan::{Malformed, Scanner};
+pub use scan::{Keys, Malformed, Scanner};

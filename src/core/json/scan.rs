@@ -5,11 +5,14 @@
 //! UTF-8 as U+FFFD).
 
 mod blocks;
+mod keys;
 
 pub(super) use blocks::plain_len;
+pub use keys::Keys;
 
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::Vectors;
+use self::keys::KeyIx;
 use crate::core::text::Text;
 use std::ops::Range;
 
@@ -51,14 +54,22 @@ impl<'a> RawString<'a> {
 /// An empty range. Adding a position by `min` and `max` gives the range of that position.
 const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
+/// An open container.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    is_object: bool,
+    /// The key at whose value the scanner is, as far as it is remembered.
+    key: KeyIx,
+}
+
 /// A position in bytes that may be JSON.
 #[derive(Debug)]
 pub struct Scanner<'a> {
     bytes: &'a [u8],
     pos: usize,
     newline_is_space: bool,
-    /// Open containers of [`Scanner::skip_value`], `true` for objects; kept for reuse.
-    open: Vec<bool>,
+    /// Open containers of [`Scanner::skip_value`]; kept for reuse.
+    open: Vec<Open>,
     /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
@@ -137,9 +148,15 @@ impl<'a> Scanner<'a> {
     /// Walks over one value and returns its bytes.
     #[inline]
     pub fn value(&mut self) -> Result<&'a [u8]> {
+        self.value_with(&mut Keys::forgetful(|_| ()))
+    }
+
+    /// Like [`Scanner::value`], with a memory of keys.
+    #[inline]
+    pub fn value_with<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<&'a [u8]> {
         self.peek();
         let start = self.pos;
-        self.skip_value()?;
+        self.skip_value_with(keys)?;
         Ok(&self.bytes[start..self.pos])
     }
 
@@ -202,41 +219,46 @@ impl<'a> Scanner<'a> {
     /// Walks over one value of any depth, without recursion.
     #[inline]
     pub fn skip_value(&mut self) -> Result<()> {
+        self.skip_value_with(&mut Keys::forgetful(|_| ()))
+    }
+
+    /// Like [`Scanner::skip_value`], with a memory of keys.
+    #[inline]
+    pub fn skip_value_with<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<()> {
         match self.peek() {
             b'"' => {
                 self.pos += 1;
                 self.string_end().map(drop)
             }
-            b'{' | b'[' => self.skip_container(),
+            b'{' | b'[' => self.skip_container(keys),
             _ => self.skip_scalar(),
         }
     }
 
-    fn skip_container(&mut self) -> Result<()> {
+    fn skip_container<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<()> {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
-        let walked = self.skip_open(&mut open);
+        let walked = self.skip_open(&mut open, keys);
         self.open = open;
         walked
     }
 
-    fn skip_open(&mut self, open: &mut Vec<bool>) -> Result<()> {
+    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Open>, keys: &mut Keys<N>) -> Result<()> {
+        let mut key = keys.at;
         loop {
             // At a value: open it, or walk over it.
             match self.peek() {
                 b'{' => {
-                    self.pos += 1;
-                    if self.peek() != b'}' {
-                        open.push(true);
-                        self.key()?;
+                    if let Some((first, _)) = self.first_key(keys, key)? {
+                        key = first;
+                        open.push(Open { is_object: true, key });
                         continue;
                     }
-                    self.pos += 1;
                 }
                 b'[' => {
                     self.pos += 1;
                     if self.peek() != b']' {
-                        open.push(false);
+                        open.push(Open { is_object: false, key });
                         continue;
                     }
                     self.pos += 1;
@@ -249,15 +271,16 @@ impl<'a> Scanner<'a> {
             }
             // After a value: close what ends here, or continue with the next.
             loop {
-                let Some(&in_object) = open.last() else { return Ok(()) };
-                match (self.peek(), in_object) {
+                let Some(last) = open.last_mut() else { return Ok(()) };
+                match (self.peek(), last.is_object) {
                     (b',', true) => {
-                        self.pos += 1;
-                        self.key()?;
+                        (key, _) = self.next_key(keys, last.key)?;
+                        last.key = key;
                         break;
                     }
                     (b',', false) => {
                         self.pos += 1;
+                        key = last.key;
                         break;
                     }
                     (b'}', true) | (b']', false) => {
@@ -268,11 +291,6 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-    }
-
-    fn key(&mut self) -> Result<()> {
-        self.string()?;
-        self.expect(b':')
     }
 
     fn skip_scalar(&mut self) -> Result<()> {
@@ -313,8 +331,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn digits(&mut self) -> Result<()> {
-        let rest = &self.bytes[self.pos..];
-        let digits = rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len());
+        let digits = leading_digits(&self.bytes[self.pos..]);
         self.pos += digits;
         if digits == 0 { Err(self.malformed()) } else { Ok(()) }
     }
@@ -333,189 +350,21 @@ impl<'a> Scanner<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn accepts(text: &str) -> bool {
-        let mut scanner = Scanner::new(text.as_bytes());
-        scanner.skip_value().is_ok() && scanner.at_end()
-    }
-
-    #[test]
-    fn it_accepts_what_json_parse_accepts() {
-        for text in [
-            "null",
-            " true ",
-            "-0",
-            "1e400",
-            "1E+5",
-            "12345678901234567890",
-            "\"\"",
-            "[]",
-            "{}",
-            "[[],{}]",
-            r#"{"a":[1,{"b":"\ud83d"}],"a":2}"#,
-            "[1.0,-0.5e-3]",
-            r#""\u0041\/\"""#,
-        ] {
-            assert!(accepts(text), "{text}");
+/// Returns the number of digits before any other byte.
+#[inline]
+fn leading_digits(bytes: &[u8]) -> usize {
+    const EACH: u64 = u64::MAX / 0xff;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        // `^` maps the digits to 0 to 9. Adding 0x76 to any other value sets the highest bit of the byte.
+        let value = u64::from_le_bytes(*word) ^ (EACH * u64::from(b'0'));
+        let others = (((value & (EACH * 0x7f)) + EACH * 0x76) | value) & (EACH * 0x80);
+        if others != 0 {
+            return at * word.len() + others.trailing_zeros() as usize / 8;
         }
     }
-
-    #[test]
-    fn it_refuses_what_json_parse_refuses() {
-        for text in [
-            "",
-            "nul",
-            "01",
-            "1.",
-            "-",
-            "+1",
-            "[1,]",
-            "{\"a\":}",
-            "{a:1}",
-            "{\"a\":1,}",
-            "[1 2]",
-            "\"",
-            "\"\\x\"",
-            "\"\\u12g4\"",
-            "\"a\tb\"",
-            "{} {}",
-            "[}",
-            "{]",
-            "1 2",
-            "\u{feff}1",
-            "'a'",
-        ] {
-            assert!(!accepts(text), "{text}");
-        }
-    }
-
-    /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the range of bytes
-    /// above 0x7f.
-    fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, Range<usize>) {
-        let (mut pos, mut escaped, mut high) = (from, false, NONE);
-        loop {
-            match text.get(pos) {
-                Some(b'"') => return (Ok(escaped), pos + 1, high),
-                Some(b'\\') => match text.get(pos + 1) {
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => pos += 2,
-                    Some(b'u')
-                        if text
-                            .get(pos + 2..pos + 6)
-                            .is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit)) =>
-                    {
-                        pos += 6;
-                    }
-                    _ => return (Err(Malformed { at: pos }), 0, NONE),
-                },
-                Some(0x20..) => {
-                    if text[pos] >= 0x80 {
-                        high = high.start.min(pos)..pos + 1;
-                    }
-                    pos += 1;
-                    continue;
-                }
-                _ => return (Err(Malformed { at: pos }), 0, NONE),
-            }
-            escaped = true;
-        }
-    }
-
-    /// Returns scanners with the instructions of this processor, and of older ones.
-    fn scanners(text: &[u8]) -> Vec<Scanner<'_>> {
-        let mut scanners = vec![Scanner::new(text)];
-        #[cfg(target_arch = "x86_64")]
-        for vectors in [Vectors::Sse2, Vectors::Avx2].into_iter().filter(|older| *older < Vectors::detect()) {
-            scanners.push(Scanner { vectors, ..Scanner::new(text) });
-        }
-        scanners
-    }
-
-    /// Every code path for a string gives the same result as a walk byte by byte.
-    #[test]
-    fn all_ways_through_a_string_agree() {
-        let pieces: [&[u8]; 14] = [
-            b"\\",
-            b"\\\\",
-            b"\\\"",
-            b"\"",
-            b"\\n",
-            b"\\u00e9",
-            b"\\u12g4",
-            b"\\x",
-            b"u",
-            b"n",
-            b"\n",
-            "é".as_bytes(),
-            b"aaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-            b"\xff",
-        ];
-        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = || {
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            random as usize
-        };
-        for _ in 0..60_000 {
-            let mut text = Vec::new();
-            for _ in 0..next() % 120 {
-                // Bytes that end the walk are rare, so most walks are long.
-                let piece = match next() % 61 {
-                    at @ 0..=13 => pieces[at],
-                    14..=30 => pieces[1],
-                    31..=45 => pieces[4],
-                    _ => pieces[9],
-                };
-                text.extend_from_slice(piece);
-            }
-            for mut scanner in scanners(&text) {
-                let mut from = 0;
-                while from <= text.len() {
-                    scanner.seek(from);
-                    let (result, end, high) = slowly(&text, from);
-                    let shown = || format!("{} from {from}", text.escape_ascii());
-                    assert_eq!(scanner.string_end(), result, "{}", shown());
-                    let found = scanner.take_non_ascii();
-                    if result.is_ok() {
-                        assert_eq!(scanner.pos, end, "{}", shown());
-                        // The range may end after the string, and starts within it.
-                        assert!(found.start <= high.start && found.end >= high.end, "{}", shown());
-                        assert!(found.start >= from, "{}", shown());
-                    }
-                    from = match result {
-                        Ok(_) => end + usize::from(end % 3 == 0),
-                        Err(malformed) => malformed.at + 1,
-                    };
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn special_bytes_are_found_wherever_they_stand_in_a_block() {
-        for length in 0..100 {
-            let plain = "x".repeat(length);
-            assert!(accepts(&format!("\"{plain}\"")), "{length}");
-            assert!(accepts(&format!("\"{plain}\\n{plain}\\u00e9{plain}\\\\\"")), "{length}");
-            assert!(!accepts(&format!("\"{plain}\u{1}{plain}\"")), "{length}");
-            assert!(!accepts(&format!("\"{plain}\\\"")), "{length}");
-        }
-    }
-
-    #[test]
-    fn depth_costs_no_stack() {
-        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
-        assert!(accepts(&deep));
-        assert!(!accepts(&deep[..1_999_999]));
-    }
-
-    #[test]
-    fn a_newline_ends_a_line_but_not_a_document() {
-        assert!(!accepts("[1,\n2]"));
-        let mut scanner = Scanner::document(b"[1,\n2]\n");
-        assert!(scanner.skip_value().is_ok() && scanner.at_end());
-    }
+    bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,8 +11,8 @@ use crate::core::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice
 use crate::core::file_calls::FileCall;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
-use crate::core::json::{Raw, Scanner};
-use crate::core::record::{Block, Record, Typed, named_head, scan_into};
+use crate::core::json::{Keys, Raw, Scanner};
+use crate::core::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
 use crate::core::search::Matches;
@@ -103,14 +103,20 @@ pub struct Window<'a> {
 
 impl Fragment {
     /// Adds the lines of the window from `pos` on.
-    pub fn read_lines(&mut self, window: &Window, mut pos: usize, reading: &Reading) -> Progress {
+    pub fn read_lines(
+        &mut self,
+        window: &Window,
+        mut pos: usize,
+        reading: &Reading,
+        keys: &mut Keys<Member>,
+    ) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
         while pos < bytes.len() && window.start + (pos as u64) < window.limit {
             scanner.seek(pos);
             let mut record = Record::default();
-            let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, &mut record, &mut blocks));
+            let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
             // After a value that parsed, the scanner is at the newline.
             let newline = if whole && scanner.pos() < bytes.len() {

@@ -17,6 +17,8 @@ use super::agent::Agent;
 use super::dialect::Dialect;
 use super::digest::Digesting;
 use super::entry::LineNo;
+use super::json::Keys;
+use super::record::{self, Member};
 use super::row::RowOptions;
 use super::search::Words;
 use super::session::{Header, Session};
@@ -204,7 +206,7 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: usize) -> i
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
-    fragment.read_lines(&window, 0, &reading);
+    fragment.read_lines(&window, 0, &reading, &mut record::keys());
     Ok(fragment.dialect)
 }
 
@@ -224,12 +226,13 @@ impl Pass<'_> {
         let read = || -> Result<(), LoadError> {
             let mut buffer = PageBuffer::default();
             let mut fragment = Fragment::default();
+            let mut keys = record::keys();
             loop {
                 let chunk = next.fetch_add(1, Ordering::Relaxed);
                 if chunk >= chunks {
                     return Ok(());
                 }
-                self.read_chunk(chunk, &mut buffer, &mut fragment)?;
+                self.read_chunk(chunk, &mut buffer, &mut fragment, &mut keys)?;
                 let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 fragment = joiner.add(chunk, fragment)?;
             }
@@ -259,6 +262,7 @@ impl Pass<'_> {
         chunk: u64,
         buffer: &mut PageBuffer,
         fragment: &mut Fragment,
+        keys: &mut Keys<Member>,
     ) -> Result<(), LoadError> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;
@@ -283,7 +287,7 @@ impl Pass<'_> {
             let bytes = buffer.bytes();
             let at_end = start + bytes.len() as u64 == source.len();
             let window = Window { bytes, start, limit, at_end };
-            match fragment.read_lines(&window, pos, &reading) {
+            match fragment.read_lines(&window, pos, &reading, keys) {
                 Progress::Done => return Ok(()),
                 Progress::NeedsMore(at) => pos = at,
             }

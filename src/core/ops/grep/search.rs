@@ -5,10 +5,10 @@ use super::pattern::Pattern;
 use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
 use crate::core::fields::{Field, Scope, visit};
-use crate::core::json::{Raw, Scanner};
+use crate::core::json::{Keys, Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
-use crate::core::record::{Block, Content, Record, scan};
+use crate::core::record::{self, Block, Content, Member, Record, scan_into};
 use crate::core::search::{Hit, Snippet};
 use crate::core::session::{Header, Session};
 use crate::core::store::ReadAt;
@@ -80,8 +80,9 @@ pub fn search(
     let preamble = header::read(source)?;
     let counted = Counted { place: preamble.end, lines: preamble.lines };
     let start = preamble.end;
+    let keys = record::keys();
     let mut search =
-        Search { source, query, preamble, counted, counts_lines: false, tree: None, unread: None };
+        Search { source, query, preamble, keys, counted, counts_lines: false, tree: None, unread: None };
     if let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
     {
@@ -102,6 +103,7 @@ struct Search<'s> {
     source: &'s dyn ReadAt,
     query: &'s Query,
     preamble: Preamble,
+    keys: Keys<Member>,
     counted: Counted,
     /// Whether a line number was needed; until then, lines are not counted.
     counts_lines: bool,
@@ -179,8 +181,9 @@ impl Search<'_> {
     ) -> Result<(usize, Option<Match>), LoadError> {
         let rest = &stretch.bytes[start..];
         let mut scanner = Scanner::new(rest);
-        let scanned = scan(&mut scanner, blocks);
-        let Some(record) = scanned.ok().filter(|_| scanner.at_end()) else {
+        let mut record = Record::default();
+        let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, blocks);
+        if scanned.is_err() || !scanner.at_end() {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
             if !is_last && !rest[..end].trim_ascii().is_empty() {
@@ -188,7 +191,7 @@ impl Search<'_> {
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
             return Ok((start + end, None));
-        };
+        }
         Ok((start + scanner.pos(), self.record(&record, blocks, stretch, start)?))
     }
 

@@ -6,10 +6,11 @@ use super::scan::{CallFacts, Line, Message, Usage, scan};
 use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Slice};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
-use crate::core::json::{Raw, Scanner};
+use crate::core::json::{Keys, Raw, Scanner};
 use crate::core::load::header::{self, Version};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::paths::{is_absolute, is_windows};
+use crate::core::record::{self, Member};
 use crate::core::session::Session;
 use crate::core::store::ReadAt;
 use crate::core::stretches::{Stretch, StretchReader};
@@ -37,6 +38,7 @@ pub fn harvest(
         version: preamble.version,
         options,
         hasher,
+        keys: record::keys(),
         lines,
         turn: None,
         model: Default::default(),
@@ -58,6 +60,7 @@ struct Harvester<'h> {
     version: Version,
     options: HarvestOptions,
     hasher: &'h RandomState,
+    keys: Keys<Member>,
     /// The line number of the current line.
     lines: u32,
     /// The latest time in the current turn.
@@ -76,7 +79,7 @@ impl Harvester<'_> {
             scanner.seek(pos);
             self.lines += 1;
             if !scanner.at_end() {
-                let line = scan(&mut scanner, &mut calls).ok().filter(|_| scanner.at_end());
+                let line = scan(&mut scanner, &mut self.keys, &mut calls).ok().filter(|_| scanner.at_end());
                 match line {
                     Some(line) => self.line(&line, &calls),
                     // A line that an agent is still writing has no newline yet.

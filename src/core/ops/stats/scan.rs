@@ -1,8 +1,8 @@
 //! Reads the facts of one line in a single walk. Texts are skipped, not decoded.
 
 use crate::core::json::scan::RawString;
-use crate::core::json::string::decode;
-use crate::core::json::{Malformed, Raw, Scanner};
+use crate::core::json::{Keys, Malformed, Raw, Scanner};
+use crate::core::record::{Member, string, value};
 
 /// Tokens and cost of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -82,24 +82,29 @@ pub struct CallFacts<'a> {
 }
 
 /// Walks over the value at the scanner's position. Adds the tool calls of its message to `calls`.
-pub fn scan<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Result<Line<'a>, Malformed> {
+pub fn scan<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
+    calls: &mut Vec<CallFacts<'a>>,
+) -> Result<Line<'a>, Malformed> {
     calls.clear();
+    keys.restart();
     let mut line = Line { is_object: scanner.peek() == b'{', ..Line::default() };
     if !line.is_object {
-        scanner.skip_value()?;
+        scanner.skip_value_with(keys)?;
         return Ok(line);
     }
-    scanner.object(|scanner, key| {
-        match &*plain(key) {
-            b"type" => line.kind = string(scanner)?,
-            b"id" => line.id = string(scanner)?,
-            b"parentId" => line.parent_id = value(scanner)?,
-            b"timestamp" => line.timestamp = string(scanner)?,
-            b"message" => line.message = message(scanner, calls)?,
-            b"usage" => line.usage = value(scanner)?,
-            b"provider" => line.provider = value(scanner)?,
-            b"model" => line.model = value(scanner)?,
-            _ => scanner.skip_value()?,
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Type => line.kind = string(scanner, keys)?,
+            Member::Id => line.id = string(scanner, keys)?,
+            Member::ParentId => line.parent_id = Some(value(scanner, keys)?),
+            Member::Timestamp => line.timestamp = string(scanner, keys)?,
+            Member::Message => line.message = message(scanner, keys, calls)?,
+            Member::Usage => line.usage = Some(value(scanner, keys)?),
+            Member::Provider => line.provider = Some(value(scanner, keys)?),
+            Member::Model => line.model = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
     })?;
@@ -108,68 +113,57 @@ pub fn scan<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Re
 
 fn message<'a>(
     scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
     calls: &mut Vec<CallFacts<'a>>,
 ) -> Result<Option<Message<'a>>, Malformed> {
     if scanner.peek() != b'{' {
-        scanner.skip_value()?;
+        scanner.skip_value_with(keys)?;
         return Ok(None);
     }
     calls.clear();
     let mut message = Message::default();
-    scanner.object(|scanner, key| {
-        match &*plain(key) {
-            b"role" => message.role = string(scanner)?,
-            b"content" => content(scanner, calls)?,
-            b"provider" => message.provider = value(scanner)?,
-            b"model" => message.model = value(scanner)?,
-            b"responseModel" => message.response_model = value(scanner)?,
-            b"usage" => message.usage = value(scanner)?,
-            b"toolName" => message.tool_name = value(scanner)?,
-            b"isError" => message.is_error = value(scanner)?,
-            b"details" => message.details = value(scanner)?,
-            _ => scanner.skip_value()?,
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Role => message.role = string(scanner, keys)?,
+            Member::Content => content(scanner, keys, calls)?,
+            Member::Provider => message.provider = Some(value(scanner, keys)?),
+            Member::Model => message.model = Some(value(scanner, keys)?),
+            Member::ResponseModel => message.response_model = Some(value(scanner, keys)?),
+            Member::Usage => message.usage = Some(value(scanner, keys)?),
+            Member::ToolName => message.tool_name = Some(value(scanner, keys)?),
+            Member::IsError => message.is_error = Some(value(scanner, keys)?),
+            Member::Details => message.details = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
         }
         Ok(())
     })?;
     Ok(Some(message))
 }
 
-fn content<'a>(scanner: &mut Scanner<'a>, calls: &mut Vec<CallFacts<'a>>) -> Result<(), Malformed> {
+fn content<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut Keys<Member>,
+    calls: &mut Vec<CallFacts<'a>>,
+) -> Result<(), Malformed> {
     calls.clear();
     if scanner.peek() != b'[' {
-        return scanner.skip_value();
+        return scanner.skip_value_with(keys);
     }
     scanner.array(|scanner| {
         if scanner.peek() != b'{' {
-            return scanner.skip_value();
+            return scanner.skip_value_with(keys);
         }
         let mut call = CallFacts::default();
-        scanner.object(|scanner, key| {
-            match &*plain(key) {
-                b"type" => call.is_call = string(scanner)?.is_some_and(|kind| kind.is("toolCall")),
-                b"name" => call.name = value(scanner)?,
-                b"arguments" => call.arguments = value(scanner)?,
-                _ => scanner.skip_value()?,
+        scanner.members(keys, |scanner, keys, key| {
+            match key {
+                Member::Type => call.is_call = string(scanner, keys)?.is_some_and(|kind| kind.is("toolCall")),
+                Member::Name => call.name = Some(value(scanner, keys)?),
+                Member::Arguments => call.arguments = Some(value(scanner, keys)?),
+                _ => scanner.skip_value_with(keys)?,
             }
             Ok(())
         })?;
         calls.extend(Some(call).filter(|call| call.is_call));
         Ok(())
     })
-}
-
-fn value<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Raw<'a>>, Malformed> {
-    scanner.value().map(|bytes| Some(Raw::checked(bytes)))
-}
-
-fn string<'a>(scanner: &mut Scanner<'a>) -> Result<Option<RawString<'a>>, Malformed> {
-    if scanner.peek() == b'"' {
-        return scanner.string().map(Some);
-    }
-    scanner.skip_value().map(|()| None)
-}
-
-/// Returns the key without escapes.
-fn plain<'a>(key: RawString<'a>) -> std::borrow::Cow<'a, [u8]> {
-    if key.escaped { decode(key.bytes).into_bytes().into() } else { key.bytes.into() }
 }
