@@ -244,13 +244,12 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
 /// cannot be printed as it is in the file, or if standard output is neither a file nor a pipe.
 fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
     let session = &open.session;
-    let pieces: Option<Vec<_>> = messages.iter().map(|message| piece(session, message)).collect();
-    match pieces.filter(|_| session.is_utf8()) {
-        Some(pieces) => {
-            ui.send_pieces(&Pieces { source: open.input.source(), list: &pieces, separator: b"," })
-        }
-        None => Ok(false),
+    if !session.is_utf8() {
+        return Ok(false);
     }
+    let pieces = messages.iter().map(|message| piece(session, message)).collect::<Option<Vec<_>>>();
+    let Some(pieces) = pieces else { return Ok(false) };
+    ui.send_pieces(&Pieces { source: open.input.source(), list: &pieces, separator: b"," })
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.

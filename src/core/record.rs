@@ -5,7 +5,7 @@
 
 use crate::core::entry::{Kind, Role};
 use crate::core::json::scan::RawString;
-use crate::core::json::{Keys, Malformed, Raw, Scanner};
+use crate::core::json::{KeyCache, Malformed, Raw, Scanner};
 use crate::core::text::Text;
 
 /// The result of the walk over a record. If a key repeats, the last value is used, as in the agents.
@@ -106,7 +106,7 @@ pub struct Block<'a> {
     pub arguments: Option<Raw<'a>>,
 }
 
-/// The members that are collected.
+/// A member of a record, a message or a block; `Other` is one that no walk collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Each is named after its key.
 pub enum Member {
@@ -180,21 +180,21 @@ impl Member {
     }
 }
 
-/// Returns an empty memory for [`scan_into`].
-pub fn keys() -> Keys<Member> {
-    Keys::new(Member::named)
+/// Returns an empty cache for [`scan_into`].
+pub fn keys() -> KeyCache<Member> {
+    KeyCache::new(Member::named)
 }
 
 /// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
 pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
     let mut record = Record::default();
-    scan_into(scanner, &mut Keys::forgetful(Member::named), &mut record, blocks).map(|()| record)
+    scan_into(scanner, &mut KeyCache::off(Member::named), &mut record, blocks).map(|()| record)
 }
 
-/// Like [`scan`], but fills an empty record in place, because records are large to move, and remembers keys.
+/// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are large to move.
 pub fn scan_into<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     record: &mut Record<'a>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
@@ -205,7 +205,7 @@ pub fn scan_into<'a>(
     if record.is_object {
         scanner.members(keys, |scanner, keys, key| member(scanner, keys, key, record, blocks))?;
     } else {
-        scanner.skip_value()?;
+        scanner.skip_value_with(keys)?;
     }
     record.bytes = &scanner.bytes()[start..scanner.pos()];
     Ok(())
@@ -214,7 +214,7 @@ pub fn scan_into<'a>(
 /// Walks over a message that was checked before. Collects its content blocks in `blocks`.
 pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
     let mut facts = None;
-    let mut keys = Keys::forgetful(Member::named);
+    let mut keys = KeyCache::off(Member::named);
     match message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks) {
         Ok(()) => facts.unwrap_or_default(),
         Err(Malformed { .. }) => MessageFacts::default(),
@@ -223,7 +223,7 @@ pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> Message
 
 fn member<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     key: Member,
     record: &mut Record<'a>,
     blocks: &mut Vec<Block<'a>>,
@@ -251,7 +251,7 @@ fn member<'a>(
 
 fn message<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     message: &mut Option<MessageFacts<'a>>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Malformed> {
@@ -294,7 +294,7 @@ fn message<'a>(
 
 fn content<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<Content<'a>, Malformed> {
     blocks.clear();
@@ -315,7 +315,7 @@ fn content<'a>(
     }
 }
 
-fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut Keys<Member>) -> Result<Block<'a>, Malformed> {
+fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
     scanner.members(keys, |scanner, keys, key| {
         match key {
@@ -332,14 +332,14 @@ fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut Keys<Member>) -> Result<Block
 }
 
 /// Walks over the value at the scanner's position.
-pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut Keys<Member>) -> Result<Raw<'a>, Malformed> {
+pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
     scanner.value_with(keys).map(Raw::checked)
 }
 
 /// Walks over the value at the scanner's position, which is returned if it is a string.
 pub fn string<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
 ) -> Result<Option<RawString<'a>>, Malformed> {
     if scanner.peek() == b'"' {
         return scanner.string().map(Some);

@@ -322,7 +322,7 @@ impl Session {
         path
     }
 
-    /// Returns the index on a path of its last entry of a type.
+    /// Returns the index in `path` of the last entry of a type.
     pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
         // Without such an entry in the session, the path need not be searched.
         if !self.kinds.has(kind) {

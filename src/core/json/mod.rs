@@ -1,6 +1,6 @@
 //! JSON as these files need it: lossless, without recursion, one value per line.
 //!
-//! - [`scan`] walks over bytes, checks that they are JSON, and stores nothing.
+//! - [`scan`] walks over bytes and checks that they are JSON.
 //! - [`raw`] reads a checked value, without building anything.
 //! - [`string`] decodes and encodes strings, including lone surrogates and invalid UTF-8.
 //! - [`js`] writes a value as JavaScript's `JSON.stringify` would after `JSON.parse`.
@@ -24,4 +24,4 @@ pub mod edit;
 pub mod write;
 
 pub use raw::Raw;
-pub use scan::{Keys, Malformed, Scanner};
+pub use scan::{KeyCache, Malformed, Scanner};

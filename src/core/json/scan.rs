@@ -8,11 +8,11 @@ mod blocks;
 mod keys;
 
 pub(super) use blocks::plain_len;
-pub use keys::Keys;
+pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::Vectors;
-use self::keys::KeyIx;
+use self::keys::Open;
 use crate::core::text::Text;
 use std::ops::Range;
 
@@ -54,14 +54,6 @@ impl<'a> RawString<'a> {
 /// An empty range. Adding a position by `min` and `max` gives the range of that position.
 const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
-/// An open container.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    is_object: bool,
-    /// The key at whose value the scanner is, as far as it is remembered.
-    key: KeyIx,
-}
-
 /// A position in bytes that may be JSON.
 #[derive(Debug)]
 pub struct Scanner<'a> {
@@ -100,7 +92,7 @@ impl<'a> Scanner<'a> {
         self.bytes
     }
 
-    /// Returns the number of bytes walked so far.
+    /// Returns the number of bytes walked so far; after an error, where the bytes are not JSON.
     pub fn pos(&self) -> usize {
         self.pos
     }
@@ -148,12 +140,12 @@ impl<'a> Scanner<'a> {
     /// Walks over one value and returns its bytes.
     #[inline]
     pub fn value(&mut self) -> Result<&'a [u8]> {
-        self.value_with(&mut Keys::forgetful(|_| ()))
+        self.value_with(&mut KeyCache::off(|_| ()))
     }
 
-    /// Like [`Scanner::value`], with a memory of keys.
+    /// Like [`Scanner::value`], with a cache of keys.
     #[inline]
-    pub fn value_with<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<&'a [u8]> {
+    pub fn value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<&'a [u8]> {
         self.peek();
         let start = self.pos;
         self.skip_value_with(keys)?;
@@ -219,12 +211,12 @@ impl<'a> Scanner<'a> {
     /// Walks over one value of any depth, without recursion.
     #[inline]
     pub fn skip_value(&mut self) -> Result<()> {
-        self.skip_value_with(&mut Keys::forgetful(|_| ()))
+        self.skip_value_with(&mut KeyCache::off(|_| ()))
     }
 
-    /// Like [`Scanner::skip_value`], with a memory of keys.
+    /// Like [`Scanner::skip_value`], with a cache of keys.
     #[inline]
-    pub fn skip_value_with<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<()> {
+    pub fn skip_value_with<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<()> {
         match self.peek() {
             b'"' => {
                 self.pos += 1;
@@ -235,7 +227,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn skip_container<N: Copy>(&mut self, keys: &mut Keys<N>) -> Result<()> {
+    fn skip_container<N: Copy>(&mut self, keys: &mut KeyCache<N>) -> Result<()> {
         let mut open = std::mem::take(&mut self.open);
         open.clear();
         let walked = self.skip_open(&mut open, keys);
@@ -243,7 +235,7 @@ impl<'a> Scanner<'a> {
         walked
     }
 
-    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Open>, keys: &mut Keys<N>) -> Result<()> {
+    fn skip_open<N: Copy>(&mut self, open: &mut Vec<Open>, keys: &mut KeyCache<N>) -> Result<()> {
         let mut key = keys.at;
         loop {
             // At a value: open it, or walk over it.
@@ -251,14 +243,14 @@ impl<'a> Scanner<'a> {
                 b'{' => {
                     if let Some((first, _)) = self.first_key(keys, key)? {
                         key = first;
-                        open.push(Open { is_object: true, key });
+                        open.push(Open::object(key));
                         continue;
                     }
                 }
                 b'[' => {
                     self.pos += 1;
                     if self.peek() != b']' {
-                        open.push(Open { is_object: false, key });
+                        open.push(Open::array(key));
                         continue;
                     }
                     self.pos += 1;
@@ -272,15 +264,15 @@ impl<'a> Scanner<'a> {
             // After a value: close what ends here, or continue with the next.
             loop {
                 let Some(last) = open.last_mut() else { return Ok(()) };
-                match (self.peek(), last.is_object) {
+                match (self.peek(), last.is_object()) {
                     (b',', true) => {
-                        (key, _) = self.next_key(keys, last.key)?;
-                        last.key = key;
+                        (key, _) = self.next_key(keys, last.key())?;
+                        *last = Open::object(key);
                         break;
                     }
                     (b',', false) => {
                         self.pos += 1;
-                        key = last.key;
+                        key = last.key();
                         break;
                     }
                     (b'}', true) | (b']', false) => {

@@ -11,7 +11,7 @@ use crate::core::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice
 use crate::core::file_calls::FileCall;
 use crate::core::json::scan::RawString;
 use crate::core::json::string::is_utf8;
-use crate::core::json::{Keys, Raw, Scanner};
+use crate::core::json::{KeyCache, Raw, Scanner};
 use crate::core::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::core::row::readable::{self, Folders};
 use crate::core::row::{Form, RowOptions};
@@ -108,7 +108,7 @@ impl Fragment {
         window: &Window,
         mut pos: usize,
         reading: &Reading,
-        keys: &mut Keys<Member>,
+        keys: &mut KeyCache<Member>,
     ) -> Progress {
         let bytes = window.bytes;
         let mut scanner = Scanner::new(bytes);
@@ -118,12 +118,7 @@ impl Fragment {
             let mut record = Record::default();
             let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
-            // After a value that parsed, the scanner is at the newline.
-            let newline = if whole && scanner.pos() < bytes.len() {
-                Some(scanner.pos())
-            } else {
-                memchr(b'\n', &bytes[scanner.pos().max(pos)..]).map(|at| at + scanner.pos().max(pos))
-            };
+            let newline = newline_after(bytes, scanner.pos().max(pos));
             let end = match newline {
                 Some(end) => end,
                 None if window.at_end => bytes.len(),
@@ -358,6 +353,16 @@ impl Fragment {
         let start = self.arena.len() as u32;
         self.arena.extend_from_slice(text.as_bytes());
         Slice { start, len: text.as_bytes().len() as u32 }
+    }
+}
+
+/// Returns the position of the first newline from `pos` on.
+#[inline]
+fn newline_after(bytes: &[u8], pos: usize) -> Option<usize> {
+    match bytes.get(pos) {
+        // As after every line that is one value.
+        Some(b'\n') => Some(pos),
+        _ => memchr(b'\n', &bytes[pos..]).map(|at| pos + at),
     }
 }
 

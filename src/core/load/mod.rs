@@ -17,7 +17,7 @@ use super::agent::Agent;
 use super::dialect::Dialect;
 use super::digest::Digesting;
 use super::entry::LineNo;
-use super::json::Keys;
+use super::json::KeyCache;
 use super::record::{self, Member};
 use super::row::RowOptions;
 use super::search::Words;
@@ -262,7 +262,7 @@ impl Pass<'_> {
         chunk: u64,
         buffer: &mut PageBuffer,
         fragment: &mut Fragment,
-        keys: &mut Keys<Member>,
+        keys: &mut KeyCache<Member>,
     ) -> Result<(), LoadError> {
         let source = self.source;
         let nominal = self.preamble.end + chunk * CHUNK;

@@ -101,7 +101,7 @@ impl Pieces<'_> {
     fn batch(&self, first: usize) -> Batch {
         let mut batch = Batch { pieces: first..first, stored: 0..0 };
         let (mut requested, mut is_first) = (0, true);
-        for (at, piece) in (first..).zip(&self.list[first..]).take(BATCH) {
+        for (at, piece) in self.list.iter().enumerate().skip(first).take(BATCH) {
             if let Piece::Stored(range) = piece {
                 if is_first {
                     batch.stored = range.start..range.start;
@@ -124,7 +124,8 @@ impl Pieces<'_> {
     /// Writes a batch whose stored range has been read.
     fn write(&self, batch: &Batch, read: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * batch.pieces.len());
-        for (at, piece) in batch.pieces.clone().zip(&self.list[batch.pieces.clone()]) {
+        let Range { start, end } = batch.pieces;
+        for (at, piece) in self.list.iter().enumerate().take(end).skip(start) {
             slices.push(IoSlice::new(if at == 0 { b"" } else { self.separator }));
             slices.push(IoSlice::new(match piece {
                 Piece::Stored(range) => {

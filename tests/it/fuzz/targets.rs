@@ -3,7 +3,7 @@
 
 use pisess::core::json::edit::Edit;
 use pisess::core::json::string::{decode, encoded};
-use pisess::core::json::{Raw, Scanner};
+use pisess::core::json::{KeyCache, Raw, Scanner};
 use pisess::core::load::{Options, load};
 use pisess::core::reference::resolve;
 use pisess::core::row::RowOptions;
@@ -18,6 +18,13 @@ const HEADER: &[u8] = b"{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n";
 pub fn lines(data: &[u8]) {
     let mut scanner = Scanner::new(data);
     let value = scanner.value();
+    let mut keys = KeyCache::new(|_| ());
+    for _ in 0..2 {
+        let mut cached = Scanner::new(data);
+        assert_eq!(cached.value_with(&mut keys), value, "a cache of keys changes no result");
+        assert_eq!(cached.pos(), scanner.pos());
+        keys.restart();
+    }
     let whole = value.is_ok() && scanner.at_end() && scanner.pos() == data.len();
     assert!(scanner.pos() <= data.len());
     if !data.contains(&b'\n') && serde_json::from_slice::<serde::de::IgnoredAny>(data).is_ok() {

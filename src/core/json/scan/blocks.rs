@@ -6,19 +6,19 @@ pub(super) mod x86_64;
 use super::{Result, Scanner};
 use std::ops::Range;
 
-/// How a walk over a string ended.
+/// How a walk over a string ended. Unlike a `Result<bool>`, it fits in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StringEnd {
     /// At the closing quote, without an escape.
     Plain,
     /// At the closing quote, after an escape.
     Escaped,
-    /// At the scanner's position is what no string may contain.
+    /// At a control character, an invalid escape, or the end of the bytes.
     Malformed,
 }
 
 impl StringEnd {
-    fn found(escaped: bool) -> Self {
+    fn closed(escaped: bool) -> Self {
         if escaped { StringEnd::Escaped } else { StringEnd::Plain }
     }
 }
@@ -66,7 +66,7 @@ impl Scanner<'_> {
                 match lane[at] {
                     b'"' => {
                         self.pos += at + 1;
-                        return StringEnd::found(escaped);
+                        return StringEnd::closed(escaped);
                     }
                     b'\\' => {
                         escaped = true;
@@ -98,7 +98,7 @@ impl Scanner<'_> {
             match self.bytes.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;
-                    return StringEnd::found(escaped);
+                    return StringEnd::closed(escaped);
                 }
                 Some(b'\\') => {
                     escaped = true;
@@ -118,7 +118,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Records that a range contains all bytes above 0x7f of the string.
+    /// Adds a range to that of [`Scanner::take_non_ascii`].
     fn note_non_ascii(&mut self, range: Range<usize>) {
         self.non_ascii.start = self.non_ascii.start.min(range.start);
         self.non_ascii.end = self.non_ascii.end.max(range.end);

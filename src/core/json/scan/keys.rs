@@ -1,169 +1,209 @@
-//! A memory of keys. Most objects have the keys of an earlier object, in the same order.
+//! A cache of keys. Most objects have the keys of an earlier object, in the same order.
 //!
-//! The next key is compared with those that followed the same key before. If it is one of them, its length and name
-//! are known: nothing is searched, and the processor walks on without waiting for the comparison. Only keys of
-//! printable ASCII without space around them are remembered; all others are walked over as without a memory.
+//! The next key is compared with those that followed the same key before. If it is one of them, its length and name are
+//! known: the processor predicts that and continues, instead of waiting for a search.
+//!
+//! ```text
+//! {"id":1,"usage":{"in":2,"out":3}}     outside ─inner→ {"id": ─next→ ,"usage": ─inner→ {"in": ─next→ ,"out":
+//! ```
+//!
+//! Only ASCII keys of at most 20 bytes, without white space around them, are cached. What follows any other key in its
+//! object, or is in its value, is walked over as without a cache.
 
-use super::{Result, Scanner};
+use super::{RawString, Result, Scanner};
 
-/// The most bytes of a key that are compared, from the brace or comma before it to its colon.
-const ROOM: usize = 24;
-/// The most keys that are remembered.
-const KEYS: usize = 1024;
-/// The most keys that are remembered in one place.
+/// The maximum length of a cached text in bytes: a key with its quotes, its colon, and the brace or comma before it.
+const TEXT: usize = 24;
+/// The maximum number of nodes.
+const NODES: usize = 1024;
+/// The maximum number of keys that are cached in one place.
 const CHOICES: usize = 8;
+/// The maximum number of bytes of one character in an escaped key: `\u0061`.
+const ESCAPE: usize = 6;
 
-type Words = [u64; ROOM / 8];
+type Words = [u64; TEXT / 8];
 
-/// The keys of the objects seen so far, each with a name given by the caller.
-///
-/// They form a tree. Below a key are those that followed it in an object, and those that began an object in its value.
+/// A cache of the keys of objects, each with a name given by the caller.
 #[derive(Debug)]
-pub struct Keys<N> {
-    /// The first one stands for what is outside of all objects. Empty if nothing is to be remembered.
-    seen: Vec<Seen<N>>,
+pub struct KeyCache<N> {
+    /// The first one is the outside of all objects. Empty if the cache is off.
+    nodes: Vec<Node<N>>,
     /// Returns the name for a decoded key.
-    name: fn(&[u8]) -> N,
-    /// The key at whose value the scanner is.
+    name_of: fn(&[u8]) -> N,
+    /// The key whose value is being walked.
     pub(super) at: KeyIx,
 }
 
-/// The index of a remembered key.
+/// The index of a cached key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeyIx(u16);
 
 impl KeyIx {
     const OUTSIDE: KeyIx = KeyIx(0);
-    /// A key that is not remembered.
-    const NONE: KeyIx = KeyIx(u16::MAX);
+    /// A key that is not cached.
+    const NONE: KeyIx = KeyIx(Open::OBJECT - 1);
 }
 
+/// A cached key.
 #[derive(Debug)]
-struct Seen<N> {
-    /// The key, from the brace or comma before it to its colon, and then zeros.
+struct Node<N> {
+    /// The key from the brace or comma before it to its colon, and then zeros.
     text: Words,
     /// Ones for the bytes of the text.
     mask: Words,
     /// The number of bytes of the text.
     len: usize,
     name: N,
-    /// A key that followed it in an object.
+    /// The newest key that followed it in an object.
     next: KeyIx,
-    /// A key that began an object in its value.
+    /// The newest key that began an object in its value.
     inner: KeyIx,
-    /// Another key in the same place.
-    other: KeyIx,
+    /// The key that was cached before it in the same place.
+    older: KeyIx,
 }
 
-/// Where a key is.
+/// How a key is reached from the key above it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    /// After another key of the same object.
-    After(KeyIx),
-    /// At the beginning of an object in the value of another key.
-    Within(KeyIx),
+enum Link {
+    /// It follows the key in the same object.
+    Next(KeyIx),
+    /// It begins an object in the value of the key.
+    Inner(KeyIx),
 }
 
-impl<N: Copy> Keys<N> {
-    /// Returns an empty memory. `name` gives the name for a decoded key.
-    pub fn new(name: fn(&[u8]) -> N) -> Self {
-        let mut keys = Self::forgetful(name);
-        keys.seen.push(Seen::new(b"", name(b""), KeyIx::NONE));
+/// An open container, with a key: the current one of an object; for an array, the one whose value the array is in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Open(u16);
+
+impl Open {
+    const OBJECT: u16 = 1 << 15;
+
+    pub fn object(key: KeyIx) -> Self {
+        Open(Self::OBJECT | key.0)
+    }
+
+    pub fn array(key: KeyIx) -> Self {
+        Open(key.0)
+    }
+
+    pub fn is_object(self) -> bool {
+        self.0 & Self::OBJECT != 0
+    }
+
+    pub fn key(self) -> KeyIx {
+        KeyIx(self.0 & !Self::OBJECT)
+    }
+}
+
+impl<N: Copy> KeyCache<N> {
+    /// Returns an empty cache. `name_of` returns the name for a decoded key; keys of more than 24 bytes, which
+    /// are not always decoded, must have the name of the empty key.
+    pub fn new(name_of: fn(&[u8]) -> N) -> Self {
+        let mut keys = Self::off(name_of);
+        keys.nodes.push(Node::new(b"", name_of(b""), KeyIx::NONE));
         keys
     }
 
-    /// Returns a memory that stays empty, for single objects.
-    pub fn forgetful(name: fn(&[u8]) -> N) -> Self {
-        Keys { seen: Vec::new(), name, at: KeyIx::OUTSIDE }
+    /// Returns a cache that stays empty, for single objects.
+    pub fn off(name_of: fn(&[u8]) -> N) -> Self {
+        KeyCache { nodes: Vec::new(), name_of, at: KeyIx::OUTSIDE }
     }
 
-    /// Begins a new value, outside of all objects.
+    /// Returns to the outside of all objects. Needed after an error.
     pub fn restart(&mut self) {
         self.at = KeyIx::OUTSIDE;
     }
 
-    fn get(&self, key: KeyIx) -> Option<&Seen<N>> {
-        self.seen.get(usize::from(key.0))
+    fn get(&self, key: KeyIx) -> Option<&Node<N>> {
+        self.nodes.get(usize::from(key.0))
     }
 
-    /// Returns the last key that was remembered in a place.
     #[inline(always)]
-    fn newest(&self, place: Place) -> KeyIx {
-        match place {
-            Place::After(key) => self.get(key).map_or(KeyIx::NONE, |key| key.next),
-            Place::Within(key) => self.get(key).map_or(KeyIx::NONE, |key| key.inner),
+    fn newest(&self, link: Link) -> KeyIx {
+        match link {
+            Link::Next(key) => self.get(key).map_or(KeyIx::NONE, |node| node.next),
+            Link::Inner(key) => self.get(key).map_or(KeyIx::NONE, |node| node.inner),
         }
     }
 
-    /// Returns the remembered key that the bytes begin with, if there is one.
+    /// Returns the cached key that the bytes begin with, if there is one.
     #[inline(always)]
-    fn find(&self, place: Place, bytes: &[u8]) -> Option<(KeyIx, &Seen<N>)> {
+    fn find(&self, link: Link, bytes: &[u8]) -> Option<(KeyIx, &Node<N>)> {
         let words = words(bytes.first_chunk()?);
-        let mut at = self.newest(place);
-        while let Some(key) = self.get(at) {
-            let differs = |word: usize| (words[word] & key.mask[word]) ^ key.text[word];
+        let mut at = self.newest(link);
+        while let Some(node) = self.get(at) {
+            let differs = |word: usize| (words[word] & node.mask[word]) ^ node.text[word];
             if differs(0) | differs(1) | differs(2) == 0 {
-                return Some((at, key));
+                return Some((at, node));
             }
-            at = key.other;
+            at = node.older;
         }
         None
     }
 
-    /// Remembers a key, if there is room for it.
-    fn learn(&mut self, place: Place, text: &[u8], name: N) -> KeyIx {
-        let (Place::After(before) | Place::Within(before)) = place;
-        if self.get(before).is_none() || text.len() > ROOM {
+    /// Returns the name for a key.
+    fn name(&self, key: RawString) -> N {
+        match key.escaped {
+            false => (self.name_of)(key.bytes),
+            true if key.bytes.len() > ESCAPE * TEXT => (self.name_of)(b""),
+            true => (self.name_of)(key.text().as_bytes()),
+        }
+    }
+
+    /// Caches a key if there is room for it. Returns its index.
+    fn learn(&mut self, link: Link, text: &[u8], name: N) -> KeyIx {
+        let (Link::Next(above) | Link::Inner(above)) = link;
+        if self.get(above).is_none() || text.len() > TEXT {
             return KeyIx::NONE;
         }
-        let newest = self.newest(place);
-        let new = Seen::new(text, name, newest);
+        let newest = self.newest(link);
+        let new = Node::new(text, name, newest);
         let (mut at, mut choices) = (newest, 0);
-        while let Some(key) = self.get(at) {
-            // Near the end of the bytes, known keys are not found.
-            if (key.text, key.len) == (new.text, new.len) {
+        while let Some(node) = self.get(at) {
+            // In the last bytes of a buffer, cached keys are not found.
+            if node.text == new.text {
                 return at;
             }
-            at = key.other;
+            at = node.older;
             choices += 1;
         }
-        if self.seen.len() == KEYS || choices == CHOICES {
+        if self.nodes.len() == NODES || choices == CHOICES {
             return KeyIx::NONE;
         }
-        let ix = KeyIx(self.seen.len() as u16);
-        let before = &mut self.seen[usize::from(before.0)];
-        match place {
-            Place::After(_) => before.next = ix,
-            Place::Within(_) => before.inner = ix,
+        let ix = KeyIx(self.nodes.len() as u16);
+        let above = &mut self.nodes[usize::from(above.0)];
+        match link {
+            Link::Next(_) => above.next = ix,
+            Link::Inner(_) => above.inner = ix,
         }
-        self.seen.push(new);
+        self.nodes.push(new);
         ix
     }
 }
 
-impl<N> Seen<N> {
-    fn new(text: &[u8], name: N, other: KeyIx) -> Self {
-        let (mut padded, mut mask) = ([0; ROOM], [0; ROOM]);
+impl<N> Node<N> {
+    fn new(text: &[u8], name: N, older: KeyIx) -> Self {
+        let (mut padded, mut mask) = ([0; TEXT], [0; TEXT]);
         padded[..text.len()].copy_from_slice(text);
         mask[..text.len()].fill(u8::MAX);
         let (text, mask, len) = (words(&padded), words(&mask), text.len());
-        Seen { text, mask, len, name, next: KeyIx::NONE, inner: KeyIx::NONE, other }
+        Node { text, mask, len, name, next: KeyIx::NONE, inner: KeyIx::NONE, older }
     }
 }
 
 #[inline]
-fn words(bytes: &[u8; ROOM]) -> Words {
+fn words(bytes: &[u8; TEXT]) -> Words {
     let (words, _) = bytes.as_chunks();
     std::array::from_fn(|at| u64::from_ne_bytes(words[at]))
 }
 
 impl Scanner<'_> {
-    /// Like [`Scanner::object`], with a memory of keys: `member` is called with the name of the key.
+    /// Like [`Scanner::object`], with a cache of keys: `member` is called with the name of the key.
     #[inline]
     pub fn members<N: Copy>(
         &mut self,
-        keys: &mut Keys<N>,
-        mut member: impl FnMut(&mut Self, &mut Keys<N>, N) -> Result<()>,
+        keys: &mut KeyCache<N>,
+        mut member: impl FnMut(&mut Self, &mut KeyCache<N>, N) -> Result<()>,
     ) -> Result<()> {
         if self.peek() != b'{' {
             return Err(self.malformed());
@@ -189,73 +229,78 @@ impl Scanner<'_> {
     #[inline(always)]
     pub(super) fn first_key<N: Copy>(
         &mut self,
-        keys: &mut Keys<N>,
+        keys: &mut KeyCache<N>,
         outer: KeyIx,
     ) -> Result<Option<(KeyIx, N)>> {
-        let place = Place::Within(outer);
-        if let Some((key, seen)) = keys.find(place, &self.bytes[self.pos..]) {
-            self.pos += seen.len;
-            return Ok(Some((key, seen.name)));
+        let link = Link::Inner(outer);
+        if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
+            self.pos += node.len;
+            return Ok(Some((key, node.name)));
         }
-        self.new_first_key(keys, place)
+        self.new_first_key(keys, link)
     }
 
     #[inline(never)]
-    fn new_first_key<N: Copy>(&mut self, keys: &mut Keys<N>, place: Place) -> Result<Option<(KeyIx, N)>> {
+    fn new_first_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<Option<(KeyIx, N)>> {
         self.pos += 1;
         if self.peek() == b'}' {
             self.pos += 1;
             return Ok(None);
         }
-        self.new_key(keys, place, b'{').map(Some)
+        self.new_key(keys, link).map(Some)
     }
 
     /// Walks from the comma after a member to the value of the next one.
     #[inline(always)]
-    pub(super) fn next_key<N: Copy>(&mut self, keys: &mut Keys<N>, before: KeyIx) -> Result<(KeyIx, N)> {
-        let place = Place::After(before);
-        if let Some((key, seen)) = keys.find(place, &self.bytes[self.pos..]) {
-            self.pos += seen.len;
-            return Ok((key, seen.name));
+    pub(super) fn next_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, before: KeyIx) -> Result<(KeyIx, N)> {
+        let link = Link::Next(before);
+        if let Some((key, node)) = keys.find(link, &self.bytes[self.pos..]) {
+            self.pos += node.len;
+            return Ok((key, node.name));
         }
         self.pos += 1;
-        self.new_key(keys, place, b',')
+        self.new_key(keys, link)
     }
 
-    /// Walks over a key and its colon, and remembers them if `before` is directly before the key.
+    /// Walks over a key and its colon, after a brace or comma, and caches them if they can be.
     #[inline(never)]
-    fn new_key<N: Copy>(&mut self, keys: &mut Keys<N>, place: Place, before: u8) -> Result<(KeyIx, N)> {
+    fn new_key<N: Copy>(&mut self, keys: &mut KeyCache<N>, link: Link) -> Result<(KeyIx, N)> {
         let start = self.pos - 1;
         let key = self.string()?;
         self.expect(b':')?;
-        let name = if key.escaped { (keys.name)(key.text().as_bytes()) } else { (keys.name)(key.bytes) };
+        let name = keys.name(key);
         let text = &self.bytes[start..self.pos];
-        // Around the key are the byte before it, two quotes, and a colon. Bytes above 0x7f must be noted each time.
-        let is_plain = || text[0] == before && text.len() == key.bytes.len() + 4 && text.is_ascii();
-        let is_new = !keys.seen.is_empty() && is_plain();
-        Ok((if is_new { keys.learn(place, text, name) } else { KeyIx::NONE }, name))
+        // Without white space, a brace or comma, two quotes and a colon are around the key. Bytes above 0x7f must be
+        // noted each time.
+        let has_space = text[0] <= b' ' || text.len() > key.bytes.len() + 4;
+        if keys.nodes.is_empty() || has_space || !text.is_ascii() {
+            return Ok((KeyIx::NONE, name));
+        }
+        Ok((keys.learn(link, text, name), name))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Malformed;
     use super::super::tests::random;
     use super::*;
 
-    /// Walks over an object with a memory. Returns its keys and its end.
-    fn walked(line: &[u8], keys: &mut Keys<[u8; 4]>) -> (Vec<[u8; 4]>, Result<usize>) {
-        let mut scanner = Scanner::new(line);
-        let mut names = Vec::new();
+    /// Walks over the object at `start`. Returns its keys, and its length or where it breaks.
+    fn walked(text: &[u8], start: usize, keys: &mut KeyCache<[u8; 4]>) -> (Vec<[u8; 4]>, Result<usize>) {
+        let mut scanner = Scanner::new(text);
+        scanner.seek(start);
         keys.restart();
+        let mut names = Vec::new();
         let end = scanner.members(keys, |scanner, keys, name| {
             names.push(name);
             scanner.skip_value_with(keys)
         });
         let non_ascii = scanner.take_non_ascii();
-        let is_noted = |(at, byte): (usize, &u8)| byte.is_ascii() || non_ascii.contains(&at);
-        let walked = &line[..end.map_or(0, |()| scanner.pos())];
-        assert!(walked.iter().enumerate().all(is_noted), "{}", line.escape_ascii());
-        (names, end.map(|()| scanner.pos()))
+        let mut places = start..end.map_or(start, |()| scanner.pos());
+        assert!(places.all(|at| text[at].is_ascii() || non_ascii.contains(&at)), "{}", text.escape_ascii());
+        let broken = |Malformed { at }| Malformed { at: at - start };
+        (names, end.map(|()| scanner.pos() - start).map_err(broken))
     }
 
     /// Returns the first bytes of a key as its name.
@@ -264,19 +309,22 @@ mod tests {
     }
 
     #[test]
-    fn remembered_keys_are_found_again() {
-        let mut keys = Keys::new(name);
+    fn cached_keys_are_found_again() {
+        let mut keys = KeyCache::new(name);
         let line = br#"{"type":1,"usage":{"input":2,"cost":{"total":3}},"ids":[{"id":4}],"end":5}"#;
-        let first = walked(line, &mut keys);
+        let padded = [&line[..], &[b' '; TEXT]].concat();
+        let first = walked(&padded, 0, &mut keys);
         assert_eq!(first.0, [*b"type", *b"usag", *b"ids\0", *b"end\0"]);
-        let seen = keys.seen.len();
+        let seen = keys.nodes.len();
         assert_eq!(seen, 1 + 8);
-        assert_eq!(walked(line, &mut keys), first);
-        assert_eq!(keys.seen.len(), seen);
+        assert_eq!(walked(&padded, 0, &mut keys), first);
+        // At the end of the bytes, too.
+        assert_eq!(walked(line, 0, &mut keys), first);
+        assert_eq!(keys.nodes.len(), seen);
     }
 
     #[test]
-    fn a_memory_changes_no_result() {
+    fn a_cache_changes_no_result() {
         let keys_and_spaces =
             r#""a":~"b":~"type":~"\u0061":~"é":~"a" :~ "a":~"\"":~"longer than what is compared":"#;
         let values = r#"1~-0.5~"text"~null~{"a":1}~{"b":[{"a":{}}]}~[]"#;
@@ -284,38 +332,48 @@ mod tests {
         let [spelled, values, others] =
             [keys_and_spaces, values, others].map(|all| Vec::from_iter(all.split('~')));
         let mut next = random();
-        let mut keys = Keys::new(name);
+        let mut keys = KeyCache::new(name);
         let mut whole = 0;
-        for _ in 0..100_000 {
-            let mut line = String::from("{\"type\":1");
-            for _ in 0..next(12) {
-                match next(16) {
-                    0 => line += others[next(others.len())],
-                    _ => line += &format!(",{}{}", spelled[next(spelled.len())], values[next(values.len())]),
+        for _ in 0..20_000 {
+            let mut lines = Vec::new();
+            for _ in 0..5 {
+                let mut line = String::from("{\"type\":1");
+                for _ in 0..next(12) {
+                    if next(16) == 0 {
+                        line += others[next(others.len())];
+                    } else {
+                        line += ",";
+                        line += spelled[next(spelled.len())];
+                        line += values[next(values.len())];
+                    }
                 }
+                lines.push(line + "}");
             }
-            line += "}";
-            line += &" ".repeat(next(ROOM));
-            let expected = walked(line.as_bytes(), &mut Keys::forgetful(name));
-            whole += usize::from(expected.1.is_ok());
-            assert_eq!(walked(line.as_bytes(), &mut keys), expected, "{line}");
+            let text = lines.join("\n");
+            let mut start = 0;
+            for line in lines {
+                let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
+                whole += usize::from(expected.1.is_ok());
+                assert_eq!(walked(text.as_bytes(), start, &mut keys), expected, "{line}");
+                start += line.len() + 1;
+            }
         }
         assert!(whole > 20_000, "{whole}");
-        assert!(keys.seen.len() > 100, "{}", keys.seen.len());
+        assert!(keys.nodes.len() > 100, "{}", keys.nodes.len());
     }
 
     #[test]
-    fn the_memory_is_limited() {
-        let mut keys = Keys::new(name);
-        let space = " ".repeat(ROOM);
+    fn the_cache_is_limited() {
+        let mut keys = KeyCache::new(name);
+        let space = " ".repeat(TEXT);
         let wide = |at: usize| format!("{{{}\"k{at}\":1}}{space}", "\"a\":1,".repeat(at / (CHOICES - 1)));
-        for line in (0..4 * KEYS).map(wide) {
-            let expected = walked(line.as_bytes(), &mut Keys::forgetful(name));
-            assert_eq!(walked(line.as_bytes(), &mut keys), expected);
+        for line in (0..4 * NODES).map(wide) {
+            let expected = walked(line.as_bytes(), 0, &mut KeyCache::off(name));
+            assert_eq!(walked(line.as_bytes(), 0, &mut keys), expected);
         }
-        assert_eq!(keys.seen.len(), KEYS);
-        let mut keys = Keys::new(name);
-        (0..KEYS).for_each(|at| drop(walked(format!("{{\"k{at}\":1}}").as_bytes(), &mut keys)));
-        assert_eq!(keys.seen.len(), 1 + CHOICES);
+        assert_eq!(keys.nodes.len(), NODES);
+        let mut keys = KeyCache::new(name);
+        (0..NODES).for_each(|at| drop(walked(format!("{{\"k{at}\":1}}").as_bytes(), 0, &mut keys)));
+        assert_eq!(keys.nodes.len(), 1 + CHOICES);
     }
 }

@@ -55,6 +55,17 @@ fn it_refuses_what_json_parse_refuses() {
     }
 }
 
+#[test]
+fn digits_end_at_any_other_byte() {
+    for length in 0..20 {
+        for other in (0..=u8::MAX).filter(|byte| !byte.is_ascii_digit()) {
+            let text = [&b"1234567890123456789"[..length], &[other; 9]].concat();
+            assert_eq!(leading_digits(&text), length, "{other}");
+            assert_eq!(leading_digits(&text[..=length]), length, "{other}");
+        }
+    }
+}
+
 /// Walks over a string byte by byte. Returns what the scanner should: the result, the end, and the range of bytes
 /// above 0x7f.
 fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, Range<usize>) {
@@ -96,7 +107,7 @@ fn scanners(text: &[u8]) -> Vec<Scanner<'_>> {
     scanners
 }
 
-/// Returns a function that returns numbers below a limit: always the same, but without an order.
+/// Returns a generator of pseudo-random numbers below a limit, with a fixed seed.
 pub(super) fn random() -> impl FnMut(usize) -> usize {
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     move |limit| {

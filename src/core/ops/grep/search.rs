@@ -5,7 +5,7 @@ use super::pattern::Pattern;
 use super::sieve::{Sifted, Signs};
 use crate::core::entry::{EntryIx, Kind, LineNo, Role};
 use crate::core::fields::{Field, Scope, visit};
-use crate::core::json::{Keys, Raw, Scanner};
+use crate::core::json::{KeyCache, Raw, Scanner};
 use crate::core::load::header::{self, Preamble, Version};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::record::{self, Block, Content, Member, Record, scan_into};
@@ -103,7 +103,7 @@ struct Search<'s> {
     source: &'s dyn ReadAt,
     query: &'s Query,
     preamble: Preamble,
-    keys: Keys<Member>,
+    keys: KeyCache<Member>,
     counted: Counted,
     /// Whether a line number was needed; until then, lines are not counted.
     counts_lines: bool,

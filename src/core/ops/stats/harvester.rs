@@ -6,7 +6,7 @@ use super::scan::{CallFacts, Line, Message, Usage, scan};
 use crate::core::entry::{Entry, EntryIx, Kind, LineNo, Slice};
 use crate::core::json::scan::RawString;
 use crate::core::json::string::decode;
-use crate::core::json::{Keys, Raw, Scanner};
+use crate::core::json::{KeyCache, Raw, Scanner};
 use crate::core::load::header::{self, Version};
 use crate::core::load::{LoadError, Options, load};
 use crate::core::paths::{is_absolute, is_windows};
@@ -60,7 +60,7 @@ struct Harvester<'h> {
     version: Version,
     options: HarvestOptions,
     hasher: &'h RandomState,
-    keys: Keys<Member>,
+    keys: KeyCache<Member>,
     /// The line number of the current line.
     lines: u32,
     /// The latest time in the current turn.

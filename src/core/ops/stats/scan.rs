@@ -1,7 +1,7 @@
 //! Reads the facts of one line in a single walk. Texts are skipped, not decoded.
 
 use crate::core::json::scan::RawString;
-use crate::core::json::{Keys, Malformed, Raw, Scanner};
+use crate::core::json::{KeyCache, Malformed, Raw, Scanner};
 use crate::core::record::{Member, string, value};
 
 /// Tokens and cost of one request.
@@ -84,7 +84,7 @@ pub struct CallFacts<'a> {
 /// Walks over the value at the scanner's position. Adds the tool calls of its message to `calls`.
 pub fn scan<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     calls: &mut Vec<CallFacts<'a>>,
 ) -> Result<Line<'a>, Malformed> {
     calls.clear();
@@ -113,7 +113,7 @@ pub fn scan<'a>(
 
 fn message<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     calls: &mut Vec<CallFacts<'a>>,
 ) -> Result<Option<Message<'a>>, Malformed> {
     if scanner.peek() != b'{' {
@@ -142,7 +142,7 @@ fn message<'a>(
 
 fn content<'a>(
     scanner: &mut Scanner<'a>,
-    keys: &mut Keys<Member>,
+    keys: &mut KeyCache<Member>,
     calls: &mut Vec<CallFacts<'a>>,
 ) -> Result<(), Malformed> {
     calls.clear();

@@ -54,11 +54,12 @@ impl Scanner<'_> {
     }
 }
 
-/// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of processors.
-/// The instructions a function is compiled for cannot depend on a parameter.
+/// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of
+/// processors. The instructions a function is compiled for cannot depend on a parameter.
 ///
-/// Does not branch on the positions of quotes and backslashes, which are unpredictable: only bytes above 0x7f, the end of
-/// the string, a `\u` escape and malformed bytes leave the main path.
+/// The positions of quotes and backslashes are unpredictable, so it branches only where one backslash follows another,
+/// and at the end of the string, a `\u` escape and malformed bytes. The position and the range of bytes above 0x7f stay
+/// in registers.
 macro_rules! string_end_in_blocks {
     ($name:ident, $instructions:literal, $masks:ident) => {
         #[target_feature(enable = $instructions)]
@@ -76,6 +77,7 @@ macro_rules! string_end_in_blocks {
                 let masks = $masks(block);
                 let (escaped, carries) = escaped(masks.backslash, carry);
                 let stop = (masks.end & !escaped) | (escaped & !masks.letter);
+                // Selected, not branched on.
                 let (high_start, high_end) =
                     if masks.high == 0 { (usize::MAX, non_ascii.end) } else { (pos, pos + BLOCK) };
                 non_ascii = non_ascii.start.min(high_start)..high_end;
@@ -98,7 +100,7 @@ macro_rules! string_end_in_blocks {
                     }
                 } else if block[at as usize] == b'"' {
                     self.pos += 1;
-                    break StringEnd::found(any_backslash != 0);
+                    break StringEnd::closed(any_backslash != 0);
                 } else {
                     break StringEnd::Malformed;
                 }
