@@ -216,9 +216,10 @@ impl Bench<'_> {
         let path = output(&["path", session])?;
         expect("path", column(&path, 1), facts.path)?;
         expect("path --json", count(&output(&["path", session, "--json"])?), facts.path_entries)?;
-        let tree = output(&["tree", session])?;
+        // In the text, tool results are folded.
+        let tree = output(&["tree", session, "--json"])?;
         expect("rows of the tree", count(&tree), facts.tree_rows)?;
-        expect("tree", column(&tree, 0), facts.tree)?;
+        expect("tree", ids(&tree), facts.tree)?;
         expect("context", Hash::of(&output(&["context", session])?), facts.context)?;
         expect("secrets", count(&output(&["redact", session, "--check", "-q"])?), 0)?;
         expect("labels", count(&output(&["label", session])?), facts.labels)
@@ -357,10 +358,19 @@ fn expect<T: PartialEq + std::fmt::Debug>(what: &str, is: T, should: T) -> Resul
 
 /// Returns the hash of one column: the word of each line, followed by a newline.
 fn column(text: &[u8], at: usize) -> Hash {
+    hash(text, |line| line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()).nth(at))
+}
+
+/// Returns the hash of the ids, which are the first member of each line.
+fn ids(lines: &[u8]) -> Hash {
+    hash(lines, |line| line.strip_prefix(b"{\"id\":\"")?.split(|&byte| byte == b'"').next())
+}
+
+/// Returns the hash of a part of each line, each followed by a newline.
+fn hash(text: &[u8], part: impl Fn(&[u8]) -> Option<&[u8]>) -> Hash {
     let mut hash = Hash::default();
     for line in text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
-        hash.add(words.nth(at).unwrap_or_default());
+        hash.add(part(line).unwrap_or_default());
         hash.add(b"\n");
     }
     hash
