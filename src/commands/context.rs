@@ -247,8 +247,11 @@ fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<boo
     if !session.is_utf8() {
         return Ok(false);
     }
-    let pieces = messages.iter().map(|message| piece(session, message)).collect::<Option<Vec<_>>>();
-    let Some(pieces) = pieces else { return Ok(false) };
+    let mut pieces = Vec::with_capacity(messages.len());
+    for message in messages {
+        let Some(piece) = piece(session, message) else { return Ok(false) };
+        pieces.push(piece);
+    }
     ui.send_pieces(&Pieces { source: open.input.source(), list: &pieces, separator: b"," })
 }
 

@@ -84,9 +84,10 @@ fn message(
         }
         _ => None,
     };
-    match body {
-        Some(body) => edited(Message { entry: ix, body }, edit, bodies),
-        None => Ok(None),
+    let message = body.map(|body| Message { entry: ix, body });
+    match (message, edit) {
+        (Some(message), Some(edit)) => edited(message, edit, bodies),
+        (message, _) => Ok(message),
     }
 }
 

@@ -137,7 +137,11 @@ pub(super) fn speak(
     let mut visible = false;
     let mut add = |body| -> io::Result<()> {
         visible = true;
-        out.extend(edited(Message { entry: ix, body }, edit, bodies)?);
+        let message = Message { entry: ix, body };
+        match edit {
+            None => out.push(message),
+            Some(edit) => out.extend(edited(message, edit, bodies)?),
+        }
         Ok(())
     };
     match session.entry(ix).kind {
@@ -273,18 +277,11 @@ impl Edits {
     }
 }
 
-/// Returns a message after an edit, if there is one; only the roles of a conversation accept new content.
-// Inlined, because most messages have no edit.
-#[inline]
-pub(super) fn edited(
-    message: Message,
-    edit: Option<Edit>,
-    bodies: &dyn Bodies,
-) -> io::Result<Option<Message>> {
+/// Returns a message after an edit, or none if it is left out; only the roles of a conversation accept new content.
+pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
     match edit {
-        None => Ok(Some(message)),
-        Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(by)) => replaced_by(message, by, bodies).map(Some),
+        Edit::Omit => Ok(None),
+        Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
     }
 }
 
