@@ -247,12 +247,12 @@ fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<boo
     if !session.is_utf8() {
         return Ok(false);
     }
-    let mut pieces = Vec::with_capacity(messages.len());
-    for message in messages {
-        let Some(piece) = piece(session, message) else { return Ok(false) };
-        pieces.push(piece);
+    let pieces = messages.iter().map_while(|message| piece(session, message));
+    if pieces.clone().count() < messages.len() {
+        return Ok(false);
     }
-    ui.send_pieces(&Pieces { source: open.input.source(), list: &pieces, separator: b"," })
+    // Located again, a batch at a time, while another thread reads: faster than a list of all of them.
+    ui.send_pieces(Pieces { source: open.input.source(), list: pieces, separator: b"," })
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.

@@ -17,7 +17,7 @@ pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::load::is_small;
 use crate::core::store::{
-    Committed, OnDisk, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
+    Committed, OnDisk, Piece, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
 };
 use crate::core::stores::Look;
 use crate::options::GlobalArgs;
@@ -144,7 +144,10 @@ impl<'w> Ui<'w> {
     ///
     /// # Errors
     /// If they cannot be read or written.
-    pub fn send_pieces(&mut self, pieces: &Pieces) -> io::Result<bool> {
+    pub fn send_pieces<'p>(
+        &mut self,
+        pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
+    ) -> io::Result<bool> {
         let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
             return Ok(false);
         };

@@ -5,6 +5,7 @@ use super::read::{PageBuffer, ReadAt, fill, shorter};
 use crate::core::workers::in_turns;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
+use std::iter::Peekable;
 use std::ops::Range;
 
 /// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
@@ -41,11 +42,11 @@ pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn W
 }
 
 /// An output in pieces, with the same bytes between any two of them.
-pub(crate) struct Pieces<'a> {
+pub(crate) struct Pieces<'a, I> {
     /// What stored pieces are read from.
     pub source: &'a dyn ReadAt,
     /// The pieces, in order.
-    pub list: &'a [Piece<'a>],
+    pub list: I,
     /// Written between two pieces.
     pub separator: &'a [u8],
 }
@@ -73,70 +74,79 @@ const SHORT: usize = 512;
 ///
 /// # Errors
 /// If reading or writing fails. The pieces before the failure may have been written.
-pub(crate) fn send_pieces(pieces: &Pieces, workers: usize, out: &File) -> io::Result<()> {
-    let mut first = 0;
+pub(crate) fn send_pieces<'a>(
+    pieces: Pieces<'a, impl Iterator<Item = Piece<'a>> + Send>,
+    workers: usize,
+    out: &File,
+) -> io::Result<()> {
+    let Pieces { source, list, separator } = pieces;
+    let mut list = list.peekable();
+    let mut is_first = true;
     let batches = std::iter::from_fn(|| {
-        let batch = pieces.batch(first);
-        first = batch.pieces.end;
+        let batch = Batch::next(&mut list, std::mem::take(&mut is_first));
         (!batch.pieces.is_empty()).then_some(batch)
     });
-    let read = |buffer: &mut PageBuffer, batch: Batch| {
+    let read = |buffer: &mut PageBuffer, batch: Batch<'a>| {
         let stored = &batch.stored;
         let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
-        fill(pieces.source, space, stored.start)?;
+        fill(source, space, stored.start)?;
         Ok(batch)
     };
-    let write = |buffer: &mut PageBuffer, batch: Batch| pieces.write(&batch, buffer.bytes(), out);
-    in_turns(batches, workers.min(pieces.list.len()).min(THREADS), 0, PageBuffer::default, read, write)
+    let write = |buffer: &mut PageBuffer, batch: Batch<'a>| batch.write(separator, buffer.bytes(), out);
+    in_turns(batches, workers.min(THREADS), 0, PageBuffer::default, read, write)
 }
 
-/// Pieces that are read together, and the range of the source to read.
-struct Batch {
-    pieces: Range<usize>,
+/// Pieces that are read together.
+struct Batch<'a> {
+    pieces: Vec<Piece<'a>>,
+    /// The range of the source to read.
     stored: Range<u64>,
+    /// Whether no piece precedes it.
+    is_first: bool,
 }
 
-impl Pieces<'_> {
-    /// Returns the next pieces to read together, from the piece `first` on.
-    fn batch(&self, first: usize) -> Batch {
-        let mut batch = Batch { pieces: first..first, stored: 0..0 };
-        let (mut requested, mut is_first) = (0, true);
-        for (at, piece) in self.list.iter().enumerate().skip(first).take(BATCH) {
-            if let Piece::Stored(range) = piece {
-                if is_first {
-                    batch.stored = range.start..range.start;
+impl<'a> Batch<'a> {
+    /// Takes the next pieces to read together from the list.
+    fn next(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
+        let mut batch = Batch { pieces: Vec::new(), stored: 0..0, is_first };
+        let mut requested = 0;
+        let mut has_stored = false;
+        while batch.pieces.len() < BATCH {
+            let next = list.next_if(|piece| match piece {
+                Piece::Stored(range) if has_stored => {
+                    range.start >= batch.stored.end
+                        && range.start - batch.stored.end <= GAP * requested
+                        && range.end - batch.stored.start <= WINDOW
                 }
-                let is_near = range.start >= batch.stored.end
-                    && range.start - batch.stored.end <= GAP * requested
-                    && range.end - batch.stored.start <= WINDOW;
-                if !is_first && !is_near {
-                    break;
-                }
-                is_first = false;
+                Piece::Stored(_) | Piece::Built(_) => true,
+            });
+            let Some(piece) = next else { break };
+            if let Piece::Stored(range) = &piece {
+                let start = if has_stored { batch.stored.start } else { range.start };
+                batch.stored = start..range.end;
                 requested += range.end - range.start;
-                batch.stored.end = range.end;
+                has_stored = true;
             }
-            batch.pieces.end = at + 1;
+            batch.pieces.push(piece);
         }
         batch
     }
 
-    /// Writes a batch whose stored range has been read.
-    fn write(&self, batch: &Batch, read: &[u8], mut out: &File) -> io::Result<()> {
-        let mut slices = Vec::with_capacity(2 * batch.pieces.len());
-        let Range { start, end } = batch.pieces;
-        for (at, piece) in self.list.iter().enumerate().take(end).skip(start) {
-            slices.push(IoSlice::new(if at == 0 { b"" } else { self.separator }));
+    /// Writes the pieces, once the stored range has been read.
+    fn write(&self, separator: &[u8], read: &[u8], mut out: &File) -> io::Result<()> {
+        let mut slices = Vec::with_capacity(2 * self.pieces.len());
+        for (at, piece) in self.pieces.iter().enumerate() {
+            slices.push(IoSlice::new(if at == 0 && self.is_first { b"" } else { separator }));
             slices.push(IoSlice::new(match piece {
                 Piece::Stored(range) => {
-                    let place = |offset: u64| (offset - batch.stored.start) as usize;
+                    let place = |offset: u64| (offset - self.stored.start) as usize;
                     &read[place(range.start)..place(range.end)]
                 }
                 Piece::Built(bytes) => bytes,
             }));
         }
         let len: usize = slices.iter().map(|slice| slice.len()).sum();
-        if len < SHORT * batch.pieces.len() {
+        if len < SHORT * self.pieces.len() {
             let mut joined = Vec::with_capacity(len);
             slices.iter().for_each(|slice| joined.extend_from_slice(slice));
             return out.write_all(&joined);

@@ -70,12 +70,11 @@ fn pieces_are_sent_in_order() {
     let bench = Bench::new("");
     fs::write(&bench.path, &bytes).unwrap();
     let file = bench.open();
-    let list: Vec<_> = (0..2_500).map(piece).collect();
     for count in [0, 1, 3, 2_500] {
-        let pieces = Pieces { source: &file, list: &list[..count], separator: b", " };
         for workers in [1, 2, 5] {
+            let pieces = Pieces { source: &file, list: (0..count).map(piece), separator: b", " };
             let out = bench.at("out");
-            send_pieces(&pieces, workers, &fs::File::create(&out).unwrap()).unwrap();
+            send_pieces(pieces, workers, &fs::File::create(&out).unwrap()).unwrap();
             assert!(fs::read(&out).unwrap() == wanted[..count].join(&b", "[..]), "{count} {workers}");
         }
     }
@@ -88,16 +87,15 @@ fn pieces_that_cannot_be_sent_are_an_error() {
     fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
     let file = bench.open();
     let piece = |at: usize| Piece::Stored(at as u64 * 4_000..at as u64 * 4_000 + 3_900);
-    let list: Vec<_> = (0..2_000).map(piece).collect();
-    let pieces = Pieces { source: &file, list: &list, separator: b"," };
+    let pieces = || Pieces { source: &file, list: (0..2_000).map(piece), separator: b"," };
     let read_only = fs::File::open(&bench.path).unwrap();
     fs::write(bench.at("out"), "").unwrap();
     for workers in [1, 2, 3] {
-        assert!(send_pieces(&pieces, workers, &read_only).is_err());
+        assert!(send_pieces(pieces(), workers, &read_only).is_err());
         for length in [0, 100_000, 7_900_000] {
             fs::File::options().write(true).open(&bench.path).unwrap().set_len(length).unwrap();
             let out = fs::File::create(bench.at("out")).unwrap();
-            let error = send_pieces(&pieces, workers, &out).unwrap_err();
+            let error = send_pieces(pieces(), workers, &out).unwrap_err();
             assert_eq!(error.to_string(), "the file became shorter", "{length} {workers}");
         }
         fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
