@@ -217,7 +217,7 @@ fn unknown(hook: &Hook, refused: Invalid) -> Failure {
 fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
     let entry = |at: usize| before.get(at).or(before.last()).map_or(EntryIx::new(0), |message| message.entry);
     let message =
-        |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::Built(json.bytes().to_vec()) };
+        |(at, json): (usize, Raw)| Message { entry: entry(at), body: Body::built(json.bytes().to_vec()) };
     messages.items().enumerate().map(message).collect()
 }
 

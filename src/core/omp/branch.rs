@@ -67,9 +67,9 @@ fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Optio
             }
             message::loaded(message, entry.role)
         }
-        Kind::CustomMessage => Body::Built(message::plain_custom(line, entry)),
-        Kind::BranchSummary => Body::Built(message::branch_summary(line, entry)),
-        _ => Body::Built(message::short_compaction_summary(line, entry)),
+        Kind::CustomMessage => Body::built(message::plain_custom(line, entry)),
+        Kind::BranchSummary => Body::built(message::branch_summary(line, entry)),
+        _ => Body::built(message::short_compaction_summary(line, entry)),
     };
     Ok(Some(Message { entry: ix, body }))
 }

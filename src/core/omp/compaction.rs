@@ -234,8 +234,8 @@ fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
     let entry = session.entry(ix);
     match entry.kind {
         Kind::Message => line.get("message").map(|message| message::loaded(message, entry.role)),
-        Kind::CustomMessage => Some(Body::Built(message::plain_custom(line, entry))),
-        Kind::BranchSummary => Some(Body::Built(message::branch_summary(line, entry))),
+        Kind::CustomMessage => Some(Body::built(message::plain_custom(line, entry))),
+        Kind::BranchSummary => Some(Body::built(message::branch_summary(line, entry))),
         _ => None,
     }
 }

@@ -70,7 +70,7 @@ impl Emitter<'_> {
             time_ms: predated,
         };
         let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
-        self.items.push((Message { entry: ix, body: Body::Built(summary) }, MessageKind::Other));
+        self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
         }
@@ -138,7 +138,7 @@ impl Emitter<'_> {
                 let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
                 message::custom(line, entry).filter(|_| !transient).and_then(|json| {
                     let kind = MessageKind::of(Raw::checked(&json))?;
-                    Some((Message { entry: ix, body: Body::Built(json) }, kind))
+                    Some((Message { entry: ix, body: Body::built(json) }, kind))
                 })
             }
             Kind::BranchSummary => {
@@ -146,7 +146,7 @@ impl Emitter<'_> {
                 let line = Raw::checked(line.trim_ascii());
                 content::truthy(line, "summary").then(|| {
                     let json = message::branch_summary(line, entry);
-                    (Message { entry: ix, body: Body::Built(json) }, MessageKind::Other)
+                    (Message { entry: ix, body: Body::built(json) }, MessageKind::Other)
                 })
             }
             _ => None,

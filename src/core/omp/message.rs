@@ -54,7 +54,7 @@ pub fn loaded(message: Raw, role: Role) -> Body {
         let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
         edit.set("content", &array(blocks));
     }
-    Body::Built(edit.finish())
+    Body::built(edit.finish())
 }
 
 /// Returns an object without one of its members.

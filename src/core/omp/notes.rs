@@ -33,7 +33,7 @@ pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
                     .text("content", &template::context_notes(&notes))
                     .bool("display", false)
                     .number("timestamp", session.entry(ix).js_time());
-                return Ok(Some(Message { entry: ix, body: Body::Built(message.finish()) }));
+                return Ok(Some(Message { entry: ix, body: Body::built(message.finish()) }));
             }
             _ => {}
         }

@@ -77,7 +77,7 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<V
             && calls.iter().any(|id| !answered.contains(id))
         {
             let Some(body) = message.with(bodies, |raw| stripped(raw, &answered))? else { continue };
-            message.body = Body::Built(body);
+            message.body = Body::built(body);
             calls.retain(|id| answered.contains(id));
         }
         kept.push((message, kind));

@@ -77,8 +77,7 @@ pub fn edit(
     if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
         return Err(EditError::NoContent(fixed));
     }
-    let context: Vec<_> =
-        in_force(session, &path, bodies)?.into_iter().map(|place| path[place as usize]).collect();
+    let context: Vec<_> = in_force(session, &path, bodies)?.map(|place| path[place as usize]).collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
         return Err(EditError::Compacted(gone));

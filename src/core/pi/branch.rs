@@ -67,7 +67,7 @@ fn message(
     edits: &Edits,
     bodies: &dyn Bodies,
 ) -> io::Result<Option<Message>> {
-    let built = |make: fn(Raw) -> Vec<u8>| with_line(bodies, ix, |line| Body::Built(make(line)));
+    let built = |make: fn(Raw) -> Vec<u8>| with_line(bodies, ix, |line| Body::built(make(line)));
     let edit = edits.of(session, ix);
     let body = match session.entry(ix).kind {
         Kind::Message if session.entry(ix).role == Role::ToolResult => return Ok(None),

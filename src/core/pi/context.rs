@@ -74,9 +74,9 @@ fn project(
     mut each: impl FnMut(Projected),
 ) -> io::Result<Vec<Message>> {
     let places = in_force(session, path, bodies)?;
-    let edits = Edits::among(session, places.iter().map(|&place| path[place as usize]), bodies)?;
-    let mut messages = Vec::with_capacity(places.len());
-    for (index, place) in places.into_iter().enumerate() {
+    let edits = Edits::among(session, places.clone().map(|place| path[place as usize]), bodies)?;
+    let mut messages = Vec::with_capacity(path.len());
+    for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
         let visible = if superseded {
@@ -107,23 +107,27 @@ pub fn role(session: &Session, message: &Message) -> Role {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub(in crate::core) fn in_force(
-    session: &Session,
-    path: &[EntryIx],
+pub(in crate::core) fn in_force<'a>(
+    session: &'a Session,
+    path: &'a [EntryIx],
     bodies: &dyn Bodies,
-) -> io::Result<Vec<u32>> {
-    let all = 0..path.len() as u32;
-    let Some(at) = session.last_on(path, Kind::Compaction) else {
-        return Ok(all.collect());
+) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
+    let compaction = session.last_on(path, Kind::Compaction);
+    let kept = match compaction {
+        None => 0..0,
+        Some(at) => {
+            let first_kept = with_line(bodies, path[at], |line| {
+                line.get_text("firstKeptEntryId").and_then(|id| {
+                    (!id.is_empty()).then(|| path[..at].iter().position(|&ix| session.id(ix) == id))?
+                })
+            })?;
+            first_kept.unwrap_or(at) as u32..at as u32
+        }
     };
-    let first_kept = with_line(bodies, path[at], |line| {
-        line.get_text("firstKeptEntryId").and_then(|id| {
-            (!id.is_empty()).then(|| path[..at].iter().position(|&ix| session.id(ix) == id))?
-        })
-    })?;
-    let kept = first_kept.unwrap_or(at) as u32..at as u32;
     let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
-    Ok(std::iter::once(at as u32).chain(kept).chain(at as u32 + 1..all.end).collect())
+    let compaction = compaction.map(|at| at as u32);
+    let after = compaction.map_or(0, |at| at + 1)..path.len() as u32;
+    Ok(compaction.into_iter().chain(kept).chain(after))
 }
 
 /// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
@@ -146,10 +150,10 @@ pub(super) fn speak(
     };
     match session.entry(ix).kind {
         Kind::Message => message(session, ix, bodies)?.map_or(Ok(()), add)?,
-        Kind::CustomMessage => add(Body::Built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
+        Kind::CustomMessage => add(Body::built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
         Kind::BranchSummary => {
             let told = with_line(bodies, ix, |line| {
-                content::truthy(line, "summary").then(|| Body::Built(branch_summary(line)))
+                content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
             })?;
             told.map_or(Ok(()), add)?;
         }
@@ -158,7 +162,7 @@ pub(super) fn speak(
                 let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
                 (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
             })?;
-            checkpoint.into_iter().chain([summary]).try_for_each(|json| add(Body::Built(json)))?;
+            checkpoint.into_iter().chain([summary]).try_for_each(|json| add(Body::built(json)))?;
         }
         _ => {}
     }
@@ -187,7 +191,7 @@ fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
         _ => return Ok(Some(Body::Stored)),
     };
     let filled = with_line(bodies, ix, |line| with_content(line.get("message")?, Some(empty)))?;
-    Ok(Some(filled.map_or(Body::Stored, Body::Built)))
+    Ok(Some(filled.map_or(Body::Stored, Body::built)))
 }
 
 /// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
@@ -292,7 +296,7 @@ fn replaced_by(message: Message, by: EntryIx, bodies: &dyn Bodies) -> io::Result
     })?;
     let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
     Ok(match changed {
-        Some(json) => Message { body: Body::Built(json), ..message },
+        Some(json) => Message { body: Body::built(json), ..message },
         None => message,
     })
 }
