@@ -1,7 +1,7 @@
 //! Compares the time of pisess with that of `wc -l`, `jq`, `jaq` and pi's own loader, on generated sessions.
 //!
-//! Run it with `cargo bench --bench compare`; see `docs/performance.md`. Every answer is checked before its time
-//! is printed; a wrong one ends the run.
+//! Run it with `cargo bench --bench compare`; see `docs/performance.md`. Answers are checked before times are printed;
+//! a wrong one ends the run.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints its table")]
 

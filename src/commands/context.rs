@@ -240,19 +240,16 @@ fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()
     out.flush()
 }
 
-/// Prints messages separated by commas, on all processors. Returns `false`, and prints nothing, if a stored message
+/// Prints messages separated by commas; several threads read. Returns `false`, and prints nothing, if a stored message
 /// cannot be printed as it is in the file, or if standard output is neither a file nor a pipe.
 fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<bool> {
     let session = &open.session;
-    if !session.is_utf8() {
+    if !session.is_utf8() || messages.iter().any(|message| piece(session, message).is_none()) {
         return Ok(false);
     }
-    let pieces = messages.iter().map_while(|message| piece(session, message));
-    if pieces.clone().count() < messages.len() {
-        return Ok(false);
-    }
-    // Located again, a batch at a time, while another thread reads: faster than a list of all of them.
-    ui.send_pieces(Pieces { source: open.input.source(), list: pieces, separator: b"," })
+    // The messages are located again, a batch at a time, while other threads read: faster than a list of all of them.
+    let list = messages.iter().filter_map(|message| piece(session, message));
+    ui.send_pieces(Pieces { source: open.input.source(), list, separator: b"," })
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.

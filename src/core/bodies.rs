@@ -173,12 +173,12 @@ pub struct Message {
 pub enum Body {
     /// In the `message` member of the entry's line, as stored.
     Stored,
-    /// Built from the entry. In a box, because a list of messages, most of which are stored, takes half the memory.
+    /// Built from the entry. In a box, so that a list of messages, most of which are stored, takes half the memory.
     Built(Box<Vec<u8>>),
 }
 
 impl Body {
-    /// Returns a body with this JSON.
+    /// Returns the body of a message that was built, given its JSON.
     pub fn built(json: Vec<u8>) -> Self {
         Body::Built(Box::new(json))
     }

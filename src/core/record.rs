@@ -331,12 +331,12 @@ fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<B
     Ok(block)
 }
 
-/// Walks over the value at the scanner's position.
+/// Returns the value at the scanner's position, and moves past it.
 pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
     scanner.value_with(keys).map(Raw::checked)
 }
 
-/// Walks over the value at the scanner's position, which is returned if it is a string.
+/// Like [`value`], but `None` unless it is a string.
 pub fn string<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,

@@ -84,10 +84,11 @@ fn message(
         }
         _ => None,
     };
-    let message = body.map(|body| Message { entry: ix, body });
-    match (message, edit) {
-        (Some(message), Some(edit)) => edited(message, edit, bodies),
-        (message, _) => Ok(message),
+    let Some(body) = body else { return Ok(None) };
+    let message = Message { entry: ix, body };
+    match edit {
+        None => Ok(Some(message)),
+        Some(edit) => edited(message, edit, bodies),
     }
 }
 

@@ -75,7 +75,7 @@ fn project(
 ) -> io::Result<Vec<Message>> {
     let places = in_force(session, path, bodies)?;
     let edits = Edits::among(session, places.clone().map(|place| path[place as usize]), bodies)?;
-    let mut messages = Vec::with_capacity(path.len());
+    let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
@@ -125,9 +125,8 @@ pub(in crate::core) fn in_force<'a>(
         }
     };
     let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
-    let compaction = compaction.map(|at| at as u32);
-    let after = compaction.map_or(0, |at| at + 1)..path.len() as u32;
-    Ok(compaction.into_iter().chain(kept).chain(after))
+    let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
+    Ok(compaction.map(|at| at as u32).into_iter().chain(kept).chain(after))
 }
 
 /// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
@@ -170,7 +169,7 @@ pub(super) fn speak(
 }
 
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
-// Inlined, because most messages are as stored.
+// Inlined, because most messages are as stored, which needs no call to find out.
 #[inline]
 pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
@@ -180,6 +179,7 @@ pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
     incomplete_message(session, ix, bodies)
 }
 
+/// Like [`message`], for one whose role or content is missing.
 fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
     let empty: &[u8] = match session.entry(ix).role {
         Role::System => b"\"\"",
@@ -254,6 +254,7 @@ impl Edits {
         bodies: &dyn Bodies,
     ) -> io::Result<Self> {
         let mut edits = HashMap::new();
+        // Most sessions have none: then the entries are not searched.
         if !session.kinds.has(Kind::ContextEdit) {
             return Ok(Edits(edits));
         }
@@ -281,7 +282,7 @@ impl Edits {
     }
 }
 
-/// Returns a message after an edit, or none if it is left out; only the roles of a conversation accept new content.
+/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
 pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
     match edit {
         Edit::Omit => Ok(None),

@@ -80,10 +80,11 @@ pub(crate) fn send_pieces<'a>(
     out: &File,
 ) -> io::Result<()> {
     let Pieces { source, list, separator } = pieces;
+    let workers = workers.min(list.size_hint().1.unwrap_or(THREADS)).min(THREADS);
     let mut list = list.peekable();
     let mut is_first = true;
     let batches = std::iter::from_fn(|| {
-        let batch = Batch::next(&mut list, std::mem::take(&mut is_first));
+        let batch = Batch::take_from(&mut list, std::mem::take(&mut is_first));
         (!batch.pieces.is_empty()).then_some(batch)
     });
     let read = |buffer: &mut PageBuffer, batch: Batch<'a>| {
@@ -93,7 +94,7 @@ pub(crate) fn send_pieces<'a>(
         Ok(batch)
     };
     let write = |buffer: &mut PageBuffer, batch: Batch<'a>| batch.write(separator, buffer.bytes(), out);
-    in_turns(batches, workers.min(THREADS), 0, PageBuffer::default, read, write)
+    in_turns(batches, workers, 0, PageBuffer::default, read, write)
 }
 
 /// Pieces that are read together.
@@ -106,8 +107,8 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Takes the next pieces to read together from the list.
-    fn next(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
+    /// Takes from the list the next pieces to read together; none at its end.
+    fn take_from(list: &mut Peekable<impl Iterator<Item = Piece<'a>>>, is_first: bool) -> Self {
         let mut batch = Batch { pieces: Vec::new(), stored: 0..0, is_first };
         let mut requested = 0;
         let mut has_stored = false;
@@ -132,7 +133,7 @@ impl<'a> Batch<'a> {
         batch
     }
 
-    /// Writes the pieces, once the stored range has been read.
+    /// Writes the pieces; `read` is the stored range.
     fn write(&self, separator: &[u8], read: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.pieces.len());
         for (at, piece) in self.pieces.iter().enumerate() {

@@ -80,6 +80,20 @@ fn pieces_are_sent_in_order() {
     }
 }
 
+/// More pieces than one batch holds, all near enough for one read.
+#[test]
+fn pieces_continue_in_the_next_batch() {
+    let bench = Bench::new("");
+    let bytes: Vec<u8> = (0..250_000_u32).map(|at| (at % 251) as u8).collect();
+    fs::write(&bench.path, &bytes).unwrap();
+    let (file, out) = (bench.open(), bench.at("out"));
+    let list = (0..2_500_u64).map(|at| Piece::Stored(at * 100..at * 100 + 90));
+    let pieces = Pieces { source: &file, list, separator: b"," };
+    send_pieces(pieces, 2, &fs::File::create(&out).unwrap()).unwrap();
+    let wanted: Vec<&[u8]> = bytes.chunks(100).map(|chunk| &chunk[..90]).collect();
+    assert!(fs::read(&out).unwrap() == wanted.join(&b","[..]));
+}
+
 /// Whichever worker fails, the others end, and the failure is returned.
 #[test]
 fn pieces_that_cannot_be_sent_are_an_error() {
