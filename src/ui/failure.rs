@@ -228,7 +228,8 @@ impl Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let (exit, kind) = match () {
-            () if error.is_broken_pipe() => (Exit::Done, FailureKind::Io),
+            () if error.is_closed_stdout() => (Exit::Done, FailureKind::Io),
+            () if error.is_written() => (Exit::Written, FailureKind::Io),
             () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
             () => (Exit::Cannot, FailureKind::Io),
         };

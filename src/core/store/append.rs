@@ -67,12 +67,12 @@ impl Locked {
         self.write_once(&bytes)?;
         // fsync needs no lock, and may take longer than oh-my-pi waits for its own (rule 5).
         drop(publish);
-        if let Err(error) = self.files.sync(&self.file) {
-            // If oh-my-pi's lock cannot be taken again, comparing the size must suffice.
-            let _publish = PublishLock::take(&self).ok();
-            return Err(self.take_back(bytes.len() as u64, error));
+        // Whole lines are in effect as soon as they are written, and another process may have read them or appended to
+        // them, so they stay.
+        match self.files.sync(&self.file) {
+            Err(source) => Err(StoreError::UnsyncedAppend { path: self.path.clone(), source }),
+            Ok(()) => Ok(Attempt::Done(Committed::new(&self.path, bytes.len() as u64))),
         }
-        Ok(Attempt::Done(Committed::new(&self.path, bytes.len() as u64)))
     }
 
     fn closed_before(&self, lines: &[u8]) -> Result<Vec<u8>, StoreError> {

@@ -214,6 +214,13 @@ fn is_folder_name(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().last().is_some_and(|byte| std::path::is_separator(char::from(*byte)))
 }
 
+/// Whether two paths are names of one file, as a move leaves them that was interrupted on a system without a rename
+/// that never replaces.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let stat = |path| DISK.stat_at(path).ok();
+    matches!((stat(one), stat(other)), (Some(one), Some(other)) if one.is_same_inode(&other))
+}
+
 /// Whether a stream of this process (stdout after `>> input`) is the file itself (rule 2).
 pub fn same_file(file: &SessionFile, stream: impl AsStream) -> bool {
     let is_here = |stream| DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat));

@@ -1,6 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
-use super::files::{is_closed_pipe, is_in_use};
+use super::files::{is_closed_pipe, is_in_use, is_stdout};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -145,6 +145,16 @@ pub enum StoreError {
         left: u64,
     },
 
+    /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
+    /// taken back, because other processes see them already.
+    #[error("cannot sync {}: {}; the new lines are written", path.display(), Plain(source))]
+    UnsyncedAppend {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+
     /// The change is in place, but its directory could not be synced: a power failure may still restore the
     /// old state. Only in [`super::Committed::troubles`].
     #[error("cannot sync the directory {}: {}", folder.display(), Plain(source))]
@@ -217,9 +227,15 @@ impl StoreError {
         matches!(self, StoreError::Busy { .. } | StoreError::Changed { .. } | StoreError::LiveAgent { .. })
     }
 
-    /// Whether the reader of a pipe closed it, which is success for a shell tool.
-    pub fn is_broken_pipe(&self) -> bool {
-        matches!(self, StoreError::Io { source, .. } if is_closed_pipe(source))
+    /// Whether the change is in effect nevertheless (exit 4 instead of 2).
+    pub fn is_written(&self) -> bool {
+        matches!(self, StoreError::UnsyncedAppend { .. })
+    }
+
+    /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success for a shell tool.
+    /// A session or a lock that cannot be written is a failure, whatever the system's error.
+    pub fn is_closed_stdout(&self) -> bool {
+        matches!(self, StoreError::Io { source, path, .. } if is_closed_pipe(source) && is_stdout(path))
     }
 
     /// Returns the file or directory it concerns.
@@ -238,6 +254,7 @@ impl StoreError {
             | StoreError::LiveAgent { path, .. }
             | StoreError::NoLockSupport { path, .. }
             | StoreError::AttributesLost { path, .. }
+            | StoreError::UnsyncedAppend { path, .. }
             | StoreError::GrowthLost { path, .. }
             | StoreError::Unsynced { folder: path, .. } => path,
             StoreError::Torn { failure, .. } => return failure.path(),
@@ -271,6 +288,7 @@ impl StoreError {
             StoreError::NoLockSupport { .. } => "use --force to write without a lock",
             StoreError::AttributesLost { .. } => "use --force to continue without it",
             StoreError::Torn { .. } => "check the end of the file; the next append starts on a new line",
+            StoreError::UnsyncedAppend { .. } => "do not repeat the command; check the disk",
             StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",
             StoreError::GrowthLost { .. } => "the new content is in place; check the end of the file",
         })

@@ -23,7 +23,7 @@ mod processes;
 mod xattr;
 
 pub use os::{AsStream, is_closed_pipe};
-pub(super) use os::{duplicate, is_in_use, own_stream, read_at, real, unlock};
+pub(super) use os::{duplicate, is_in_use, is_stdout, own_stream, read_at, real, unlock};
 pub(super) use processes::send;
 
 /// The result of `stat`, as far as the rules need it.
@@ -102,6 +102,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
+    /// Returns when a process started, if the system reports that.
+    fn started(&self, pid: u32) -> Option<SystemTime>;
     fn now(&self) -> SystemTime;
     /// Returns the time on a clock that is never adjusted.
     fn instant(&self) -> Instant;
@@ -220,6 +222,10 @@ impl Files for Disk {
 
     fn is_alive(&self, pid: u32) -> bool {
         os::is_alive(pid)
+    }
+
+    fn started(&self, pid: u32) -> Option<SystemTime> {
+        processes::started(pid)
     }
 
     fn now(&self) -> SystemTime {

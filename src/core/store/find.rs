@@ -66,6 +66,14 @@ impl Trouble {
         }
     }
 
+    /// Returns the error of a path that cannot be read.
+    pub fn unreadable(self) -> Option<StoreError> {
+        match self {
+            Trouble::Unreadable { error, .. } => Some(error),
+            Trouble::Loop { .. } | Trouble::NotUtf8 { .. } => None,
+        }
+    }
+
     /// Whether a given path cannot be read.
     pub fn is_failure(&self) -> bool {
         matches!(self, Trouble::Unreadable { named: true, .. })

@@ -5,7 +5,7 @@
 //!
 //! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line lacks one; then
 //!    fsync. After a short write, the file is truncated to its old size if nothing else was appended; otherwise
-//!    the error reports what remains.
+//!    the error reports what remains. Whole lines stay, even if fsync fails: they are in effect already.
 //! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists or
 //!    promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification time kept
 //!    (refused without force if they cannot be), fsync, rename, fsync of the directory; a batch syncs each
@@ -87,7 +87,7 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{Check, create, create_checked, move_new, remove, same_file, take_back};
+pub use create::{Check, create, create_checked, is_same, move_new, remove, same_file, take_back};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};

@@ -18,6 +18,9 @@ use std::time::{Duration, SystemTime};
 /// yet.
 const MALFORMED_FOR: Duration = Duration::from_millis(500);
 
+/// How much later than its lock a process must have started not to be its owner: more than clocks are off.
+const REUSED_AFTER: Duration = Duration::from_secs(10);
+
 /// oh-my-pi's lock, held by us until dropped.
 pub(super) struct PublishLock {
     files: &'static dyn Files,
@@ -101,8 +104,12 @@ fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
         None => Holder::Alive(None),
         // It has our process id, but we do not hold it: it was left by an earlier process with the same id.
         // In containers, ids repeat. Threads of one process exclude each other by the lock of rule 3.
-        Some(pid) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
-        Some(pid) => Holder::Alive(Some(pid)),
+        Some((pid, _)) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
+        // The process that has this id now started after the lock was taken.
+        Some((pid, since)) if files.started(pid).is_some_and(|start| start > since + REUSED_AFTER) => {
+            Holder::Stale(content)
+        }
+        Some((pid, _)) => Holder::Alive(Some(pid)),
     })
 }
 
@@ -118,11 +125,11 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }
 
-/// Returns the process id in `pid:milliseconds` and a newline; `None` for any other content.
-fn owner(content: &[u8]) -> Option<u32> {
+/// Returns the process id and the time in `pid:milliseconds` and a newline; `None` for any other content.
+fn owner(content: &[u8]) -> Option<(u32, SystemTime)> {
     let (pid, since) = std::str::from_utf8(content).ok()?.strip_suffix('\n')?.split_once(':')?;
-    since.parse::<u64>().ok()?;
-    pid.parse().ok().filter(|pid| *pid > 0)
+    let since = SystemTime::UNIX_EPOCH.checked_add(Duration::from_millis(since.parse().ok()?))?;
+    Some((pid.parse().ok().filter(|pid| *pid > 0)?, since))
 }
 
 /// Moves a stale lock aside before removing it. Meanwhile oh-my-pi may have stolen it, too, and created its

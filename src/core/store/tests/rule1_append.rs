@@ -39,21 +39,21 @@ fn it_is_one_write_and_one_fsync() {
     assert_eq!(seam.log().last(), Some(&"sync"));
 }
 
+/// Which call of an append writes the line.
+fn index_of_write() -> usize {
+    let bench = Bench::new(OLD);
+    let probe = Seam::new().leak();
+    let locked = lock_on(probe, &bench.open(), &now(Dialect::Pi)).unwrap();
+    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    probe.log().iter().position(|call| *call == "write").unwrap()
+}
+
 /// If another process appended after a short write, nothing may be truncated.
 #[test]
 fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
         let bench = Bench::new(OLD);
-        let probe = Seam::new().leak();
-        lock_on(probe, &bench.open(), &now(Dialect::Pi))
-            .unwrap()
-            .append(LINE.as_bytes())
-            .and_then(Attempt::done)
-            .unwrap();
-        let write = probe.log().iter().position(|call| *call == "write").unwrap();
-
-        let bench = Bench::new(OLD);
-        let seam = Seam::failing_at(write, Fault::Full).leak();
+        let seam = Seam::failing_at(index_of_write(), Fault::Full).leak();
         let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
         if stranger {
             let path = bench.path.clone();
@@ -77,13 +77,29 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 
 #[test]
 fn a_short_write_that_cannot_be_taken_back_says_so() {
+    let seam = Seam::failing_at(index_of_write(), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak().with_broken(&[("sync", EIO), ("truncate", EIO)]);
     let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
     assert!(
-        error.to_string().ends_with("26 bytes of the new lines remain at the end of the file"),
+        error.to_string().ends_with("13 bytes of the new lines remain at the end of the file"),
         "{error}"
     );
-    assert!(error.hint().is_some());
+    assert!(error.hint().is_some() && !error.is_written());
+}
+
+/// Whole lines are in effect before fsync, and an agent may have appended after them: nothing is taken back.
+#[test]
+fn lines_that_cannot_be_synced_stay() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak().with_broken(&[("sync", EIO)]);
+    let path = bench.path.clone();
+    seam.before("sync", move || {
+        let mut agent = fs::OpenOptions::new().append(true).open(&path).unwrap();
+        std::io::Write::write_all(&mut agent, b"{}\n").unwrap();
+    });
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+    assert!(error.is_written(), "{error:?}");
+    assert_eq!((seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
 }

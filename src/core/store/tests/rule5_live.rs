@@ -26,6 +26,12 @@ impl Stranger {
         self.0.id()
     }
 
+    /// What oh-my-pi writes into its lock file: its process id and the time in milliseconds.
+    fn lock(&self) -> String {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        format!("{}:{}\n", self.id(), now.as_millis())
+    }
+
     fn end(mut self) -> u32 {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
@@ -79,11 +85,22 @@ fn pi_has_no_lock_file() {
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
 }
 
+/// The id of a dead process may belong to another one that started later.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_older_than_its_process_is_stale() {
+    let bench = Bench::new(OLD);
+    let stranger = Stranger::sleeping();
+    fs::write(lock_file(&bench), format!("{}:1700000000000\n", stranger.id())).unwrap();
+    append(&bench, &now(Dialect::OhMyPi)).unwrap();
+    assert_eq!((bench.content(), bench.names()), (format!("{OLD}{LINE}"), vec!["s.jsonl".to_owned()]));
+}
+
 #[test]
 fn a_live_holder_is_waited_for_and_never_robbed() {
     let bench = Bench::new(OLD);
     let stranger = Stranger::sleeping();
-    let content = format!("{}:1700000000000\n", stranger.id());
+    let content = stranger.lock();
     fs::write(lock_file(&bench), &content).unwrap();
     let error = append(&bench, &now(Dialect::OhMyPi)).unwrap_err();
     assert!(matches!(&error, StoreError::Busy { holder, .. } if *holder == Some(stranger.id())));
@@ -180,7 +197,7 @@ fn a_lock_that_changed_hands_is_given_back() {
     fs::write(lock_file(&bench), "x").unwrap();
     let file = fs::File::open(lock_file(&bench)).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
-    let content = format!("{}:1700000000000\n", stranger.id());
+    let content = stranger.lock();
     let seam = Seam::new().leak();
     let (path, theirs) = (lock_file(&bench), content.clone());
     seam.before("rename", move || fs::write(&path, &theirs).unwrap());
@@ -226,26 +243,16 @@ fn a_full_disk_leaves_no_lock_behind() {
 #[cfg(target_os = "linux")]
 fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let bench = Bench::new(OLD);
-    // The session is the standard input of the other process, because the test binary prints to standard output.
+    // The other test run waits for a reader of its log, and has the session as its standard input.
+    let fifo = bench.at("log");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "core::store::tests::rule5_live::sleeps", "--ignored"]).env(SLEEPER, "1");
-    let _holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
+    command.args(["--exact", "none", "--logfile"]).arg(&fifo);
+    let mut holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
     append(&bench, &now(Dialect::OhMyPi)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
-}
-
-#[cfg(target_os = "linux")]
-const SLEEPER: &str = "PISESS_TEST_SLEEPER";
-
-/// Sleeps until killed; started by the test above.
-#[test]
-#[cfg(target_os = "linux")]
-#[ignore = "called by another test in a process of its own"]
-fn sleeps() {
-    if std::env::var_os(SLEEPER).is_some() {
-        std::thread::sleep(Duration::from_secs(60));
-    }
+    assert!(holder.0.try_wait().unwrap().is_none(), "it did not wait");
 }
 
 /// A process that is just being started has the files of its parent open until its own program runs.

@@ -287,6 +287,10 @@ impl Files for Seam {
     fn is_alive(&self, pid: u32) -> bool {
         DISK.is_alive(pid)
     }
+
+    fn started(&self, pid: u32) -> Option<SystemTime> {
+        DISK.started(pid)
+    }
     fn now(&self) -> SystemTime {
         let frozen = self.state.lock().unwrap().frozen;
         frozen.unwrap_or_else(|| DISK.now()) + self.slept()

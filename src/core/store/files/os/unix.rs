@@ -72,16 +72,36 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Renames such that two creators cannot both succeed. If the system or the file system has no such rename, a
-/// link and an unlink do the same (after a crash in between, the file exists under both names).
+/// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rename_noreplace(from, to) {
-        Err(error) if is_unsupported(&error) => {
-            std::fs::hard_link(from, to)?;
-            std::fs::remove_file(from)
-        }
+        Err(error) if is_unsupported(&error) => rename_without_flag(from, to),
         done => done,
     }
+}
+
+/// For a file, a link and an unlink (after a crash in between, the file exists under both names, and the next call
+/// completes it); without links, a rename onto an empty file of our own. A directory is renamed: that never replaces
+/// a file or a directory with content.
+fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
+    let old = std::fs::symlink_metadata(from)?;
+    if old.is_dir() {
+        return std::fs::rename(from, to);
+    }
+    match std::fs::hard_link(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let is_same = |new: Metadata| (new.dev(), new.ino()) == (old.dev(), old.ino());
+            if !std::fs::symlink_metadata(to).is_ok_and(is_same) {
+                return Err(error);
+            }
+        }
+        Err(error) if is_unsupported(&error) || error.kind() == io::ErrorKind::PermissionDenied => {
+            private(OpenOptions::new().write(true).create_new(true)).open(to)?;
+            return std::fs::rename(from, to);
+        }
+        linked => linked?,
+    }
+    std::fs::remove_file(from)
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
@@ -139,15 +159,50 @@ pub fn duplicate(stream: impl AsStream) -> io::Result<File> {
     stream.as_fd().try_clone_to_owned().map(File::from)
 }
 
+/// Whether the path is a name of standard output.
+pub fn is_stdout(path: &Path) -> bool {
+    matches!(path.to_str(), Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1"))
+}
+
 /// Returns the descriptor for `/dev/stdout` and the like. The path is not opened again: after `>> file`, that
 /// would write from the start of the file. Nor is it refused because the file exists, as it does after `> file`.
 pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
     match path.to_str()? {
-        "/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1" => Some(duplicate(io::stdout())),
+        _ if is_stdout(path) => Some(duplicate(io::stdout())),
         "/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2" => Some(duplicate(io::stderr())),
         other if other.starts_with("/dev/fd/") || other.starts_with("/proc/self/fd/") => {
             Some(files.open_write(path))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rename_without_the_flag_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let content = |name: &str| std::fs::read_to_string(at(name)).unwrap();
+        for name in ["a", "taken", "d/inner", "full/inner"] {
+            std::fs::create_dir_all(at(name).parent().unwrap()).unwrap();
+            std::fs::write(at(name), name).unwrap();
+        }
+        assert!(rename_without_flag(&at("a"), &at("taken")).is_err());
+        assert!(rename_without_flag(&at("d"), &at("full")).is_err());
+        assert!(rename_without_flag(&at("d"), &at("taken")).is_err());
+        assert_eq!(
+            (content("a"), content("taken"), content("full/inner")),
+            ("a".into(), "taken".into(), "full/inner".into())
+        );
+        rename_without_flag(&at("a"), &at("b")).unwrap();
+        rename_without_flag(&at("d"), &at("e")).unwrap();
+        assert_eq!((content("b"), content("e/inner")), ("a".into(), "d/inner".into()));
+        // A crash left both names of one file.
+        std::fs::hard_link(at("b"), at("c")).unwrap();
+        rename_without_flag(&at("b"), &at("c")).unwrap();
+        assert!(!at("b").exists() && content("c") == "a");
     }
 }

@@ -257,6 +257,11 @@ pub fn duplicate(stream: impl AsStream) -> io::Result<File> {
     stream.as_handle().try_clone_to_owned().map(File::from)
 }
 
+/// Whether the path is a name of standard output; none is, on Windows.
+pub fn is_stdout(_: &Path) -> bool {
+    false
+}
+
 /// No path names a stream of this process.
 pub fn own_stream(_: &dyn Files, _: &Path) -> Option<io::Result<File>> {
     None

@@ -34,3 +34,8 @@ pub(super) fn writer_of(path: &Path, _: &Stat) -> Option<Writer> {
 pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
     None
 }
+
+/// Not determined on this system.
+pub(super) fn started(_: u32) -> Option<std::time::SystemTime> {
+    None
+}
