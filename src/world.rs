@@ -25,8 +25,8 @@ pub struct World<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Milliseconds since 1970.
     pub now_ms: &'a dyn Fn() -> i64,
-    /// Random bytes, for ids.
-    pub random: &'a dyn Fn() -> [u8; 16],
+    /// Returns random bytes, for ids; an error if the system has no source of them.
+    pub random: &'a dyn Fn() -> io::Result<[u8; 16]>,
     /// Runs a program with these arguments on the same streams, replacing pisess if possible; returns its
     /// exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,

@@ -17,7 +17,7 @@ fn width() -> usize {
 }
 
 fn main() -> ExitCode {
-    os::prepare_terminal();
+    os::prepare_process();
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
         stdout: stdout().is_terminal(),
@@ -42,7 +42,11 @@ fn main() -> ExitCode {
         terminals,
         env: &|name| std::env::var(name).ok(),
         now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
-        random: &|| *uuid::Uuid::new_v4().as_bytes(),
+        random: &|| {
+            let mut bytes = [0; 16];
+            getrandom::fill(&mut bytes)?;
+            Ok(bytes)
+        },
         run_program: &os::run_program,
         stdout_is: &|file| pisess::core::store::same_file(file, stdout()),
         folder: std::env::current_dir().unwrap_or_default(),

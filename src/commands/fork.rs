@@ -3,7 +3,7 @@
 use super::hook::{Context, Hook, HookArgs, Notification};
 use super::ids::Ids;
 use super::input::OpenSession;
-use super::places::stores_seen_from;
+use super::places::{stores_seen_from, stores_seen_from_recorded};
 use super::transaction::Creation;
 use crate::core::bodies::Bodies;
 use crate::core::dialect::Dialect;
@@ -134,18 +134,21 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut ids = Ids::new(ui)?;
     let cwd = args.cwd.as_deref().map(|cwd| without_dots(&ui.folder().join(cwd)));
     let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
-    let options = ForkOptions { session_id: ids.session_id(ui), source, cwd: cwd.map(Text::from) };
+    let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd: cwd.map(Text::from) };
     let (session, bodies) = (&open.session, open.bodies());
     let is_for_other = args.agent.is_some_and(|agent| Dialect::from(agent) != session.dialect);
     let new = ids.issue(ui, |fresh| {
         let new = match (args.all, args.subtree) {
-            (true, _) => fork_all(session, &options, fresh),
-            (false, true) => fork_subtree(session, &bodies, end, &options, fresh)?,
-            (false, false) => fork(session, &bodies, end, &options, fresh)?,
+            (true, _) => Ok(fork_all(session, &options, fresh)),
+            (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
+            (false, false) => fork(session, &bodies, end, &options, fresh),
         };
-        if is_for_other { convert(session, &bodies, new, &options, fresh) } else { Ok(new) }
-    });
-    let new = new.map_err(|error| open.input.unreadable(error))?;
+        let converted = new.and_then(|new| match is_for_other {
+            true => convert(session, &bodies, new, &options, fresh),
+            false => Ok(new),
+        });
+        converted.map_err(|error| open.input.unreadable(error))
+    })?;
     let path = path(args, &open, &new, ui);
     let notification = hook.map(|hook| notification(hook, &open, &new, &options));
     open.create(Creation { new, path, editor_text, notification }, &args.write, ui)
@@ -204,7 +207,8 @@ fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> Pa
     let old_cwd = open.session.header.cwd.as_ref().map(|cwd| PathBuf::from(cwd.to_string()));
     let old_cwd = old_cwd.unwrap_or_else(|| ui.folder().to_owned());
     let cwd = args.cwd.as_deref().map(|cwd| PathBuf::from(without_dots(&ui.folder().join(cwd))));
-    let (old, new) = (stores_seen_from(&old_cwd, ui), stores_seen_from(&cwd.unwrap_or(old_cwd), ui));
+    let old = stores_seen_from_recorded(&old_cwd, ui);
+    let new = cwd.map_or_else(|| old.clone(), |cwd| stores_seen_from(&cwd, ui));
     let folder = OnDisk.real(beside);
     let found = folder_for_agent(agent, &folder, dialect, &old, &new);
     found.map_or_else(|| beside.to_owned(), Path::to_owned)

@@ -1,6 +1,7 @@
 //! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
 
 use crate::core::ops::IdSource;
+use crate::core::store::Plain;
 use crate::core::time::parse_js_date;
 use crate::ui::{Failure, Ui};
 use uuid::{Builder, Uuid};
@@ -35,31 +36,50 @@ impl Ids {
 
     /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
     /// a lock are not older than those before them.
-    pub fn issue<T>(&mut self, ui: &Ui, make: impl FnOnce(&mut IdSource) -> T) -> T {
+    ///
+    /// # Errors
+    /// If `make` fails, or if the system has no random bytes.
+    pub fn issue<T>(
+        &mut self,
+        ui: &Ui,
+        make: impl FnOnce(&mut IdSource) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let now_ms = self.now_ms(ui);
+        self.seed(ui)?;
         let mut candidates = || {
-            let bytes = self.bytes(ui);
+            let bytes = self.bytes();
             format!("{:02x}{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2], bytes[3])
         };
         make(&mut IdSource::new(now_ms, &mut candidates))
     }
 
     /// Returns the id of a new session: a UUIDv7, as in both agents.
-    pub fn session_id(&mut self, ui: &Ui) -> String {
-        let bytes = self.bytes(ui);
+    ///
+    /// # Errors
+    /// If the system has no random bytes.
+    pub fn session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
+        self.seed(ui)?;
+        let bytes = self.bytes();
         let mut random = [0; 10];
         random.copy_from_slice(&bytes[..10]);
         let now_ms = self.now_ms(ui).max(0).unsigned_abs();
-        Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string()
+        Ok(Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string())
     }
 
-    fn bytes(&mut self, ui: &Ui) -> [u8; 16] {
-        self.count += 1;
-        match &self.seed {
-            Some(seed) => {
-                *Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("{seed}:{}", self.count).as_bytes()).as_bytes()
-            }
-            None => ui.random(),
+    /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
+    fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
+        if self.seed.is_none() {
+            let random = ui.random().map_err(|error| {
+                Failure::cannot(format_args!("cannot get random bytes for ids: {}", Plain(&error)))
+            })?;
+            self.seed = Some(Uuid::from_bytes(random).to_string());
         }
+        Ok(())
+    }
+
+    fn bytes(&mut self) -> [u8; 16] {
+        self.count += 1;
+        let name = format!("{}:{}", self.seed.as_deref().unwrap_or_default(), self.count);
+        *Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_bytes()
     }
 }

@@ -83,7 +83,10 @@ impl<'w> Ui<'w> {
     }
 
     /// Returns random bytes, for ids.
-    pub fn random(&self) -> [u8; 16] {
+    ///
+    /// # Errors
+    /// If the system has no source of them.
+    pub fn random(&self) -> io::Result<[u8; 16]> {
         (self.world.random)()
     }
 
@@ -178,6 +181,18 @@ impl<'w> Ui<'w> {
     /// Flushes standard output.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.world.stdout.flush().map_err(Failure::output)
+    }
+
+    /// Prints and flushes the report of a change that is already written: a failure to do so is exit 4.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print_after(
+        &mut self,
+        written: &str,
+        print: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        print(self).and_then(|()| self.flush()).map_err(|failure| failure.after_writing(written))
     }
 
     /// Prints a warning on standard error, unless `-q` is given; the command continues.

@@ -7,9 +7,17 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
-/// Terminals need no preparation.
-pub fn prepare_terminal() {}
+/// Prepares the process; terminals need nothing.
+///
+/// A write beyond the limit on the size of files (`ulimit -f`) ends a process with SIGXFSZ unless it has a handler: then
+/// the write fails like one on a full disk, and temporary files and locks are removed. The default action is
+/// restored in the programs that pisess runs.
+pub fn prepare_process() {
+    // Without a handler, only the error message is lost.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
 
 /// Standard output without the standard library's buffer, which searches all output for the last newline.
 pub fn stdout_file() -> Option<File> {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Enables escape sequences in the console. Consoles before Windows 10 do not support them.
-pub fn prepare_terminal() {
+pub fn prepare_process() {
     let _ = anstyle_query::windows::enable_ansi_colors();
 }
 

@@ -135,7 +135,7 @@ fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
         terminals: Terminals::default(),
         env: &|_| None,
         now_ms: &|| 0,
-        random: &|| count.replace(count.get() + 1).to_le_bytes(),
+        random: &|| Ok(count.replace(count.get() + 1).to_le_bytes()),
         run_program: &|_, _| unreachable!("no such command line"),
         stdout_file: None,
         stdout_is: &|_| false,
