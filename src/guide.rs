@@ -10,7 +10,10 @@ pub type Row = (&'static str, &'static str);
 pub const EXIT_CODES: [Row; 5] = [
     ("0", "success, or nothing to do"),
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
-    ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed"),
+    (
+        "2",
+        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed (of several sessions, the others were)",
+    ),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (
         "4",

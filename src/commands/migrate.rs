@@ -1,7 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use super::input::OpenSession;
-use super::places::named;
+use super::places::{named, refuse_sweep};
 use super::tables::SmallTable;
 use super::transaction::{output_or_input, store_options};
 use crate::core::load::{Options, load};
@@ -48,8 +48,12 @@ pub const GUIDE: Guide = Guide {
 /// byte for byte, and a version 3 file is left as it is. Old entries get the same ids every time.
 ///
 /// For a directory, the *.jsonl files directly in it are migrated. Several files are migrated in
-/// parallel, and a table of the results is printed at the end. Other commands read old files without
-/// migrating them; a command that changes an old file migrates it in the same write.
+/// parallel; those that were changed are listed, followed by a table of the results. If a file cannot be migrated,
+/// the others are. Other commands read old files without migrating them; a command that changes an old file
+/// migrates it in the same write.
+///
+/// With -r, the root directory, a home directory and directories above an agent's store are refused without
+/// --force.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session files, directories of them, or - for standard input
@@ -100,6 +104,12 @@ struct Outcome {
     /// Whether the session was found by its name, so that its path is to be reported.
     #[serde(skip)]
     by_name: bool,
+}
+
+impl Args {
+    fn writes(&self) -> bool {
+        !self.check && !self.write.dry_run
+    }
 }
 
 /// Runs the command.
@@ -178,6 +188,9 @@ fn listed(args: &Args, ui: &Ui) -> Result<Targets, Failure> {
             }
         };
         listed.by_name.extend(named.by_name.then(|| named.path.clone()));
+        if args.recursive && args.writes() && !args.write.force {
+            refuse_sweep(&named.path, ui)?;
+        }
         match store::list_sessions(&named.path, args.recursive) {
             Ok(listing) => {
                 listed.paths.extend(listing.sessions);
@@ -227,7 +240,7 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     let file = SessionFile::open(path)?;
     let session =
         load(&file, options).map_err(|error| Failure::load(&visible(&path.to_string_lossy()), error))?;
-    if session.format == Format::V3 || args.check || args.write.dry_run {
+    if session.format == Format::V3 || !args.writes() {
         return Ok(Outcome::of(path, &session, before(&session)));
     }
     let backup = args.backup.as_ref().map(|suffix| store::with_suffix(path, suffix));
@@ -294,6 +307,10 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     }
     let migrated = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
     let migrated: Vec<_> = migrated.map(|outcome| outcome.path.as_str()).collect();
+    if outcomes.len() > 1 && worst.is_some() && args.writes() {
+        let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
+        ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
+    }
     let printed = print(outcomes, args, ui).and_then(|()| ui.flush());
     match printed {
         Err(failure) if !migrated.is_empty() => Err(failure.after_writing(&migrated.join(" "))),
@@ -315,7 +332,12 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         }
         [outcome] if outcome.error.is_some() => Ok(()),
         [outcome] => ui.print(&one_line(outcome)),
-        outcomes => table(outcomes, args, ui).print(ui),
+        outcomes => {
+            let is_listed =
+                |outcome: &&Outcome| matches!(outcome.status, Status::Migrated | Status::Outdated);
+            outcomes.iter().filter(is_listed).try_for_each(|outcome| ui.print(&one_line(outcome)))?;
+            table(outcomes, args, ui).print(ui)
+        }
     }
 }
 
@@ -332,7 +354,7 @@ fn one_line(outcome: &Outcome) -> String {
 /// Returns a table of the results, with a row for each version found.
 fn table(outcomes: &[Outcome], args: &Args, ui: &Ui) -> SmallTable {
     let mut table = SmallTable::new(&[]);
-    let done = if args.check || args.write.dry_run { "to migrate" } else { "migrated" };
+    let done = if args.writes() { "migrated" } else { "to migrate" };
     table.header(&["from", "files", "entries", done, "current", "failed"], ui);
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();

@@ -208,6 +208,7 @@ fn check_changes_nothing_and_tells() {
     ");
     assert_snapshot!(s.unchanged("migrate --check ./tour.jsonl"), @"./tour.jsonl: already version 3, 31 entries");
     assert_snapshot!(s.unchanged("migrate --check ./v1.jsonl ./tour.jsonl"), @"
+    ./v1.jsonl: v1, 9 entries, to be migrated
     from  files  entries  to migrate  current  failed
     v1        1        9           1        0       0
     v3        1       31           0        1       0
@@ -227,6 +228,7 @@ fn dry_run_changes_nothing() {
     let s = Sandbox::with(&["v1.jsonl", "tour.jsonl"]);
     assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl"), @"./v1.jsonl: v1, 9 entries, to be migrated");
     assert_snapshot!(s.unchanged("migrate -n ./v1.jsonl ./tour.jsonl"), @"
+    ./v1.jsonl: v1, 9 entries, to be migrated
     from  files  entries  to migrate  current  failed
     v1        1        9           1        0       0
     v3        1       31           0        1       0
@@ -272,6 +274,8 @@ fn a_folder_means_its_own_sessions() {
     s.put("a/.hidden.jsonl", fixture("v1.jsonl"));
     s.put("a/below/four.jsonl", fixture("draft-tree.jsonl"));
     assert_snapshot!(s.run("migrate ./a"), @"
+    ./a/one.jsonl: migrated from v1, 9 entries
+    ./a/two.jsonl: migrated from v2, 5 entries
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     v2        1        5         1        0       0
@@ -280,6 +284,7 @@ fn a_folder_means_its_own_sessions() {
     assert_eq!(s.bytes("a/.hidden.jsonl"), fixture("v1.jsonl"));
     assert_eq!(s.bytes("a/below/four.jsonl"), fixture("draft-tree.jsonl"));
     assert_snapshot!(s.run("migrate -r ./a"), @"
+    ./a/below/four.jsonl: migrated from draft, 15 entries
     from   files  entries  migrated  current  failed
     draft      1       15         1        0       0
     v3         3       45         0        3       0
@@ -292,6 +297,33 @@ fn a_folder_means_its_own_sessions() {
     "#);
     assert_eq!(s.bytes("a/.hidden.jsonl"), fixture("v1.jsonl"));
     assert_eq!(s.names().len(), 6);
+}
+
+/// As `rm` preserves the root. The home directory of the test is in the sandbox.
+#[test]
+fn a_home_directory_is_not_swept() {
+    let s = Sandbox::new();
+    let store = "top/home/.pi/agent/sessions";
+    s.put("top/home/project/old.jsonl", fixture("v1.jsonl"));
+    s.put(&format!("{store}/--w--/old.jsonl"), fixture("v1.jsonl"));
+    s.put("top/other/.omp/agent/sessions/-w/old.jsonl", fixture("v1.jsonl"));
+    let home = s.path("top/home").to_string_lossy().into_owned();
+    let before = s.files();
+    for folder in
+        ["top", "top/home", "top/home/.pi", "top/home/.pi/agent", "top/other", "top/home/project/.."]
+    {
+        let line = format!("migrate -r ./{folder}");
+        let error = s.pisess(&line).env("HOME", &home).done().fails(2);
+        assert!(error.contains("-r would change every session below"), "{folder}: {error}");
+        assert_eq!(s.files(), before, "{folder}");
+        let check = s.pisess(&format!("{line} --check")).env("HOME", &home).done();
+        assert!(check.code <= 1, "{folder}: {check}");
+    }
+    for (folder, force) in [("top/home/project", ""), (store, ""), ("top/home", "--force")] {
+        let done = s.pisess(&format!("migrate -r ./{folder} {force}")).env("HOME", &home).done();
+        assert_eq!(done.code, 0, "{folder}: {done}");
+    }
+    assert_ne!(s.files(), before);
 }
 
 #[cfg(unix)]
@@ -311,6 +343,7 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     let s = Sandbox::with(&["v1.jsonl", "v4.jsonl", "other-tool.jsonl", "hazards/empty.jsonl"]);
     let done = s.pisess("migrate ./v4.jsonl ./v1.jsonl ./other-tool.jsonl ./empty.jsonl ./gone.jsonl").done();
     assert_snapshot!(done, @r#"
+    ./v1.jsonl: migrated from v1, 9 entries
     from  files  entries  migrated  current  failed
     v1        1        9         1        0       0
     -         4        0         0        0       4
@@ -318,6 +351,7 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
     2> pisess: ./v4.jsonl:1: format v4 is newer than pisess supports (hint: pisess supports version 3 and older, which the coding agents write)
     2> pisess: ./other-tool.jsonl:1: not a session: this value is not a session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     2> pisess: ./empty.jsonl: the file is empty (hint: an agent writes the header with the first message)
+    2> pisess: 1 migrated, 4 failed
     exit 2
     "#);
     assert!(s.text("v1.jsonl").contains("\"version\":3"));
