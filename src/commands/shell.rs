@@ -40,7 +40,7 @@ impl Shell<'_> {
     /// in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
         let waiting = Waiting::begin();
-        let (mut child, group) = self.spawn()?;
+        let (mut child, mut group) = self.spawn()?;
         let deadline = Instant::now() + self.timeout;
         let outcome = match exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting) {
             Ok(Reply::Output(output)) => self.wait(&mut child, deadline, &waiting).map(|()| output),

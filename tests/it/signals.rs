@@ -112,6 +112,16 @@ fn a_signal_ends_what_was_started() {
 }
 
 #[test]
+fn what_was_started_ends_with_a_killed_pisess() {
+    for run in RUNS {
+        let s = waiting();
+        let status = signalled(&s, run, Signal::KILL);
+        assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{run}");
+        all_are_gone(&s);
+    }
+}
+
+#[test]
 fn a_shell_reports_128_and_the_number() {
     for (name, code) in [("TERM", 143), ("HUP", 129)] {
         let s = waiting();

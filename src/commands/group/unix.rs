@@ -1,8 +1,9 @@
 //! Unix: `sh`, and a process group.
 
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Returns the shell with its command.
@@ -12,42 +13,63 @@ pub fn command(text: &str) -> Command {
     command
 }
 
-/// A command and its descendants.
-pub struct Group(Option<Pid>);
+/// A command and its descendants, which end if pisess does, however it ends. Once the command has finished, what
+/// it left running continues.
+pub struct Group {
+    id: Option<Pid>,
+    /// A process of the group that kills it when its standard input ends without a line: SIGKILL closes the pipe.
+    watch: Option<Child>,
+}
 
 /// The time a command and its descendants have to exit after a signal before they are killed.
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Group {
-    /// Returns the group of a child, which was started with [`command`].
+    /// Returns the group of a child, which was started with [`command`]. If nothing can watch, a command may outlive
+    /// a pisess that is killed.
     pub fn of(child: &Child) -> Group {
-        Group(i32::try_from(child.id()).ok().and_then(Pid::from_raw))
+        let id = i32::try_from(child.id()).ok();
+        let mut watch = Command::new("sh");
+        watch.args(["-c", "read line || kill -KILL 0"]).process_group(id.unwrap_or(0));
+        watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        Group { id: id.and_then(Pid::from_raw), watch: id.and_then(|_| watch.spawn().ok()) }
     }
 
     /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can
     /// clean up.
-    pub fn end(&self, child: &mut Child, signal: Option<i32>) {
-        if let Some(group) = self.0 {
+    pub fn end(&mut self, child: &mut Child, signal: Option<i32>) {
+        if let Some(group) = self.id {
             // A process that has exited already needs no signal, so errors are ignored.
             if let Some(signal) = signal.and_then(Signal::from_named_raw) {
                 let _ = kill_process_group(group, signal);
-                wait_for_end(child, group);
+                self.wait_for_end(child, group);
             }
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = child.kill();
         let _ = child.wait();
     }
+    /// Waits until the process group is empty, or the grace period is over.
+    fn wait_for_end(&mut self, child: &mut Child, group: Pid) {
+        let end = Instant::now() + GRACE;
+        while Instant::now() < end {
+            // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
+            let has_ended = |child: &mut Child| matches!(child.try_wait(), Ok(Some(_)));
+            let is_unwatched = self.watch.as_mut().is_none_or(has_ended);
+            if has_ended(child) && is_unwatched && test_kill_process_group(group).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
-/// Waits until the process group is empty, or the grace period is over.
-fn wait_for_end(child: &mut Child, group: Pid) {
-    let end = Instant::now() + GRACE;
-    while Instant::now() < end {
-        // A child that was not waited for still belongs to its group. The id of an empty group may be reused.
-        if matches!(child.try_wait(), Ok(Some(_))) && test_kill_process_group(group).is_err() {
-            return;
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(mut watch) = self.watch.take() {
+            // If it was killed with the group, the pipe is closed.
+            let _ = watch.stdin.take().map(|mut stdin| stdin.write_all(b"\n"));
+            let _ = watch.wait();
         }
-        std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -33,7 +33,7 @@ impl Group {
     }
 
     /// Kills the command and its descendants.
-    pub fn end(&self, child: &mut Child, _: Option<i32>) {
+    pub fn end(&mut self, child: &mut Child, _: Option<i32>) {
         if let Some(job) = &self.0 {
             // SAFETY: the handle is open. If all have exited already, there is nothing to do.
             unsafe { TerminateJobObject(job.as_raw_handle(), 1) };
