@@ -287,3 +287,11 @@ fn without_a_path_the_stores_are_searched() {
     let flat = s.pisess("grep -l hello").env("PI_CODING_AGENT_SESSION_DIR", flat.to_str().unwrap()).done();
     assert_eq!(flat.text(), "./flat/e.jsonl\n");
 }
+
+/// The time grows with the length of an expression, not with its square.
+#[test]
+fn a_long_expression_without_case_is_searched_for() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let long = "aB".repeat(5000);
+    assert_eq!(s.pisess(&format!("grep -i {long} ./two-branches.jsonl")).done().code, 1);
+}

@@ -19,6 +19,8 @@ use std::collections::BTreeSet;
 const MOST_LITERALS: usize = 32;
 /// The maximum number of escape prefixes; with more, `\u` alone is searched for.
 const MOST_ESCAPES: usize = 20;
+/// The maximum number of parts of an expression, one after the other, that a literal is extracted from.
+const MOST_PARTS: usize = 16;
 /// The length of the longest incomplete escape.
 const LONGEST_ESCAPE: usize = r"\u00e".len();
 /// The number of bytes to which literals are shortened first, if there are too many: enough to be rare, few
@@ -177,17 +179,22 @@ fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
             best = Some(candidate);
         }
     };
-    consider(extracted(hir, ExtractKind::Prefix));
-    consider(extracted(hir, ExtractKind::Suffix));
     match hir.kind() {
         HirKind::Concat(parts) => {
+            let end = parts[parts.len().saturating_sub(MOST_PARTS)..].to_vec();
+            consider(extracted(&Hir::concat(end), ExtractKind::Suffix));
             for at in 0..parts.len() {
-                let rest = Hir::concat(parts[at..].to_vec());
+                // A literal has no more parts; all of the rest would take quadratic time.
+                let rest = Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
                 consider(extracted(&rest, ExtractKind::Prefix));
                 consider(required_inside(&parts[at]));
             }
         }
-        _ => consider(required_inside(hir)),
+        _ => {
+            consider(extracted(hir, ExtractKind::Prefix));
+            consider(extracted(hir, ExtractKind::Suffix));
+            consider(required_inside(hir));
+        }
     }
     best
 }
