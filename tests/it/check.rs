@@ -350,3 +350,15 @@ fn a_repair_that_fails_changes_nothing() {
     held.lock().unwrap();
     s.unchanged("check --repair --backup --wait 0 ./s.jsonl").fails(3);
 }
+
+/// A title line of the right width may still run into the next line.
+#[test]
+fn a_title_line_of_the_right_width_is_not_called_too_wide() {
+    let s = Sandbox::with(&["hazards/title-slot-too-short.jsonl"]);
+    s.pisess("check --repair -q ./title-slot-too-short.jsonl -o ./right.jsonl").done();
+    let right = s.text("right.jsonl");
+    assert_eq!(right.find('\n'), Some(255));
+    s.put("wrong.jsonl", right.replacen('\n', "", 1));
+    let said = s.pisess("check ./wrong.jsonl").done().to_string();
+    assert!(said.contains("the title line has no newline of its own"), "{said}");
+}

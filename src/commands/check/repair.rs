@@ -43,6 +43,9 @@ pub fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 }
 
+/// The maximum number of files of removed bytes beside a session.
+const MOST_REJECTED: u32 = 1000;
+
 /// Writes the content of a session file.
 type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
@@ -128,7 +131,7 @@ impl Repair<'_> {
             let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
             let beside = with_suffix(output, &suffix);
             match store::create(&beside, self.input.file(), false, &mut |out| checkup.write_rejected(out)) {
-                Err(StoreError::Exists { .. }) => number += 1,
+                Err(StoreError::Exists { .. }) if number < MOST_REJECTED => number += 1,
                 made => return made,
             }
         }

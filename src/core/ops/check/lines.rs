@@ -244,7 +244,10 @@ impl Mending<'_> {
         if is_right {
             return self.put(located, line);
         }
-        let message = format!("the title line is {width} bytes wide, not {TITLE_LINE}");
+        let message = match width == TITLE_LINE {
+            true => "the title line has no newline of its own".to_owned(),
+            false => format!("the title line is {width} bytes wide, not {TITLE_LINE}"),
+        };
         let draft = Draft::new(located.number, K::TitleWidth, message);
         match padded(&line) {
             Some(padded) => {
