@@ -163,7 +163,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
-    let (name, bytes) = given::read(path, "a file of JSON lines", session, ui)?;
+    let (name, bytes) = given::read(path, "a file of JSON lines", given::MOST_ENTRIES, session, ui)?;
     Ok(Given::Lines(name, bytes))
 }
 

@@ -126,15 +126,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let committed = export.create(&output, removed.as_ref(), &open.input, ui)?;
     ui.warn_of(&committed);
     let path = output.to_string_lossy();
-    match args.json {
-        true => {
-            let row =
-                Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
-            let row = row.with(removed.as_ref(), |row, removed| counted(row, &removed.report));
-            ui.print_json(&row.finish())?;
+    ui.print_after(&path, |ui| {
+        if !args.json {
+            return ui.print(&format!("{}\n", visible(&path)));
         }
-        false => ui.print(&format!("{}\n", visible(&path)))?,
-    }
+        let row = Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
+        ui.print_json(&row.with(removed.as_ref(), |row, removed| counted(row, &removed.report)).finish())
+    })?;
     Ok(Exit::Done)
 }
 

@@ -153,11 +153,11 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
     let progress = ui.progress(files.len());
     let workers = ui.processors().min(files.len()).max(1);
-    let inner = ui.processors() / workers;
+    let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
     let work = |(file, is_fork): (FoundFile, bool)| {
         let digest = if is_fork { Digesting::Entries } else { Digesting::Sums };
         let options = Options { workers: inner, digest: Some(digest), ..Options::default() };
-        let reading = one(&file, &options);
+        let reading = one(&file, &options, stdout_is);
         progress.advance();
         (file, reading)
     };
@@ -175,11 +175,15 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
 }
 
 /// Reads one file. Returns `None` if it is not a session and was not named on the command line.
-fn one(file: &FoundFile, options: &Options) -> Result<Option<Reading>, Failure> {
+fn one(
+    file: &FoundFile,
+    options: &Options,
+    stdout_is: &dyn Fn(&store::SessionFile) -> bool,
+) -> Result<Option<Reading>, Failure> {
     let reading = match file.named {
         // A named file may be a FIFO.
         true => {
-            let input = Input::open_path(&file.path, &|_| false)?;
+            let input = Input::open_path(&file.path, stdout_is)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
             read(
                 ListInput { path: &file.path, source: input.source(), modified: milliseconds(modified) },

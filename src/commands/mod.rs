@@ -292,7 +292,11 @@ fn dispatch(cli: &Cli, verb: Option<Verb>, ui: &mut Ui) -> Result<u8, Failure> {
         Verb::Completions(args) => completions::run(&args, ui),
         Verb::External(words) => return external::run(&words, command(), ui),
     }?;
-    ui.flush().map(|()| exit.code())
+    match ui.flush() {
+        // A closed pipe does not hide a failure that was reported.
+        Err(failure) if failure.is_silent() && exit > Exit::Found => Ok(exit.code()),
+        flushed => flushed.map(|()| exit.code()),
+    }
 }
 
 /// Prints help and version as data, and reports anything else from clap as an error.

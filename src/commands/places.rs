@@ -69,9 +69,9 @@ impl Places {
         NamedSessions { files: finding.files, failed }
     }
 
-    /// Returns the sessions of all projects, skipping directories that cannot be searched.
-    pub fn everywhere(&self) -> Vec<FoundFile> {
-        self.find(Where::All).files
+    /// Returns the sessions of all projects, and the directories that cannot be searched.
+    pub fn everywhere(&self) -> FoundFiles {
+        self.find(Where::All)
     }
 
     fn find(&self, scope: Where) -> FoundFiles {
@@ -105,11 +105,41 @@ impl Places {
     }
 }
 
-/// Returns the stores of both agents as seen from a project, with their real paths.
+/// The disk without the settings of one project.
+struct WithoutSettings<'a>(&'a Path);
+
+impl Look for WithoutSettings<'_> {
+    fn text(&self, path: &Path) -> Option<Vec<u8>> {
+        if path.parent()?.parent()? == self.0 { None } else { OnDisk.text(path) }
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        OnDisk.exists(path)
+    }
+
+    fn real(&self, path: &Path) -> PathBuf {
+        OnDisk.real(path)
+    }
+}
+
+/// Returns the stores of both agents as seen from a project that a session records, with their real paths. The
+/// settings of that project are not read, unless it is the current directory: a path in a session may be anyone's.
+pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
+    match project == ui.folder() {
+        true => stores_seen_from(project, ui),
+        false => real_stores(project, &WithoutSettings(project), ui),
+    }
+}
+
+/// Returns the stores of both agents as seen from a project that the user named, with their real paths.
 pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
+    real_stores(project, &OnDisk, ui)
+}
+
+fn real_stores(project: &Path, look: &dyn Look, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
-    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, &OnDisk);
+    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, look);
     for store in &mut stores {
         let root = OnDisk.real(&store.root);
         if let Layout::Nested(folders) = &mut store.layout {
@@ -121,6 +151,32 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
         store.root = root;
     }
     stores
+}
+
+/// Refuses to change all sessions below a directory that is too far up: the root, a home directory, or any directory
+/// above an agent's store.
+///
+/// # Errors
+/// If it is such a directory.
+pub fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
+    let real = ui.absolute(folder);
+    let home = ui.home().map(|home| ui.absolute(Path::new(&home)));
+    let stores: Vec<_> = Places::of(ui).stores.into_iter().map(|store| ui.absolute(&store.root)).collect();
+    let is_home = |agent: &str| real.join(agent).join("agent").is_dir();
+    let what = match () {
+        () if real.parent().is_none() => "the root directory",
+        () if home.is_some_and(|home| home.starts_with(&real)) => "the home directory, or above it",
+        () if [".pi", ".omp"].into_iter().any(is_home) => "a home directory",
+        () if stores.iter().any(|store| *store != real && store.starts_with(&real)) => {
+            "above an agent's store"
+        }
+        () => return Ok(()),
+    };
+    Err(Failure::cannot(format_args!(
+        "-r would change every session below {}, which is {what}",
+        folder.display()
+    ))
+    .hint("list them with `migrate --check -r`; name a directory further down, or use --force"))
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.

@@ -113,12 +113,11 @@ impl Job<'_> {
         ui.warn_of(&committed);
         summarize(&report, self.input, ui);
         let name = path.to_string_lossy();
-        let printed = match self.args.write.json {
+        ui.print_after(&name, |ui| match self.args.write.json {
             true => ui.print_json(&outcome(&name, &report)),
             false => ui.print(&format!("{}\n", visible(&name))),
-        };
-        let failed = |failure: Failure| failure.after_writing(&name);
-        printed.and_then(|()| ui.flush()).map(|()| Exit::Done).map_err(failed)
+        })?;
+        Ok(Exit::Done)
     }
 
     /// Writes the copy to standard output, but only if no secret that was found is left in it.

@@ -47,7 +47,7 @@ fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Valu
     let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
     let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
     for (path, read) in files.chain(lists) {
-        let (_, bytes) = given::read(path, "a file of secrets", session, ui)?;
+        let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, session, ui)?;
         let mut values = read(&bytes);
         all.values.append(&mut values.values);
         all.short += values.short;

@@ -2,17 +2,17 @@
 
 use super::amounts::counted;
 use super::input::{Input, OpenSession};
-use super::places::{Places, stores_seen_from};
+use super::places::{Places, stores_seen_from, stores_seen_from_recorded};
 use super::transaction::{Attempted, under_lock};
 use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
-use crate::core::load::Options;
+use crate::core::load::{LoadError, Options};
 use crate::core::ops::prune::pruned_file;
 use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::core::peek::Head;
 use crate::core::session::Header;
-use crate::core::store::{self, Glance, Locked, WriteOptions};
+use crate::core::store::{self, FoundFile, Glance, Locked, Trouble, WriteOptions};
 use crate::core::stores::{Here, Store, absolute};
 use crate::guide::{Example, Guide};
 use crate::options::seconds;
@@ -80,27 +80,38 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
     }
+    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
     let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
         (Some(_), [_, ..]) => {
             return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));
         }
-        (Some(old), []) => moved_with(&folder(old, ui), &dir, ui),
+        (Some(old), []) => moved_with(&folder(old, ui), &dir, &mut batch, ui),
         (None, []) => {
             return Err(Failure::usage("no session is given").hint("give the session, then the directory"));
         }
         (None, sessions) => sessions.iter().map(|session| (session.clone(), dir.clone())).collect(),
     };
-    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
     // Changes headers first, then forks, and moves files last. The same command completes an interrupted run,
     // because it finds sessions that are not in their new place yet.
     let sessions: Vec<_> =
         planned.iter().map(|(session, cwd)| (session, batch.prepare(session, cwd, ui))).collect();
-    batch.update_forks(ui)?;
-    for (session, prepared) in sessions {
-        let done = prepared.and_then(Relocation::finish);
-        batch.note(session, done, ui)?;
+    batch.update_forks(ui);
+    // All is moved before anything is printed, so that a closed pipe does not end the command half done.
+    let finish = |(session, prepared): (_, Result<Relocation, Failure>)| {
+        (session, prepared.and_then(Relocation::finish))
+    };
+    let finished: Vec<_> = sessions.into_iter().map(finish).collect();
+    let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
+    let printed = match args.dry_run {
+        true => print(ui),
+        false => ui.print_after("the sessions are moved", print),
+    };
+    if let Err(failure) = printed
+        && failure.exit() >= batch.worst
+    {
+        return Err(failure);
     }
-    if args.moved_from.is_some() && planned.is_empty() {
+    if args.moved_from.is_some() && planned.is_empty() && batch.worst == Exit::Done {
         ui.status("no session of that directory in the stores");
     }
     Ok(batch.worst)
@@ -111,22 +122,21 @@ fn folder(path: &Path, ui: &Ui) -> PathBuf {
 }
 
 /// Returns the sessions of a moved directory and of those below it, with the new directory of each.
-fn moved_with(old: &Path, new: &Path, ui: &Ui) -> Vec<(PathBuf, PathBuf)> {
+fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(PathBuf, PathBuf)> {
+    let found = batch.heads(ui);
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-    let files = Places::of(ui).everywhere().into_iter().filter(|file| file.owner.is_none());
-    let of_folder = |path: PathBuf| {
-        let head = Glance::open(&path).ok().and_then(|file| Head::read(&file).ok())?;
+    let of_folder = |(path, head): (PathBuf, Head)| {
         let cwd = head.header.cwd?.to_string_lossy().into_owned();
         if let Some(cwd) = cwd_after(&cwd, old, new, here) {
             return Some((path, cwd));
         }
         // An interrupted run changed the header: the session is still where those of OLD are.
-        let before = stores_seen_from(&cwd_after(&cwd, new, old, here)?, ui);
+        let before = stores_seen_from_recorded(&cwd_after(&cwd, new, old, here)?, ui);
         let is_left = |store: &Store| store.project_folders().iter().any(|own| Some(&**own) == path.parent());
         before.iter().any(is_left).then(|| (path.clone(), PathBuf::from(cwd)))
     };
-    files.filter_map(|file| of_folder(file.path)).collect()
+    found.into_iter().filter_map(of_folder).collect()
 }
 
 /// The relocation of one session.
@@ -216,8 +226,8 @@ impl Batch<'_> {
             (false, true) => "planned",
             (false, false) => "moved",
         };
-        for (_, to) in moves(&old, &to).iter().filter(|_| status != "current") {
-            if to.symlink_metadata().is_ok() {
+        for (from, to) in moves(&old, &to).iter().filter(|_| status != "current") {
+            if to.symlink_metadata().is_ok() && !store::is_same(from, to) {
                 let to = visible(&to.to_string_lossy());
                 return Err(open
                     .input
@@ -264,20 +274,40 @@ impl Batch<'_> {
         Ok(())
     }
 
+    /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
+    fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Head)> {
+        let found = Places::of(ui).everywhere();
+        let mut failures: Vec<Failure> =
+            found.troubles.into_iter().filter_map(Trouble::unreadable).map(Failure::from).collect();
+        let mut heads = Vec::new();
+        for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
+            match Glance::open(&path).map(|file| Head::read(&file)) {
+                Ok(Ok(head)) => heads.push((path, head)),
+                Ok(Err(LoadError::Io(error))) => {
+                    failures.push(Failure::reading(&path.to_string_lossy(), error))
+                }
+                // It is not a session.
+                Ok(Err(_)) => {}
+                Err(error) => failures.push(error.into()),
+            }
+        }
+        for failure in failures {
+            self.worst = self.worst.max(ui.report(&failure));
+        }
+        heads
+    }
+
     /// Updates the headers of forks to the new paths of their sources.
-    fn update_forks(&mut self, ui: &mut Ui) -> Result<(), Failure> {
+    fn update_forks(&mut self, ui: &mut Ui) {
         if self.moved.values().zip(self.moved.keys()).all(|(to, from)| to == from) {
-            return Ok(());
+            return;
         }
         let mut updated = 0;
-        for file in Places::of(ui).everywhere() {
-            let head = Glance::open(&file.path).ok().and_then(|file| Head::read(&file).ok());
-            let parent = head.and_then(|head| {
-                Some(Raw::checked(&head.header.bytes).get_text("parentSession")?.into_owned())
-            });
+        for (path, head) in self.heads(ui) {
+            let parent = Raw::checked(&head.header.bytes).get_text("parentSession");
             let source = parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
             let Some(source) = source.cloned() else { continue };
-            let followed = Input::open_path(&file.path, ui.stdout_is())
+            let followed = Input::open_path(&path, ui.stdout_is())
                 .and_then(|input| self.rewrite(&input, &follows(&source), ui));
             match followed {
                 Ok(()) => updated += 1,
@@ -291,14 +321,13 @@ impl Batch<'_> {
         if updated > 0 {
             ui.status(&format!("{} updated", counted(updated, "fork", "forks")));
         }
-        Ok(())
     }
 }
 
 /// Returns the new path of a session.
 fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path, ui: &Ui) -> PathBuf {
     let folder = old.parent().unwrap_or(Path::new("/"));
-    let before = stores_seen_from(old_cwd.unwrap_or(ui.folder()), ui);
+    let before = stores_seen_from_recorded(old_cwd.unwrap_or(ui.folder()), ui);
     let after = stores_seen_from(cwd, ui);
     match (folder_for(folder, dialect, &before, &after), old.file_name()) {
         (Some(folder), Some(name)) => folder.join(name),

@@ -325,3 +325,46 @@ fn a_session_from_windows_moves_to_a_directory_here() {
     assert!(s.text(&moved).contains(r#""cwd":"./new/sub""#), "{:?}", s.names());
     assert!(s.text(&moved).ends_with(BODY));
 }
+
+/// Whoever reads the output may stop: the work is done all the same.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_only_the_report() {
+    let h = Home::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let home = h.s.path("");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+    command.args(["relocate", "-q", "--moved-from", "./old", "./new"]).current_dir(&home).env("HOME", &home);
+    assert_eq!(command.stdout(writer).status().unwrap().code(), Some(0));
+    for name in [&h.pi[1], &h.omp[1]] {
+        let id = if name.starts_with(".pi") { "p2" } else { "o1" };
+        assert!(h.exists(&format!("{name}/2026_{id}.jsonl")));
+    }
+    assert!(!h.exists(&format!("{}/2026_p1.jsonl", h.pi[0])));
+}
+
+/// The working directory in a header may be anyone's: nothing in it is opened.
+#[cfg(unix)]
+#[test]
+fn the_settings_of_a_recorded_directory_are_not_read() {
+    let h = Home::new();
+    let flat = h.s.path("flat");
+    h.s.put("old/.pi/settings.json", format!(r#"{{"sessionDir":"{}"}}"#, flat.display()));
+    h.s.put("flat/2026_f.jsonl", header(&h.s, "f", "old", "") + BODY);
+    let done = h.run("relocate -q ./flat/2026_f.jsonl ./new");
+    assert_eq!((done.code, done.text()), (0, "./flat/2026_f.jsonl\n".to_owned()), "{done}");
+}
+
+/// What cannot be read is no "no session of that directory".
+#[cfg(target_os = "linux")]
+#[test]
+fn a_store_that_cannot_be_read_is_reported() {
+    let h = Home::new();
+    // A symbolic link to itself cannot be opened, by root neither.
+    let path = h.s.path(&format!("{}/2026_loop.jsonl", h.pi[0]));
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    let done = h.run("relocate -q --moved-from ./elsewhere ./new");
+    assert_eq!(done.code, 2, "{done}");
+    assert!(!done.stderr.contains("no session of that directory"), "{done}");
+}

@@ -104,3 +104,98 @@ fn a_closed_pipe_is_success() {
         assert_ne!(s.bytes("x"), before, "{line}");
     }
 }
+
+/// `export` and `relocate` do their work before they report it.
+#[test]
+fn an_export_or_a_move_whose_report_is_lost_is_exit_4() {
+    for (line, made) in [
+        ("export ./x -o ./page.html", "page.html"),
+        ("export ./x -o ./page.html --json", "page.html"),
+        ("relocate ./x ./to", "to"),
+        ("relocate ./x ./to --json", "to"),
+    ] {
+        for redirection in BROKEN {
+            let s = Sandbox::new();
+            s.put("x", fixture("two-branches.jsonl"));
+            std::fs::create_dir(s.path("to")).unwrap();
+            let output = redirected(&s, line, redirection);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(4), "{line} {redirection}: {said}");
+            assert!(s.path(made).exists() && s.bytes("x") != fixture("two-branches.jsonl") || made != "to");
+        }
+    }
+}
+
+/// A limit on the size of files ends no process with a signal, and leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn a_limit_on_the_size_of_files_is_a_failure() {
+    for line in ["label ./x @ n", "migrate ./x", "fork ./x -o ./new.jsonl"] {
+        let s = Sandbox::new();
+        let mut long = fixture("v1.jsonl");
+        if line.starts_with("label") {
+            long = fixture("two-branches.jsonl");
+        }
+        while long.len() < 8192 {
+            let last = long[..long.len() - 1].rsplit(|&byte| byte == b'\n').next().unwrap().to_vec();
+            long.extend_from_slice(&last);
+            long.push(b'\n');
+        }
+        s.put("x", &long);
+        let mut command = Command::new("sh");
+        let line = line.replace("./", s.path("").to_str().unwrap());
+        command.arg("-c").arg(format!("ulimit -f 4; exec \"$PISESS\" {line}")).current_dir(s.path(""));
+        let output = command.env("PISESS", env!("CARGO_BIN_EXE_pisess")).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
+        assert_eq!((s.names(), s.bytes("x")), (vec!["x".to_owned()], long), "{line}");
+    }
+}
+
+/// A system without random bytes cannot make ids.
+#[test]
+fn without_random_bytes_there_are_no_ids() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let done = s.pisess("label ./two-branches.jsonl @ n").without("PISESS_ID_SEED").done();
+    assert!(done.fails(2).contains("cannot get random bytes for ids"));
+    assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"));
+}
+
+/// A FIFO whose reader is gone is not standard output: nothing was written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_fifo_without_a_reader_is_a_failure() {
+    let s = Sandbox::new();
+    let header = fixture("hazards/header-only.jsonl");
+    let mut long = header.clone();
+    while long.len() < 200_000 {
+        let id = long.len();
+        long.extend_from_slice(crate::tree::user(&format!("i{id:07}"), None, "many rows").as_bytes());
+        long.push(b'\n');
+    }
+    s.put("x", &long);
+    let fifo = s.path("fifo");
+    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"))
+        .args(["fork", "x", "--all", "-o", "fifo"])
+        .current_dir(s.path(""))
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Reads a little, then closes.
+    let mut reader = std::fs::File::open(&fifo).unwrap();
+    std::io::Read::read_exact(&mut reader, &mut [0; 10]).unwrap();
+    drop(reader);
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+/// `list s >> s` would append its table to the session.
+#[cfg(unix)]
+#[test]
+fn a_session_is_not_listed_into_itself() {
+    for verb in ["list", "grep a", "stats", "check"] {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        let output = redirected(&s, &format!("{verb} ./two-branches.jsonl"), ">> two-branches.jsonl");
+        assert_eq!(output.status.code(), Some(2), "{verb}: {output:?}");
+        assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{verb}");
+    }
+}
