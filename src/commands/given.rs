@@ -36,7 +36,9 @@ pub fn read(
     };
     match read {
         Ok(_) if bytes.len() as u64 > most => {
-            Err(Failure::cannot(format_args!("{name}: more than {} MiB", most >> 20))
+            let most =
+                if most < 1 << 30 { format!("{} MiB", most >> 20) } else { format!("{} GiB", most >> 30) };
+            Err(Failure::cannot(format_args!("{name}: more than {most}"))
                 .hint("give a file, not a device without an end"))
         }
         Ok(_) => Ok((name, bytes)),

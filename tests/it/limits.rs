@@ -140,7 +140,7 @@ fn what_has_no_end_is_not_read_for_ever() {
     ] {
         let output = limited(&s, "true", line).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {output:?}");
-        assert!(text(&output.stderr).contains("more than 1 GiB"), "{line}: {output:?}");
+        assert!(text(&output.stderr).contains("more than 1"), "{line}: {output:?}");
     }
     assert!(Command::new("mkfifo").arg(s.path("fifo")).status().unwrap().success());
     let tree = |zone: &str| {

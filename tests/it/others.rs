@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Each command that changes the session `./s` in place.
 const CHANGES: [&str; 6] = [
@@ -74,7 +74,8 @@ fn the_lock_of_oh_my_pi_is_honoured() {
         let s = ended();
         let other = Other::sleeping(Stdio::null());
         let pid = other.0.id();
-        s.put(".s.lock", format!("{pid}:1700000000000\n"));
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        s.put(".s.lock", format!("{pid}:{}\n", now.as_millis()));
         for force in ["", "--force"] {
             let said = s.unchanged(&format!("{line} -q --wait 0 {force}")).fails(3);
             assert_eq!(

@@ -262,17 +262,6 @@ fn the_title_line_of_oh_my_pi_keeps_its_width() {
     assert!(copy.contains(r#""title":"about [REDACTED:github-pat#1]""#), "{copy}");
 }
 
-/// A device without an end, such as `/dev/zero`, is not read until memory is full.
-#[cfg(unix)]
-#[test]
-fn a_list_without_an_end_is_refused() {
-    let s = Sandbox::with(&["two-branches.jsonl"]);
-    for option in ["--env-file", "--secret-file"] {
-        let done = s.pisess(&format!("redact ./two-branches.jsonl {option} /dev/zero -o ./c")).done();
-        assert!(done.fails(2).starts_with("/dev/zero: more than 10 MiB"));
-    }
-}
-
 #[test]
 fn a_copy_is_asked_for() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
