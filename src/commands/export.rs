@@ -10,7 +10,7 @@ use crate::core::export::paper::paper;
 use crate::core::export::readback::{Rendition, left_over};
 use crate::core::export::source::Contents;
 use crate::core::json::write::Object;
-use crate::core::ops::redact::{Report, redact};
+use crate::core::ops::redact::{self, Report, redact};
 use crate::core::plan::copy_all;
 use crate::core::redact::values::Value;
 use crate::core::row::Form;
@@ -151,8 +151,22 @@ fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Inp
         report = redact(input.source(), &mut redactor, workers, Some(out))?;
         Ok(())
     })?;
-    let removed = Removed { report, secrets: redactor.found() };
+    let left = redact::left_over(&copy, &mut redactor, &mut report, workers);
+    none_left(&left.map_err(|error| input.unreadable(error))?, &input)?;
+    let mut secrets = redactor.found();
+    secrets.retain(|value| !value.is_ordinary());
+    let removed = Removed { report, secrets };
     Ok((input.redacted(copy), removed))
+}
+
+/// Fails if any value is left in an export of a session that has none.
+fn none_in_export(left: usize, session: &Input) -> Result<(), Failure> {
+    let secrets = match left {
+        0 => return Ok(()),
+        1 => "1 secret".to_owned(),
+        n => format!("{n} secrets"),
+    };
+    Err(session.cannot(format_args!("{secrets} would remain in the export; it was not written")))
 }
 
 /// The content of the export, and the options for writing it.
@@ -182,9 +196,9 @@ impl Export<'_> {
         let mut left = 0;
         let committed = store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
             left = left_over(self.format(), written, &removed.secrets)?;
-            refuse_any(left)
+            refuse_any(left > 0)
         });
-        none_left(left, session, "export")?;
+        none_in_export(left, session)?;
         summarize(&removed.report, session, ui);
         Ok(committed?)
     }
@@ -196,7 +210,7 @@ impl Export<'_> {
         };
         let written = store::spool_written(&mut |out| self.write(out))?;
         let left = left_over(self.format(), &written, &removed.secrets);
-        none_left(left.map_err(|error| session.unreadable(error))?, session, "export")?;
+        none_in_export(left.map_err(|error| session.unreadable(error))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&removed.report, session, ui);

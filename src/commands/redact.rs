@@ -1,7 +1,7 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use super::input::Input;
-use super::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
+use super::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
 use crate::core::json::write::Object;
 use crate::core::ops::redact::{Found, Report, left_over, redact};
 use crate::core::redact::Redactor;
@@ -39,8 +39,12 @@ pub const GUIDE: Guide = Guide {
 /// Signatures, encrypted thinking and images cannot be searched. They are removed; --keep-images keeps images.
 /// Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
-/// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted,
-/// and the command fails.
+/// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL. A password or the
+/// value of a variable that is shorter than 8 characters or consists of letters is removed only where it is recognized;
+/// where else its text occurs is reported.
+///
+/// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted, and the
+/// command fails with its place.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -93,23 +97,25 @@ impl Job<'_> {
 
     /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
     fn write(&self, path: &Path, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        let (mut report, mut left) = (Report::default(), 0);
+        let (report, mut left) = (RefCell::new(Report::default()), Vec::new());
         let redactor = RefCell::new(redactor);
         let committed = store::create_checked(
             path,
             self.input.file(),
             self.args.write.force,
             &mut |out| {
-                report = redact(self.input.source(), &mut redactor.borrow_mut(), self.workers, Some(out))?;
+                let made = redact(self.input.source(), &mut redactor.borrow_mut(), self.workers, Some(out))?;
+                report.replace(made);
                 Ok(())
             },
             &mut |copy| {
-                left = left_over(copy, redactor.borrow().found(), self.workers)?;
-                refuse_any(left)
+                let (mut redactor, mut report) = (redactor.borrow_mut(), report.borrow_mut());
+                left = left_over(copy, &mut redactor, &mut report, self.workers)?;
+                refuse_any(!left.is_empty())
             },
         );
-        none_left(left, self.input, "copy")?;
-        let committed = committed?;
+        none_left(&left, self.input)?;
+        let (committed, report) = (committed?, report.into_inner());
         ui.warn_of(&committed);
         summarize(&report, self.input, ui);
         let name = path.to_string_lossy();
@@ -131,8 +137,8 @@ impl Job<'_> {
             report = redact(self.input.source(), redactor, self.workers, Some(out))?;
             Ok(())
         })?;
-        let left = left_over(&copy, redactor.found(), self.workers);
-        none_left(left.map_err(|error| self.input.unreadable(error))?, self.input, "copy")?;
+        let left = left_over(&copy, redactor, &mut report, self.workers);
+        none_left(&left.map_err(|error| self.input.unreadable(error))?, self.input)?;
         crate::core::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&report, self.input, ui);
@@ -141,8 +147,7 @@ impl Job<'_> {
 
     fn line(&self, found: &Found) -> String {
         let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
-        let secret = &found.secret;
-        let field = if secret.field.is_empty() { "malformed line".into() } else { visible(&secret.field) };
+        let (secret, field) = (&found.secret, place(found));
         format!(
             "{}:{}: {id} {} in {field}, {} bytes\n",
             self.input.name, found.line.0, secret.placeholder, secret.length

@@ -3,11 +3,12 @@
 use super::given;
 use super::input::Input;
 use crate::core::json::write::Object;
-use crate::core::ops::redact::Report;
+use crate::core::ops::redact::{Found, Report};
 use crate::core::redact::people::{People, home_of};
 use crate::core::redact::values::{Value, Values, from_env_file, from_secret_file};
 use crate::core::redact::{Options, Redactor};
-use crate::ui::{Failure, Ui};
+use crate::ui::{Failure, Ui, visible};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -70,23 +71,57 @@ fn people(cwd: Option<&str>, ui: &Ui) -> People {
     People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
 }
 
-/// Fails if any value is left, so that the new file is discarded.
-pub fn refuse_any(left: usize) -> io::Result<()> {
-    if left == 0 { Ok(()) } else { Err(io::Error::other("a secret is left")) }
+/// Fails if any secret is left, so that the new file is discarded.
+pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
+    if is_any_left { Err(io::Error::other("a secret is left")) } else { Ok(()) }
 }
 
-/// Fails if any value is left in `written`, the copy or the export.
-pub fn none_left(left: usize, session: &Input, written: &str) -> Result<(), Failure> {
-    let secrets = match left {
-        0 => return Ok(()),
-        1 => "1 secret".to_owned(),
-        n => format!("{n} secrets"),
-    };
-    Err(session.cannot(format_args!("{secrets} would remain in the {written}; it was not written")))
+/// Fails with the places if any secret is left in the copy of a session.
+pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
+    let Some(first) = left.first() else { return Ok(()) };
+    let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+    let (name, line, kind) = (&session.name, first.line.0, first.secret.kind);
+    let failure = Failure::cannot(format_args!(
+        "{name}:{line}: {kind}{others} would remain in {}; nothing was written",
+        place(first)
+    ));
+    Err(failure.path(name).on_line(line).hint("remove it there with pisess edit, and try again"))
 }
+
+/// Returns the field of a secret, for messages.
+pub fn place(found: &Found) -> String {
+    match found.secret.field.is_empty() {
+        true => "malformed line".into(),
+        false => visible(&found.secret.field),
+    }
+}
+
+/// Prints a line on standard error for each secret whose text remains where it may be ordinary.
+fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
+    let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for found in &report.kept {
+        let place = format!("line {} ({})", found.line.0, place(found));
+        kept.entry(&found.secret.placeholder).or_default().push(place);
+    }
+    for (placeholder, mut places) in kept {
+        let more = places.len().saturating_sub(MOST_PLACES);
+        places.truncate(MOST_PLACES);
+        if more > 0 {
+            places.push(format!("{more} more"));
+        }
+        let (name, places) = (&session.name, places.join(", "));
+        ui.warn(&format!(
+            "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
+        ));
+    }
+}
+
+/// The maximum number of places in a warning.
+const MOST_PLACES: usize = 5;
 
 /// Prints a line on standard error with the secrets that were found, by kind.
 pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
+    warn_of_kept(report, session, ui);
     let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
     let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
     let opaque = match report.opaque {
@@ -103,5 +138,6 @@ pub fn counted(row: Object, report: &Report) -> Object {
     for (kind, count) in report.kinds() {
         kinds = kinds.number(kind, count as f64);
     }
-    row.json("found", &kinds.finish()).number("opaque", report.opaque as f64)
+    let row = row.json("found", &kinds.finish()).number("opaque", report.opaque as f64);
+    row.number("kept", report.kept.len() as f64)
 }

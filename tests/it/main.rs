@@ -46,6 +46,7 @@ mod hostile;
 mod large;
 mod others;
 mod pipes;
+mod planted;
 mod properties;
 #[cfg(target_os = "linux")]
 mod reports;

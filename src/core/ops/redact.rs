@@ -7,13 +7,12 @@ use crate::core::json::Raw;
 use crate::core::load::header::is_title_slot;
 use crate::core::omp::title::repadded;
 use crate::core::plan::copy;
-use crate::core::redact::values::Value;
-use crate::core::redact::{Finds, Options, Redacted, Redactor, Secret};
+use crate::core::redact::{Finds, Redacted, Redactor, Secret};
 use crate::core::store::{ReadAt, resize};
 use crate::core::stretches::StretchReader;
 use crate::core::text::Text;
 use crate::core::workers::in_order;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
 
@@ -37,6 +36,10 @@ pub struct Report {
     pub opaque: usize,
     /// The number of lines that change.
     pub lines: usize,
+    /// Secrets that cannot be replaced, because they are not in a string.
+    pub stuck: Vec<Found>,
+    /// Secrets whose text may be ordinary elsewhere, where they remain.
+    pub kept: Vec<Found>,
 }
 
 impl Report {
@@ -51,7 +54,7 @@ impl Report {
 }
 
 /// Finds the secrets of a session. If `out` is given, writes the session without them; lines with nothing to
-/// remove are copied byte for byte.
+/// remove are copied byte for byte. A secret found in one place is removed in all places, in every spelling.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -61,15 +64,32 @@ pub fn redact(
     workers: usize,
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let mut searched = search(source, redactor, workers, out.is_some())?;
-    searched.lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
-    let lines = std::mem::take(&mut searched.lines);
-    let mut report = Report { found: Vec::new(), opaque: searched.opaque, lines: searched.changed };
+    let mut lines = search(source, redactor, workers)?;
+    let found: BTreeSet<_> = lines.iter().flat_map(|line| line.finds.values()).collect();
+    let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
+    if !found.is_empty() {
+        redactor.search_for(found);
+        let mut again = search(source, redactor, workers)?;
+        again.append(&mut lines);
+        // Of two results for a line, the first knows more values.
+        again.sort_by_key(|line| line.number);
+        again.dedup_by_key(|line| line.number);
+        lines = again;
+    }
+    lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
+    let mut report = Report::default();
     let mut copying = out.map(|out| Copying { source, out, written: 0, bytes: Vec::new() });
-    for line in lines.into_iter().filter(|line| !line.finds.is_clean()) {
+    for line in lines {
+        let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
         let redacted = redactor.redact(line.finds);
-        let found = redacted.secrets.iter().cloned();
-        report.found.extend(found.map(|secret| Found { id: line.id.clone(), line: line.number, secret }));
+        let found = |secret: &Secret| Found { id: line.id.clone(), line: number, secret: secret.clone() };
+        report.found.extend(redacted.secrets.iter().map(found));
+        report.stuck.extend(redacted.stuck.iter().map(found));
+        if is_clean {
+            continue;
+        }
+        report.opaque += opaque;
+        report.lines += 1;
         if let Some(copying) = &mut copying {
             copying.line(line.number, line.span, redacted)?;
         }
@@ -106,28 +126,31 @@ impl Copying<'_> {
     }
 }
 
-/// Returns how often these values still occur in a copy; 0 if it is correct.
+/// Searches a copy again. Adds to the report where text remains that is a secret in one place and ordinary in another,
+/// and returns what else is left: nothing, if the copy is correct.
 ///
 /// # Errors
 /// If reading fails.
-pub fn left_over(copy: &dyn ReadAt, values: Vec<Value>, workers: usize) -> io::Result<usize> {
-    let kinds: Vec<_> = values.iter().map(|value| value.kind).collect();
-    let mut redactor = Redactor::new(values, Options { keep_images: true, ..Options::default() });
-    let report = redact(copy, &mut redactor, workers, None)?;
-    Ok(report.found.iter().filter(|found| kinds.contains(&found.secret.kind)).count())
+pub fn left_over(
+    copy: &dyn ReadAt,
+    redactor: &mut Redactor,
+    report: &mut Report,
+    workers: usize,
+) -> io::Result<Vec<Found>> {
+    redactor.search_for(redactor.found());
+    let again = redact(copy, redactor, workers, None)?;
+    let all = again.found.into_iter().chain(again.stuck);
+    let (kept, left) = all.partition(|found| found.secret.is_ordinary);
+    report.kept = kept;
+    Ok(left)
 }
 
-/// The result of searching a part of a session, or all of it.
+/// The lines of a part of a session that have something to remove, or placeholders.
 #[derive(Debug, Default)]
 struct Searched {
-    /// The lines with secrets or placeholders; if a copy is written, all lines with something to remove.
     lines: Vec<Line>,
     /// The number of physical lines.
     count: u32,
-    /// The number of signatures, encrypted texts and images to remove.
-    opaque: usize,
-    /// The number of lines that change.
-    changed: usize,
 }
 
 /// A line, numbered from the start of its part.
@@ -139,25 +162,18 @@ struct Line {
     finds: Finds,
 }
 
-impl Searched {
-    fn append(&mut self, mut next: Searched) {
-        next.lines.iter_mut().for_each(|line| line.number.0 += self.count);
-        self.lines.append(&mut next.lines);
-        self.count += next.count;
-        self.opaque += next.opaque;
-        self.changed += next.changed;
-    }
-}
-
-/// Searches a session; `is_copied` is whether it is copied as well.
-fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize, is_copied: bool) -> io::Result<Searched> {
-    let mut searched = Searched::default();
-    let look = |part| search_part(source, redactor, part, is_copied);
+/// Searches a session.
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Line>> {
+    let (mut lines, mut count) = (Vec::new(), 0);
+    let look = |part| search_part(source, redactor, part);
     in_order(parts(source, workers)?, workers, look, |part| {
-        searched.append(part?);
+        let mut part = part?;
+        part.lines.iter_mut().for_each(|line| line.number.0 += count);
+        lines.append(&mut part.lines);
+        count += part.count;
         Ok::<(), io::Error>(())
     })?;
-    Ok(searched)
+    Ok(lines)
 }
 
 /// Splits a source at line starts into several parts per worker, so that all workers finish at about the same
@@ -185,21 +201,14 @@ fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
 }
 
 /// Searches the lines that begin in a range.
-fn search_part(
-    source: &dyn ReadAt,
-    redactor: &Redactor,
-    range: Range<u64>,
-    is_copied: bool,
-) -> io::Result<Searched> {
+fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> io::Result<Searched> {
     let mut searched = Searched::default();
     let _: ControlFlow<()> = StretchReader::default().read(source, range.start, |stretch| {
         let end = (range.end.saturating_sub(stretch.start)).min(stretch.bytes.len() as u64) as usize;
         let bytes = &stretch.bytes[..end];
         let mut counted = 0;
         redactor.each_line(bytes, &mut |line, finds| {
-            searched.opaque += finds.opaque;
-            searched.changed += usize::from(!finds.is_clean());
-            if !finds.has_secrets() && (finds.is_clean() || !is_copied) {
+            if finds.is_clean() && !finds.has_secrets() {
                 return;
             }
             searched.count += newlines(&bytes[counted..line.start]);

@@ -14,6 +14,8 @@
 //!                                                                   Redactor ──> placeholders ──> line
 //! ```
 //!
+//! A secret that was found is also searched for everywhere else, as a value, in every spelling.
+//!
 //! Up to the finds, lines are independent of each other: `Search` is shared by threads. Reading files and
 //! writing the copy is in [`crate::core::ops::redact`].
 
@@ -29,7 +31,7 @@ pub mod values;
 use foldhash::HashMap;
 pub use people::People;
 pub use search::Finds;
-use search::Search;
+use search::{Hit, Search};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use values::Value;
@@ -54,6 +56,8 @@ pub struct Secret {
     pub placeholder: String,
     /// Its length in bytes, as written in the line.
     pub length: usize,
+    /// Whether it may be ordinary text elsewhere: see [`Value::is_ordinary`].
+    pub is_ordinary: bool,
 }
 
 /// A line without its secrets.
@@ -61,6 +65,8 @@ pub struct Secret {
 pub struct Redacted {
     /// The secrets, in the order of the line.
     pub secrets: Vec<Secret>,
+    /// Secrets that cannot be replaced.
+    pub stuck: Vec<Secret>,
     splices: Vec<Splice>,
 }
 
@@ -77,7 +83,7 @@ struct Splice {
 pub struct Redactor {
     search: Search,
     /// The number of each secret seen, for its placeholder.
-    numbers: HashMap<(&'static str, Vec<u8>), usize>,
+    numbers: HashMap<Value, usize>,
     /// The last number used for each kind.
     last: BTreeMap<String, usize>,
 }
@@ -104,27 +110,44 @@ impl Redactor {
 
     /// Numbers the secrets that were found in the next line.
     pub fn redact(&mut self, finds: Finds) -> Redacted {
-        let mut redacted = Redacted { secrets: Vec::new(), splices: finds.splices };
+        let mut redacted = Redacted { splices: finds.splices, ..Redacted::default() };
+        for hit in finds.stuck {
+            redacted.stuck.push(self.secret(hit).0);
+        }
         for hit in finds.hits {
-            let placeholder = self.placeholder(hit.kind, hit.secret);
-            let length = hit.range.len();
-            redacted.splices.push(Splice { range: hit.range, by: placeholder.clone().into_bytes() });
-            redacted.secrets.push(Secret { field: hit.field, kind: hit.kind, placeholder, length });
+            let (secret, range) = self.secret(hit);
+            redacted.splices.push(Splice { range, by: secret.placeholder.clone().into_bytes() });
+            redacted.secrets.push(secret);
         }
         redacted
     }
 
-    /// Returns the secrets of at least four bytes found so far, as values to search for: to prove that none
+    /// Numbers a secret. Returns it with its range in the line.
+    fn secret(&mut self, hit: Hit) -> (Secret, Range<usize>) {
+        let Hit { field, range, kind, secret } = hit;
+        let value = Value { kind, bytes: secret };
+        let is_ordinary = value.is_ordinary();
+        let placeholder = self.placeholder(value);
+        (Secret { field, kind, placeholder, length: range.len(), is_ordinary }, range)
+    }
+
+    /// Returns the secrets of at least four bytes numbered so far, as values to search for: to prove that none
     /// is left.
     pub fn found(&self) -> Vec<Value> {
-        let found = self.numbers.keys().filter(|(_, secret)| secret.len() >= 4);
-        found.map(|(kind, secret)| Value { kind, bytes: secret.clone() }).collect()
+        self.numbers.keys().filter(|value| value.bytes.len() >= 4).cloned().collect()
+    }
+
+    /// Searches for these values as well, from now on only in the lines that may contain one of them.
+    pub fn search_for(&mut self, values: Vec<Value>) {
+        let search = std::mem::replace(&mut self.search, Search::new(Vec::new(), Options::default()));
+        self.search = search.extended(values);
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.
-    fn placeholder(&mut self, kind: &'static str, secret: Vec<u8>) -> String {
+    fn placeholder(&mut self, value: Value) -> String {
+        let kind = value.kind;
         let last = self.last.entry(kind.to_owned()).or_default();
-        let number = *self.numbers.entry((kind, secret)).or_insert_with(|| {
+        let number = *self.numbers.entry(value).or_insert_with(|| {
             *last += 1;
             *last
         });

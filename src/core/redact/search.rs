@@ -7,6 +7,9 @@ use super::unescape::Spoken;
 use super::values::{Exact, Value};
 use super::{Options, Splice, opaque, overlap};
 use crate::core::json::strings::Strings;
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use std::ops::Range;
 
 /// What was found in a line.
@@ -18,6 +21,8 @@ pub struct Finds {
     pub(super) splices: Vec<Splice>,
     /// The number of signatures, encrypted texts and images to remove.
     pub opaque: usize,
+    /// Values outside of strings, such as a number, which a placeholder cannot replace.
+    pub(super) stuck: Vec<Hit>,
     /// The placeholders that the line has already: kind and number.
     pub(super) placeholders: Vec<(String, usize)>,
 }
@@ -28,14 +33,20 @@ impl Finds {
         self.hits.is_empty() && self.splices.is_empty()
     }
 
+    /// Returns the secrets of at least four bytes.
+    pub fn values(&self) -> impl Iterator<Item = Value> {
+        let long = self.hits.iter().filter(|hit| hit.secret.len() >= 4);
+        long.map(|hit| Value { kind: hit.kind, bytes: hit.secret.clone() })
+    }
+
     /// Whether there is a secret, or a placeholder of one.
     pub fn has_secrets(&self) -> bool {
-        !self.hits.is_empty() || !self.placeholders.is_empty()
+        !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
     }
 }
 
 /// A secret, before it is numbered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hit {
     /// The path of the string that contains it; empty for a malformed line.
     pub field: String,
@@ -67,25 +78,53 @@ pub(super) struct Search {
     options: Options,
     values: Vec<Value>,
     exact: Exact,
-    needles: Needles,
+    /// The needles of the values and of people.
+    needles: Option<Needles>,
+    /// Whether only lines with these are looked at.
+    is_narrow: bool,
 }
 
 impl Search {
     /// Returns a search for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Search {
         let exact = Exact::new(&values);
+        let values_in = exact.needles().map(|needle| (needle, Calls::VALUES));
         let people = options.people.iter().flat_map(People::needles).map(|needle| (needle, Calls::PEOPLE));
-        let needles = Needles::new(exact.needles().map(|needle| (needle, Calls::VALUES)).chain(people));
-        Search { options, values, exact, needles }
+        let is_any = !values.is_empty() || options.people.is_some();
+        let needles = is_any.then(|| Needles::new(values_in.chain(people)));
+        Search { options, values, exact, needles, is_narrow: false }
+    }
+
+    /// Returns a search for more values, which skips the lines that contain none.
+    pub fn extended(self, more: Vec<Value>) -> Search {
+        let values = self.values.into_iter().chain(more).collect();
+        Search { is_narrow: true, ..Search::new(values, self.options) }
     }
 
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
     /// newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        self.needles.each_line(bytes, &mut |range, calls| {
-            let finds = self.line(&bytes[range.clone()], calls);
-            line(range, finds);
-        });
+        let mut lines = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.lines(bytes));
+        if self.is_narrow {
+            lines.iter_mut().for_each(|(_, calls)| *calls = Calls::EVERY);
+        } else {
+            lines.append(&mut Needles::of_rules().lines(bytes));
+            lines.sort_by_key(|(range, _)| range.start);
+            lines.dedup_by(|next, first| {
+                let is_same = next.0 == first.0;
+                first.1 |= if is_same { next.1 } else { Calls::default() };
+                is_same
+            });
+        }
+        for (range, calls) in lines {
+            line(range.clone(), self.line(&bytes[range], calls));
+        }
+    }
+
+    /// Returns what the needles in a text call for.
+    fn calls_in(&self, text: &[u8]) -> Calls {
+        let own = self.needles.as_ref().map(|needles| needles.calls_in(text));
+        Needles::of_rules().calls_in(text) | own.unwrap_or_default()
     }
 
     /// Returns what is found in a line whose needles call for `calls`.
@@ -112,7 +151,15 @@ impl Search {
             people.retain(free);
             finds.splices.append(&mut people);
         }
-        let Finds { hits, splices, .. } = &mut finds;
+        let Finds { hits, stuck, splices, .. } = &mut finds;
+        self.exact.each(line, &mut |range, value| {
+            let is_digit = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(u8::is_ascii_digit);
+            let is_part = is_digit(range.start.checked_sub(1)) || is_digit(Some(range.end));
+            if !is_part && !hits.iter().any(|hit| overlap(&hit.range, &range)) {
+                let Value { kind, bytes } = self.values[value].clone();
+                stuck.push(Hit { field: "a number".to_owned(), range, kind, secret: bytes });
+            }
+        });
         hits.retain(|hit| !splices.iter().any(|splice| contains(&splice.range, &hit.range)));
         splices.retain(|splice| !hits.iter().any(|hit| overlap(&splice.range, &hit.range)));
         finds
@@ -150,7 +197,7 @@ impl Search {
     fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
-        if raw.len() < 6 || !self.needles.calls_in(raw).any(Calls::TEXT) {
+        if raw.len() < 6 || !self.calls_in(raw).any(Calls::TEXT) {
             return hits;
         }
         let mut spoken = Spoken::plain(raw);
@@ -169,28 +216,97 @@ impl Search {
     }
 
     fn hits_at_level(&self, spoken: &Spoken, rules: bool, hits: &mut Vec<Hit>) {
-        let mut add = |range: Range<usize>, kind: &'static str, secret: &[u8]| {
-            let source = spoken.source(range);
-            // What an earlier level or an earlier rule found takes precedence.
-            if !source.is_empty() && !hits.iter().any(|hit| overlap(&hit.range, &source)) {
-                hits.push(Hit { field: String::new(), range: source, kind, secret: secret.to_vec() });
-            }
-        };
-        self.exact.each(&spoken.text, &mut |range, value| {
+        let text = &*spoken.text;
+        self.exact.each(text, &mut |range, value| {
             let value = &self.values[value];
-            add(range, value.kind, &value.bytes);
+            put(hits, spoken.source(range), value.kind, &value.bytes);
         });
-        if !rules || is_base64(&spoken.text) {
+        if !rules || is_base64(text) {
             return;
         }
-        let calls = self.needles.calls_in(&spoken.text);
-        for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
-            for captures in rule.expression().captures_iter(&spoken.text) {
-                let group = (1..captures.len()).find_map(|group| captures.get(group)).or(captures.get(0));
-                let Some(secret) = group.filter(|secret| (rule.is_secret)(secret.as_bytes())) else {
-                    continue;
-                };
-                add(secret.range(), rule.kind, secret.as_bytes());
+        let calls = self.calls_in(text);
+        apply(calls, text, &mut |range, kind, secret| put(hits, spoken.source(range), kind, secret));
+        if calls.any(Calls::BASE64) {
+            each_decoded(text, &mut |start, decoded| {
+                let calls = self.calls_in(decoded);
+                apply(calls, decoded, &mut |range, kind, secret| {
+                    // Four digits encode three bytes.
+                    let encoded = start + range.start * 4 / 3..start + (range.end * 4).div_ceil(3);
+                    put(hits, spoken.source(encoded), kind, secret);
+                });
+            });
+        }
+    }
+}
+
+/// Calls `found` with the range, the kind and the text of each secret that the called rules find in a text.
+fn apply(calls: Calls, text: &[u8], found: &mut dyn FnMut(Range<usize>, &'static str, &[u8])) {
+    for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
+        for captures in rule.expression().captures_iter(text) {
+            if let Some(secret) = rule.secret(&captures) {
+                found(secret.range(), rule.kind, secret.as_bytes());
+            }
+        }
+    }
+}
+
+/// Adds a secret, unless an earlier level or an earlier rule found it. If it overlaps others, they become one, with the
+/// kind of the first: no part of a secret may remain.
+fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret: &[u8]) {
+    if range.is_empty() || hits.iter().any(|hit| contains(&hit.range, &range)) {
+        return;
+    }
+    let mut first = None;
+    hits.retain(|hit| {
+        let is_apart = !overlap(&hit.range, &range);
+        if !is_apart {
+            range = range.start.min(hit.range.start)..range.end.max(hit.range.end);
+            first.get_or_insert_with(|| hit.clone());
+        }
+        is_apart
+    });
+    let hit = first.unwrap_or_else(|| Hit { kind, secret: secret.to_vec(), ..Hit::default() });
+    hits.push(Hit { range, ..hit });
+}
+
+/// The minimum number of digits of base64 to decode: fewer encode no key.
+pub(super) const SHORTEST_ENCODED: usize = 16;
+
+/// Whether it is a digit of base64, in any of its alphabets.
+pub(super) fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// Calls `found` with what each run of base64 in the text encodes, and where it begins. What precedes the first digit
+/// may consist of digits as well, so every alignment is tried.
+fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
+    const BASE64: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let mut end = 0;
+    while let Some(start) = text[end..].iter().position(is_digit).map(|at| end + at) {
+        end = text[start..].iter().position(|byte| !is_digit(byte)).map_or(text.len(), |at| start + at);
+        if end - start < SHORTEST_ENCODED {
+            continue;
+        }
+        let digits: Vec<u8> = text[start..end]
+            .iter()
+            .map(|byte| match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                other => *other,
+            })
+            .collect();
+        for skipped in 0..4 {
+            let whole = (digits.len() - skipped) / 4 * 4;
+            let rest = &digits[skipped..];
+            // One digit alone encodes nothing.
+            let rest = if rest.len() == whole + 1 { &rest[..whole] } else { rest };
+            if let Ok(decoded) = BASE64.decode(rest) {
+                found(start + skipped, &decoded);
             }
         }
     }

@@ -56,14 +56,59 @@ pub fn password(secret: &[u8]) -> bool {
 /// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a placeholder, or an
 /// ordinary word or identifier.
 pub fn assigned(secret: &[u8]) -> bool {
-    if is_placeholder(secret) || is_reference(secret) {
+    if is_placeholder(secret) || is_reference(secret) || is_time(secret) {
         return false;
+    }
+    if is_uuid(secret) || is_random_base64(secret) {
+        return true;
     }
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
     let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     // A path, a version, a list of names: common values that are not secrets.
     let words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 2).count();
     digits >= 2 && letters >= 2 && words <= 3 && mixed(secret)
+}
+
+/// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder, or only a word.
+pub fn passphrase(secret: &[u8]) -> bool {
+    let is_word = |byte: &u8| byte.is_ascii_alphabetic();
+    password(secret) && secret.iter().any(is_word) && !secret.iter().all(is_word)
+}
+
+fn is_uuid(secret: &[u8]) -> bool {
+    let lengths = secret.split(|&byte| byte == b'-').map(<[u8]>::len);
+    lengths.eq([8, 4, 4, 4, 12])
+        && secret.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+        && mixed(secret)
+}
+
+/// Whether it begins as a time does in JSON.
+fn is_time(secret: &[u8]) -> bool {
+    let form = b"0000-00-00T00:";
+    secret.len() > form.len()
+        && form
+            .iter()
+            .zip(secret)
+            .all(|(form, byte)| if *form == b'0' { byte.is_ascii_digit() } else { form == byte })
+}
+
+/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it: capitals, small letters and
+/// digits take turns more often than in a path or an identifier.
+fn is_random_base64(secret: &[u8]) -> bool {
+    let class = |byte: &u8| match byte {
+        b'a'..=b'z' => Some(0),
+        b'A'..=b'Z' => Some(1),
+        b'0'..=b'9' => Some(2),
+        b'+' | b'/' | b'=' => Some(3),
+        _ => None,
+    };
+    let turns = secret.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count();
+    let is_varied = secret.iter().any(|byte| matches!(class(byte), Some(2 | 3)));
+    secret.len() >= 16
+        && is_varied
+        && secret.iter().all(|byte| class(byte).is_some())
+        && turns * 5 >= secret.len() * 2
+        && mixed(secret)
 }
 
 /// Whether the value of a variable in a dotenv file is a common setting: removing `production` from a

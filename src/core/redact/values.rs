@@ -1,16 +1,30 @@
 //! Secrets given by the user: values of dotenv files, lines of secret files.
 
+use super::rules::is_contextual;
 use super::shape::is_common_setting;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use std::collections::BTreeMap;
 
 /// A value to remove, wherever it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Value {
     /// The kind in its placeholder: `env`, `secret`, or the kind of a rule.
     pub kind: &'static str,
     /// The secret itself.
     pub bytes: Vec<u8>,
+}
+
+impl Value {
+    /// Whether it may be ordinary elsewhere: a number in a dotenv file, or what was recognized by its surroundings, and
+    /// is shorter than eight characters or consists of letters. The latter is replaced only where it was recognized.
+    pub fn is_ordinary(&self) -> bool {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let is_word = || text.chars().count() < 8 || text.chars().all(char::is_alphabetic);
+        is_contextual(self.kind) && is_word()
+            || self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit())
+    }
 }
 
 /// The values in a file, and how many were skipped as too short to be distinguished from ordinary text.
@@ -145,21 +159,23 @@ impl Exact {
     }
 }
 
-/// Returns the value as it is, percent-encoded, and in base64 at each of the three alignments, without the
-/// characters that depend on its neighbours.
+/// Returns the value as it is, percent-encoded, and in base64.
 fn spellings_of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut spellings = vec![value.to_vec(), percent(value, b'A'), percent(value, b'a')];
+    // A shorter one may be ordinary text.
+    spellings.extend(base64_spellings(value).into_iter().filter(|spelling| spelling.len() >= 10));
+    spellings
+}
+
+/// Returns a text in base64 at each of the three alignments, without the digits that depend on its neighbours, in both
+/// alphabets.
+pub(super) fn base64_spellings(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut spellings = Vec::new();
     for shift in 0..3 {
-        let mut shifted = vec![0; shift];
-        shifted.extend_from_slice(value);
-        let whole = shifted.len() * 8 / 6;
-        let first = (shift * 8).div_ceil(6);
-        for alphabet in [b"+/", b"-_"] {
-            let encoded = base64(&shifted, alphabet);
-            // A shorter one may be ordinary text.
-            if let Some(inner) = encoded.get(first..whole).filter(|inner| inner.len() >= 10) {
-                spellings.push(inner.to_vec());
-            }
+        let shifted = [&[0; 2][..shift], text].concat();
+        let (first, end) = ((shift * 8).div_ceil(6), shifted.len() * 8 / 6);
+        for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
+            spellings.extend(engine.encode(&shifted).as_bytes().get(first..end).map(<[u8]>::to_vec));
         }
     }
     spellings
@@ -173,22 +189,6 @@ fn percent(value: &[u8], ten: u8) -> Vec<u8> {
             true => out.push(byte),
             false => out.extend([b'%', digit(byte >> 4), digit(byte & 15)]),
         }
-    }
-    out
-}
-
-fn base64(bytes: &[u8], last: &[u8; 2]) -> Vec<u8> {
-    let digit = |bits: u8| match bits {
-        0..26 => b'A' + bits,
-        26..52 => b'a' + bits - 26,
-        52..62 => b'0' + bits - 52,
-        _ => last[usize::from(bits - 62)],
-    };
-    let mut out = Vec::with_capacity(bytes.len() * 4 / 3 + 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        out.extend([18, 12, 6, 0].map(|shift| digit((bits >> shift & 63) as u8)));
     }
     out
 }
@@ -237,8 +237,8 @@ mod tests {
         };
         assert_eq!(hits(b"x p@ss/word:42 y p%40ss%2Fword%3A42 p%40ss%2fword%3a42"), 3);
         for before in ["", "u", "us", "user:"] {
-            let text = base64([before.as_bytes(), &value.bytes, b"after"].concat().as_slice(), b"+/");
-            assert_eq!(hits(&text), 1, "{before}");
+            let text = STANDARD_NO_PAD.encode([before.as_bytes(), &value.bytes, b"after"].concat());
+            assert_eq!(hits(text.as_bytes()), 1, "{before}");
         }
         assert!(exact.needles().all(|needle| needle.len() >= 3));
         assert!(raw_needles(b"/a/b/c").contains(&br"\/".to_vec()));
