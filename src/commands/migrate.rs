@@ -7,7 +7,7 @@ use super::transaction::{output_or_input, store_options};
 use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
 use crate::core::session::{Format, Session};
-use crate::core::store::{self, Batch, SessionFile};
+use crate::core::store::{self, Batch, SessionFile, StoreError};
 use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
@@ -248,7 +248,8 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;
     let warnings = committed.troubles.iter().map(ToString::to_string).collect();
-    Ok(Outcome { warnings, ..Outcome::of(path, &session, Status::Migrated) })
+    let exit = committed.troubles.iter().any(StoreError::is_loss).then_some(Exit::Written);
+    Ok(Outcome { warnings, exit, ..Outcome::of(path, &session, Status::Migrated) })
 }
 
 /// Returns the status of a session that is not changed.

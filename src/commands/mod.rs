@@ -220,7 +220,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
         }
         Err(error) => usage(&error, &args, &mut ui),
     };
-    done.unwrap_or_else(|failure| ui.report(&failure).code())
+    let code = done.unwrap_or_else(|failure| ui.report(&failure).code());
+    ui.exit(code)
 }
 
 /// Whether errors are printed as JSON. Determined before the command line is parsed, because parsing may

@@ -10,7 +10,7 @@ use super::transaction::{Attempted, store_options, under_lock};
 use crate::core::load::Options;
 use crate::core::ops::prune::{PayloadKind, Prune, Wanted, pruned_file, size};
 use crate::core::plan::copy_all;
-use crate::core::store::{self, Committed, Locked, ReadAt, SessionFile, StoreError};
+use crate::core::store::{self, Attempt, Beside, Committed, Locked, ReadAt, SessionFile, StoreError};
 use crate::guide::{Example, Guide};
 use crate::options::{WriteArgs, bytes};
 use crate::ui::{Exit, Failure, Ui};
@@ -135,11 +135,8 @@ impl Job<'_> {
         let (committed, outcome) = match &self.args.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
-                // Holds the file beside the session as it was before the first attempt.
-                let mut old = None;
                 let options = store_options(&self.args.write, &self.open.session);
-                let mut attempt =
-                    |grown: Option<Input>, locked: Locked| self.attempt(grown, locked, &mut old);
+                let mut attempt = |grown: Option<Input>, locked: Locked| self.attempt(grown, locked);
                 under_lock(&self.open.input, &options, &mut attempt)?
             }
         };
@@ -154,13 +151,8 @@ impl Job<'_> {
     }
 
     /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
-    /// be written, the file beside it is restored.
-    fn attempt(
-        &self,
-        grown: Option<Input>,
-        locked: Locked,
-        old: &mut Option<Option<SessionFile>>,
-    ) -> Attempted<Outcome> {
+    /// be written, the file beside it is what it was.
+    fn attempt(&self, grown: Option<Input>, locked: Locked) -> Attempted<Outcome> {
         let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
         let now = grown.as_ref().unwrap_or(self.open);
         let prune = self.find(now)?;
@@ -168,25 +160,14 @@ impl Job<'_> {
         if prune.payloads.is_empty() {
             return Ok((None, outcome));
         }
-        if old.is_none() {
-            *old = Some(existing(&self.pruned)?);
-        }
-        // Refuses to add to a file that pisess did not write.
-        old.iter().flatten().try_for_each(|old| found_places(now, old).map(drop))?;
-        let old = old.as_ref().and_then(Option::as_ref);
-        let made = self.write_pruned(now, &prune, old, true)?;
+        let old = existing(&self.pruned)?;
+        let beside = self.write_pruned(now, &prune, old.as_ref(), old.is_some())?;
         let (session, source) = (&now.session, now.input.source());
-        match locked.rewrite(None, &mut |out| prune.write_session(session, source, out)) {
-            Ok(attempt) => Ok((Some(attempt), outcome)),
-            Err(error) => {
-                match old {
-                    None => store::take_back(&made),
-                    // If restoring fails, the file has surplus lines, which are harmless.
-                    Some(old) => drop(store::create(&self.pruned, None, true, &mut |out| copy_all(old, out))),
-                }
-                Err(error.into())
-            }
+        let attempt = locked.rewrite(None, &mut |out| prune.write_session(session, source, out))?;
+        if let Attempt::Done(_) = attempt {
+            beside.keep();
         }
+        Ok((Some(attempt), outcome))
     }
 
     fn find(&self, now: &OpenSession) -> Result<Prune, Failure> {
@@ -194,15 +175,18 @@ impl Job<'_> {
         prune.map_err(|error| now.input.unreadable(error))
     }
 
-    /// Writes the existing lines of the file beside the session, then the new payloads.
+    /// Writes the existing lines of the file beside the session, then the new payloads. Neither adds to a file that
+    /// pisess did not write, nor replaces one.
     fn write_pruned(
         &self,
         now: &OpenSession,
         prune: &Prune,
         old: Option<&SessionFile>,
-        force: bool,
-    ) -> Result<Committed, Failure> {
-        let made = store::create(&self.pruned, now.input.file(), force, &mut |out| {
+        replaces: bool,
+    ) -> Result<Beside, Failure> {
+        let there = existing(&self.pruned)?.filter(|_| replaces);
+        old.into_iter().chain(&there).try_for_each(|file| found_places(now, file).map(drop))?;
+        let made = store::create_beside(&self.pruned, now.input.file(), replaces, &mut |out| {
             if let Some(old) = old.filter(|old| old.len() > 0) {
                 copy_all(old, out)?;
                 let mut last = [0];
@@ -221,16 +205,13 @@ impl Job<'_> {
         let old =
             self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
         let is_needed = old.is_some() || !prune.payloads.is_empty();
-        let made =
+        let beside =
             is_needed.then(|| self.write_pruned(self.open, &prune, old.as_ref(), force)).transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
         let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
             prune.write_session(session, source, out)
-        });
-        if let (Err(_), Some(made)) = (&written, &made) {
-            store::take_back(made);
-        }
-        made.iter().for_each(|made| ui.warn_of(made));
-        Ok((Some(written?), Outcome { payloads: prune.payloads.len(), bytes: prune.saved() }))
+        })?;
+        beside.into_iter().for_each(|beside| ui.warn_of(&beside.keep()));
+        Ok((Some(written), Outcome { payloads: prune.payloads.len(), bytes: prune.saved() }))
     }
 }

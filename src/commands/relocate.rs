@@ -12,7 +12,7 @@ use crate::core::ops::prune::pruned_file;
 use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::core::peek::Head;
 use crate::core::session::Header;
-use crate::core::store::{self, FoundFile, Glance, Locked, Trouble, WriteOptions};
+use crate::core::store::{self, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions};
 use crate::core::stores::{Here, Store, absolute};
 use crate::guide::{Example, Guide};
 use crate::options::seconds;
@@ -98,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     batch.update_forks(ui);
     // All is moved before anything is printed, so that a closed pipe does not end the command half done.
     let finish = |(session, prepared): (_, Result<Relocation, Failure>)| {
-        (session, prepared.and_then(Relocation::finish))
+        (session, prepared.and_then(|prepared| prepared.finish(args)))
     };
     let finished: Vec<_> = sessions.into_iter().map(finish).collect();
     let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
@@ -149,18 +149,29 @@ struct Relocation {
 }
 
 impl Relocation {
-    /// Moves the session, whose header was changed before, and the files that belong to it.
-    fn finish(self) -> Result<Relocation, Failure> {
+    /// Moves the session, whose header was changed before, and the files that belong to it, under its lock: `prune`
+    /// may write one of them at any time.
+    fn finish(self, args: &Args) -> Result<Relocation, Failure> {
         if self.status == "moved" {
+            let late = |error: StoreError| {
+                let failure = Failure::from(error).after_writing("the header");
+                failure.hint("run the same command again to move the file")
+            };
+            // That no agent has it open was checked when the header was changed.
+            let options = WriteOptions { dialect: Dialect::Pi, ..write_options(args) };
+            let file = SessionFile::open(&self.path).map_err(late)?;
+            let _locked = store::lock(&file, &options).map_err(late)?;
             for (from, to) in moves(&self.path, &self.to) {
-                store::move_new(&from, &to).map_err(|error| {
-                    let failure = Failure::from(error).after_writing("the header");
-                    failure.hint("run the same command again to move the file")
-                })?;
+                store::move_new(&from, &to).map_err(late)?;
             }
         }
         Ok(self)
     }
+}
+
+fn write_options(args: &Args) -> WriteOptions {
+    // As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
+    WriteOptions { force: args.force, wait: Duration::from_secs_f64(args.wait), dialect: Dialect::OhMyPi }
 }
 
 struct Batch<'a> {
@@ -257,19 +268,13 @@ impl Batch<'_> {
 
     /// Changes the header of a session.
     fn rewrite(&self, input: &Input, changes: &Changes, ui: &mut Ui) -> Result<(), Failure> {
-        // As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
-        let options = WriteOptions {
-            force: self.args.force,
-            wait: Duration::from_secs_f64(self.args.wait),
-            dialect: Dialect::OhMyPi,
-        };
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header: Header = now.header()?;
             let attempt = locked.rewrite(None, &mut |out| write_with(&header, changes, now.source(), out))?;
             Ok((Some(attempt), ()))
         };
-        let (committed, ()) = under_lock(input, &options, &mut attempt)?;
+        let (committed, ()) = under_lock(input, &write_options(self.args), &mut attempt)?;
         committed.iter().for_each(|committed| ui.warn_of(committed));
         Ok(())
     }

@@ -31,6 +31,8 @@ use std::path::{Path, PathBuf};
 pub struct Ui<'w> {
     world: World<'w>,
     is_quiet: bool,
+    /// Whether lines of another process may be missing in what was written.
+    has_loss: bool,
     /// Whether errors are printed as JSON.
     json: bool,
     /// Styles for standard output.
@@ -40,7 +42,7 @@ pub struct Ui<'w> {
 impl<'w> Ui<'w> {
     /// Returns a user interface without options; `json` sets whether errors are printed as JSON.
     pub fn new(world: World<'w>, json: bool) -> Self {
-        Ui { world, is_quiet: false, json, styles: Styles::default() }
+        Ui { world, is_quiet: false, has_loss: false, json, styles: Styles::default() }
     }
 
     /// Applies the global options.
@@ -200,11 +202,20 @@ impl<'w> Ui<'w> {
         self.status(&format!("note: {what}"));
     }
 
-    /// Prints the warnings of a successful commit.
+    /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
-            self.warn(&warning.to_string());
+            match warning.is_loss() {
+                true => self.error(&warning.to_string()),
+                false => self.warn(&warning.to_string()),
+            }
+            self.has_loss |= warning.is_loss();
         }
+    }
+
+    /// Returns the exit code of a command that ended with this one.
+    pub fn exit(&self, code: u8) -> u8 {
+        if self.has_loss { Exit::Written.code().max(code) } else { code }
     }
 
     /// Prints a line on standard error, unless `-q` is given.

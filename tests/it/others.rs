@@ -62,7 +62,9 @@ fn a_session_that_oh_my_pi_has_open_is_left_alone() {
         }
         let before = s.bytes("s");
         let done = s.pisess(&format!("{line} --force")).done();
-        assert!(done.code <= 1, "{line}: {done}");
+        // What it appends to a file that was replaced would be lost.
+        let is_warned = done.stderr.contains("another process has the old file open");
+        assert!(done.code == if is_warned { 4 } else { 0 } || done.code == 1, "{line}: {done}");
         assert!(s.bytes("s") != before, "{line}");
     }
 }

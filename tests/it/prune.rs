@@ -304,3 +304,40 @@ mod unix {
         }
     }
 }
+
+/// A file of payloads that belongs to something else survives every way in which the copy cannot be written.
+#[test]
+fn a_file_beside_the_copy_is_never_lost() {
+    let foreign = b"not written by pisess\n".to_vec();
+    for (place, own) in
+        [("s.jsonl", false), ("link", false), ("folder", false), ("copy", false), ("folder", true)]
+    {
+        let s = Sandbox::new();
+        s.put("s.jsonl", large());
+        s.put("folder/x", "");
+        std::fs::hard_link(s.path("s.jsonl"), s.path("link")).unwrap();
+        let beside = format!("{place}.pruned");
+        let there = if own {
+            s.run("prune -q --over 1k ./s.jsonl -o ./other --force");
+            s.bytes("other.pruned")
+        } else {
+            foreign.clone()
+        };
+        s.put(&beside, &there);
+        let before = s.files();
+        let done = s.pisess(&format!("prune -q --over 1k ./s.jsonl -o ./{place} --force")).done();
+        assert_eq!((done.code, s.files()), (2, before), "{place}: {done}");
+    }
+}
+
+/// A kill between the two files leaves the first: the same command completes the change.
+#[test]
+fn what_a_kill_left_beside_the_copy_is_taken_up() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", large());
+    s.run("prune -q --over 1k ./s.jsonl -o ./copy");
+    let both = (s.bytes("copy"), s.bytes("copy.pruned"));
+    std::fs::remove_file(s.path("copy")).unwrap();
+    s.run("prune -q --over 1k ./s.jsonl -o ./copy");
+    assert_eq!((s.bytes("copy"), s.bytes("copy.pruned")), both);
+}

@@ -6,7 +6,7 @@ use crate::commands::input::Input;
 use crate::commands::transaction::{output_or_input, store_options, under_lock};
 use crate::core::load::Options;
 use crate::core::ops::check::{Checkup, Finding, Group};
-use crate::core::store::{self, Attempt, Committed, SessionFile, StoreError, with_suffix};
+use crate::core::store::{self, Attempt, Beside, Committed, SessionFile, StoreError, with_suffix};
 use crate::ui::{Exit, Failure, Ui, visible};
 use std::io;
 use std::path::Path;
@@ -116,21 +116,22 @@ impl Repair<'_> {
             Ok(())
         });
         match (written, rejected) {
-            (Ok(Attempt::Done(committed)), rejected) => Ok((Attempt::Done(committed), rejected)),
-            (unwritten, rejected) => {
-                rejected.iter().for_each(store::take_back);
-                unwritten.map(|grown| (grown, None))
+            (Ok(Attempt::Done(committed)), rejected) => {
+                Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
             }
+            (unwritten, _) => unwritten.map(|grown| (grown, None)),
         }
     }
 
-    /// Writes the removed bytes to the first file name that is free.
-    fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Committed, StoreError> {
+    /// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
+    fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
         let mut number = 0;
         loop {
             let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
             let beside = with_suffix(output, &suffix);
-            match store::create(&beside, self.input.file(), false, &mut |out| checkup.write_rejected(out)) {
+            match store::create_beside(&beside, self.input.file(), false, &mut |out| {
+                checkup.write_rejected(out)
+            }) {
                 Err(StoreError::Exists { .. }) if number < MOST_REJECTED => number += 1,
                 made => return made,
             }

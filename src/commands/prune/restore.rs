@@ -33,26 +33,37 @@ impl Job<'_> {
             return self.report(Some(committed), &Outcome { payloads: restore.count(), bytes: 0 }, ui);
         }
         let options = store_options(&self.args.write, &self.open.session);
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(Outcome, bool)> {
+        let mut unremoved = None;
+        let mut remove = |is_whole: bool| {
+            if is_whole {
+                unremoved = store::remove(&self.pruned).err();
+            }
+        };
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Outcome> {
             let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
             let now = grown.as_ref().unwrap_or(self.open);
             // Checked under the lock, because another pisess may have pruned or restored meanwhile.
             let Some(pruned) = existing(&self.pruned)? else {
-                return Ok((None, (Outcome::default(), false)));
+                return Ok((None, Outcome::default()));
             };
             let restore = self.places(now, &pruned)?;
             let outcome = Outcome { payloads: restore.count(), bytes: 0 };
             let is_whole = restore.lost.is_empty();
             if restore.count() == 0 {
-                return Ok((None, (outcome, is_whole)));
+                remove(is_whole);
+                return Ok((None, outcome));
             }
             let (session, source) = (&now.session, now.input.source());
-            let attempt: Attempt =
-                locked.rewrite(None, &mut |out| restore.write_session(session, source, &pruned, out))?;
-            Ok((Some(attempt), (outcome, is_whole)))
+            // Under the lock, because another pisess may prune as soon as it is released.
+            let attempt: Attempt = locked.rewrite_then(
+                None,
+                &mut |out| restore.write_session(session, source, &pruned, out),
+                &mut || remove(is_whole),
+            )?;
+            Ok((Some(attempt), outcome))
         };
-        let (committed, (outcome, is_whole)) = under_lock(&self.open.input, &options, &mut attempt)?;
-        if is_whole && let Err(error) = store::remove(&self.pruned) {
+        let (committed, outcome) = under_lock(&self.open.input, &options, &mut attempt)?;
+        if let Some(error) = unremoved {
             ui.warn(&error.to_string());
         }
         self.report(committed, &outcome, ui)

@@ -30,7 +30,7 @@ impl Batch {
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
-        let Some(committed) = locked.replace(backup, write)? else {
+        let Some((committed, _)) = locked.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
         self.note(locked.folder().to_owned());

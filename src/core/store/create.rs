@@ -5,7 +5,7 @@ use super::attributes;
 use super::error::StoreError;
 use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, read_at, real};
 use super::read::{ReadAt, spool_written};
-use super::rewrite::{folder_of, sync_folder};
+use super::rewrite::{folder_of, is_same_content, sync_folder};
 use super::send::copy_range;
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
@@ -117,10 +117,87 @@ fn create_with(
     Ok(committed)
 }
 
-/// Removes a file that was just created, because the operation it belongs to failed (rule 7). If it cannot be
-/// removed, it stays; it replaced no other file.
-pub fn take_back(made: &Committed) {
-    let _ = DISK.unlink(&made.path);
+/// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it replaced its name back
+/// (rule 7).
+#[must_use = "dropping it undoes it"]
+#[derive(Debug)]
+pub struct Beside {
+    committed: Committed,
+    /// The new file; its temporary name is now that of the old one. `None` if the same content was there already.
+    new: Option<Temp>,
+    target: PathBuf,
+    has_replaced: bool,
+    is_kept: bool,
+}
+
+impl Beside {
+    /// Keeps it, because the session that it belongs to was written. What it replaced is removed.
+    pub fn keep(mut self) -> Committed {
+        self.is_kept = true;
+        std::mem::replace(&mut self.committed, Committed::new(&self.target, 0))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        let Some(new) = self.new.as_mut().filter(|_| !self.is_kept) else { return };
+        // If it cannot be undone, the file has surplus lines, which are harmless.
+        let _ = match self.has_replaced {
+            true => new.exchange_back(&self.target),
+            false => DISK.unlink(&self.target),
+        };
+        let _ = sync_folder(&DISK, folder_of(&self.target));
+    }
+}
+
+/// Writes a file that belongs to the session `source`, to be kept when the session is written (rules 2, 6 and 7). If
+/// `replaces` is false, an existing file is refused, unless a killed run of the same command left it: it has the same
+/// content.
+///
+/// # Errors
+/// As for [`create`].
+pub fn create_beside(
+    path: &Path,
+    source: Option<&SessionFile>,
+    replaces: bool,
+    write: &mut Fill<'_>,
+) -> Result<Beside, StoreError> {
+    let failed = |error| StoreError::io("create", path, error);
+    let target = resolve(path).map_err(failed)?;
+    let existing = DISK.stat_at(&target).ok();
+    if let Some(stat) = &existing {
+        refuse_existing(&DISK, path, source, true, stat)?;
+    }
+    let mut new = Temp::beside(&DISK, &target).map_err(failed)?;
+    let bytes = new.fill(path, write)?;
+    let mut beside = Beside {
+        committed: Committed::new(path, bytes),
+        new: None,
+        has_replaced: existing.is_some(),
+        is_kept: false,
+        target,
+    };
+    if existing.is_some() && !replaces {
+        let old = DISK.open_read(&beside.target).map_err(failed)?;
+        return match is_same_content(&DISK, &old, &new.file, bytes).map_err(failed)? {
+            true => Ok(beside),
+            false => Err(StoreError::Exists { doing: "create", path: path.to_owned() }),
+        };
+    }
+    if let Some(source) = source {
+        attributes::permit_as(&DISK, &source.file, &new.file).map_err(failed)?;
+    }
+    DISK.sync(&new.file).map_err(failed)?;
+    match beside.has_replaced {
+        true => drop(new.exchange(&beside.target).map_err(failed)?),
+        false => {
+            DISK.rename_new(&new.path, &beside.target).map_err(failed)?;
+            new.placed();
+        }
+    }
+    beside.new = Some(new);
+    beside.committed.troubles.extend(sync_folder(&DISK, folder_of(&beside.target)));
+    Ok(beside)
 }
 
 /// Removes a file whose content is safely on disk elsewhere.

@@ -232,6 +232,11 @@ impl StoreError {
         matches!(self, StoreError::UnsyncedAppend { .. })
     }
 
+    /// Whether lines of another process may be missing in the new file.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, StoreError::GrowthLost { .. })
+    }
+
     /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success for a shell tool.
     /// A session or a lock that cannot be written is a failure, whatever the system's error.
     pub fn is_closed_stdout(&self) -> bool {

@@ -81,6 +81,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn sync(&self, file: &File) -> io::Result<()>;
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new one; otherwise, it is
+    /// gone, because the system cannot exchange names.
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
     /// Renames; fails if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -99,6 +102,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
     /// Returns another process that has this inode open for writing, if the system reports one.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer>;
+    /// Whether any process has the file open for writing. The caller has not. `None` if the system cannot tell.
+    fn is_being_written(&self, file: &File) -> Option<bool>;
     /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
     fn sees_writers(&self) -> bool;
     fn is_alive(&self, pid: u32) -> bool;
@@ -160,6 +165,10 @@ impl Files for Disk {
         os::rename(from, to)
     }
 
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+        os::exchange(new, old)
+    }
+
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         os::rename_new(from, to)
     }
@@ -218,6 +227,10 @@ impl Files for Disk {
 
     fn sees_writers(&self) -> bool {
         processes::sees_writers()
+    }
+
+    fn is_being_written(&self, file: &File) -> Option<bool> {
+        processes::is_being_written(file)
     }
 
     fn is_alive(&self, pid: u32) -> bool {

@@ -53,7 +53,7 @@ pub struct Locked {
     freshness: Freshness,
     started: Instant,
     /// The handle that holds the lock.
-    _lock: Held,
+    lock: Held,
 }
 
 /// A handle that may hold the lock, and unlocks when dropped. Closing the handle would not suffice: a child
@@ -112,7 +112,7 @@ pub(super) fn lock_on(
         base: file.snapshot.clone(),
         freshness,
         started,
-        _lock: held,
+        lock: held,
     })
 }
 
@@ -237,7 +237,12 @@ impl Locked {
     /// Returns a copy of a handle, as a child process would inherit it.
     #[cfg(test)]
     pub(super) fn duplicate_of_the_lock(&self) -> File {
-        self._lock.0.try_clone().expect("a descriptor is free")
+        self.lock.0.try_clone().expect("a descriptor is free")
+    }
+
+    /// Returns a handle to the file that was locked, for reading only where it can be locked like that.
+    pub(super) fn reading(&self) -> io::Result<File> {
+        self.lock.0.try_clone()
     }
 
     pub(super) fn failed(&self, error: io::Error) -> StoreError {

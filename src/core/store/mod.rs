@@ -20,8 +20,9 @@
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the old end
 //!    are compared under the lock. If the file has grown, the rest is read and the change decided again, until the
 //!    time to wait is over. After any other change, nothing is written. On overlayfs, the first open for writing
-//!    copies the file and changes what `stat` reports; if nothing else changed, the content is read again. After a
-//!    rename, if the old inode grew, the growth is appended to the new file.
+//!    copies the file and changes what `stat` reports; if nothing else changed, the content is read again. The rename
+//!    exchanges the two files: if the old one was replaced or edited meanwhile, they are exchanged back. Until nobody
+//!    has it open for writing, what it grows by is appended to the new file.
 //! 5. **Live oh-my-pi**: its lock file `.<name>.lock` is held only around the commit. A lock file of a dead
 //!    process is stolen; only our own is unlinked. A file that a live oh-my-pi owns is refused without force.
 //! 6. **Nothing is ever lost**: backups never overwrite a file, and new files have mode 0600 or that of their
@@ -87,7 +88,9 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{Check, create, create_checked, is_same, move_new, remove, same_file, take_back};
+pub use create::{
+    Beside, Check, create, create_beside, create_checked, is_same, move_new, remove, same_file,
+};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};

@@ -2,16 +2,30 @@
 
 use super::append::{Attempt, Committed};
 use super::attributes;
-use super::error::StoreError;
-use super::files::Files;
-use super::lock::{Freshness, Locked};
+use super::error::{FileChange, StoreError};
+use super::files::{FileType, Files};
+use super::live;
+use super::lock::{Freshness, Locked, Pause};
 use super::publish_lock::PublishLock;
-use super::snapshot::read_range;
+use super::snapshot::{Compared, read_range};
 use super::temp::{Fill, Out, Temp};
+use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const CARRY_BYTES: u64 = 1 << 20;
+
+/// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
+const CLOSED_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long the old file must not change if another process changed it recently, or if the system cannot tell whether it
+/// is open: a process may be about to open the file that it looked up before the rename.
+const QUIET: Duration = Duration::from_millis(5);
+
+/// How recent a change is after which another process is expected to append again.
+const RECENT: Duration = Duration::from_secs(10);
 
 impl Locked {
     /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept
@@ -20,26 +34,39 @@ impl Locked {
     /// While it writes, the closure may read the [`super::SessionFile`] that was locked or reopened. It
     /// should pass on an error of the store inside [`io::Error::other`].
     pub fn rewrite(
-        mut self,
+        self,
         backup: Option<&Path>,
         write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Attempt, StoreError> {
-        let Some(mut committed) = self.replace(backup, write)? else {
+        self.rewrite_then(backup, write, &mut || ())
+    }
+
+    /// Does the same as [`Locked::rewrite`], and calls `then` when the new content is on disk and the new file is still
+    /// locked: to change what belongs to it.
+    pub fn rewrite_then(
+        mut self,
+        backup: Option<&Path>,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+        then: &mut dyn FnMut(),
+    ) -> Result<Attempt, StoreError> {
+        let Some((mut committed, new)) = self.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(self)));
         };
         for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
             committed.troubles.extend(sync_folder(self.files, folder));
         }
+        then();
+        drop(new);
         Ok(Attempt::Done(committed))
     }
 
-    /// Does all of a rewrite except syncing the directory, which a batch does once for many. Returns `None`
-    /// if the file has grown.
+    /// Does all of a rewrite except syncing the directory, which a batch does once for many. Returns the new file,
+    /// which is locked until it is dropped; `None` if the file has grown.
     pub(super) fn replace(
         &mut self,
         backup: Option<&Path>,
         write: &mut Fill<'_>,
-    ) -> Result<Option<Committed>, StoreError> {
+    ) -> Result<Option<(Committed, Temp)>, StoreError> {
         self.refuse_hard_links()?;
         if self.look_again()? == Freshness::Stale {
             return Ok(None);
@@ -50,7 +77,7 @@ impl Locked {
         if self.look_again()? == Freshness::Stale {
             return Ok(None);
         }
-        self.put_in_place(&mut temp.new)?;
+        self.put_in_place(&mut temp)?;
         backup.into_iter().for_each(Backup::keep);
         let carried = self.copy_growth(&temp.new);
         drop(publish);
@@ -62,7 +89,7 @@ impl Locked {
                 committed.troubles.push(StoreError::GrowthLost { path, source });
             }
         }
-        Ok(Some(committed))
+        Ok(Some((committed, temp.new)))
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
@@ -83,23 +110,55 @@ impl Locked {
         Ok(Staged { new, bytes })
     }
 
-    fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
-        let renamed = self.files.rename(&new.path, &self.resolved);
-        renamed.map_err(|error| StoreError::io("rewrite", &self.path, error))?;
-        new.placed();
-        Ok(())
+    /// Exchanges the old file and the new one, then looks at the old one again: a file that was replaced or edited after
+    /// the last look gets its name back. What another process appended to the new file meanwhile goes to that file.
+    fn put_in_place(&self, temp: &mut Staged) -> Result<(), StoreError> {
+        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let new = &mut temp.new;
+        if !new.exchange(&self.resolved).map_err(failed)? {
+            return Ok(());
+        }
+        let change = match self.change_of(&new.path) {
+            Ok(None) => return Ok(()),
+            Ok(Some(change)) => self.changed(change),
+            Err(error) => failed(error),
+        };
+        new.exchange_back(&self.resolved).map_err(failed)?;
+        let size = self.files.stat(&new.file).map_err(failed)?.size;
+        if size > temp.bytes {
+            let theirs = self.files.open_append(&self.resolved).map_err(failed)?;
+            self.copy_range(&new.file, temp.bytes..size, &theirs).map_err(failed)?;
+        }
+        Err(change)
+    }
+
+    /// Returns how the file at this path, which was in place until now, differs from the one that was read, other than
+    /// by what was appended to it.
+    fn change_of(&self, path: &Path) -> io::Result<Option<FileChange>> {
+        if !self.files.stat_at(path)?.is_same_inode(&self.files.stat(&self.file)?) {
+            return Ok(Some(FileChange::Replaced));
+        }
+        Ok(match self.base.compare_for_reading(self.files, &self.file)? {
+            Compared::Changed(change) => Some(change),
+            Compared::Same | Compared::Stale => None,
+        })
     }
 
     /// Copies the old file with all its attributes, complete and synced before it gets the name, which must
     /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
     /// remain if the process was killed before the rename of the new file.
+    ///
+    /// A backup with exactly this content was made by a process that was killed before it changed the session.
     fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if self.files.stat_at(backup).is_ok() {
-            return Err(failed(io::ErrorKind::AlreadyExists.into()));
+            return match self.is_copied_to(backup).map_err(failed)? {
+                true => Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: true }),
+                false => Err(failed(io::ErrorKind::AlreadyExists.into())),
+            };
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
-        self.copy_range(0, self.base.stat.size, &copy.file).map_err(failed)?;
+        self.copy_range(&self.file, 0..self.base.stat.size, &copy.file).map_err(failed)?;
         attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
         self.files.sync(&copy.file).map_err(failed)?;
         self.files.rename_new(&copy.path, backup).map_err(failed)?;
@@ -107,21 +166,47 @@ impl Locked {
         Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: false })
     }
 
+    /// Whether another file has the content that was read.
+    fn is_copied_to(&self, path: &Path) -> io::Result<bool> {
+        let copy = self.files.open_read(path)?;
+        let stat = self.files.stat(&copy)?;
+        let is_file = stat.kind == FileType::Regular && !stat.is_same_inode(&self.files.stat(&self.file)?);
+        Ok(is_file && is_same_content(self.files, &copy, &self.file, self.base.stat.size)?)
+    }
+
     /// Rule 4: a process that had the old file open may have written to it between our last comparison and
-    /// the rename. What it wrote is appended to the new file.
-    fn copy_growth(&self, new: &Temp) -> io::Result<u64> {
-        let start = self.base.stat.size;
-        let mut end = start;
+    /// the rename, or may do so now. What it wrote is appended to the new file. Returns the number of bytes.
+    fn copy_growth(&mut self, new: &Temp) -> io::Result<u64> {
+        // From now on, whoever has the old file open for writing is another process.
+        self.file = self.reading()?;
+        let (start, mut end) = (self.base.stat.size, self.base.stat.size);
+        let is_recent = live::distance(self.files.now(), self.base.stat.modified) < RECENT;
+        let mut pause = Pause::new(CLOSED_WITHIN);
+        let mut is_quiet = !is_recent;
         loop {
             let size = self.files.stat(&self.file)?.size;
-            if size <= end {
-                break;
+            if size > end {
+                if end == start {
+                    self.close_last_line(new)?;
+                }
+                self.copy_range(&self.file, end..size, &new.file)?;
+                (end, is_quiet) = (size, false);
             }
-            if end == start {
-                self.close_last_line(new)?;
+            match self.files.is_being_written(&self.file) {
+                Some(true) if pause.is_over() => {
+                    return Err(io::Error::other(
+                        "another process has the old file open, and may write to it",
+                    ));
+                }
+                Some(true) => pause.sleep(self.files),
+                // It may have been written to since its size was asked for.
+                _ if self.files.stat(&self.file)?.size > end => {}
+                _ if is_quiet => break,
+                _ => {
+                    self.files.sleep(QUIET);
+                    is_quiet = true;
+                }
             }
-            self.copy_range(end, size, &new.file)?;
-            end = size;
         }
         if end > start {
             self.files.sync(&new.file)?;
@@ -140,9 +225,10 @@ impl Locked {
         Ok(())
     }
 
-    fn copy_range(&self, mut start: u64, end: u64, to: &std::fs::File) -> io::Result<()> {
+    fn copy_range(&self, from: &File, range: Range<u64>, to: &File) -> io::Result<()> {
+        let (mut start, end) = (range.start, range.end);
         while start < end {
-            let chunk = read_range(self.files, &self.file, start, end.min(start + CARRY_BYTES))?;
+            let chunk = read_range(self.files, from, start, end.min(start + CARRY_BYTES))?;
             if chunk.is_empty() {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -152,9 +238,25 @@ impl Locked {
         Ok(())
     }
 
-    fn out<'a>(&self, file: &'a std::fs::File) -> Out<'a> {
+    fn out<'a>(&self, file: &'a File) -> Out<'a> {
         Out { files: self.files, file, bytes: 0 }
     }
+}
+
+/// Whether two files have the same content, of this size.
+pub(super) fn is_same_content(files: &dyn Files, one: &File, other: &File, size: u64) -> io::Result<bool> {
+    if files.stat(one)?.size != size {
+        return Ok(false);
+    }
+    let mut start = 0;
+    while start < size {
+        let end = size.min(start + CARRY_BYTES);
+        if read_range(files, one, start, end)? != read_range(files, other, start, end)? {
+            return Ok(false);
+        }
+        start = end;
+    }
+    Ok(true)
 }
 
 /// Returns the directory of a path, which may be a bare name.

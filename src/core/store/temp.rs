@@ -15,6 +15,7 @@ pub(super) type Fill<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
 /// Its name is derived from that of its target, so that the next writer of that target finds and removes what
 /// a killed process left. A lock on the file shows that its writer is alive; only the holder of the lock
 /// renames or removes it.
+#[derive(Debug)]
 pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
@@ -72,6 +73,22 @@ impl Temp {
     /// Records that the file was renamed and its old name is no longer ours.
     pub fn placed(&mut self) {
         self.is_placed = true;
+    }
+
+    /// Gives the file the name of `old`, and `old` the name of the temporary file, so that it is removed with it; if the
+    /// system cannot do that, `old` is gone. Returns whether it can be exchanged back.
+    pub fn exchange(&mut self, old: &Path) -> io::Result<bool> {
+        let is_kept = self.files.exchange(&self.path, old)?;
+        self.is_placed = !is_kept;
+        Ok(is_kept)
+    }
+
+    /// Undoes [`Temp::exchange`]. If that fails, the old file stays under the temporary name.
+    pub fn exchange_back(&mut self, old: &Path) -> io::Result<()> {
+        self.is_placed = true;
+        self.files.exchange(&self.path, old)?;
+        self.is_placed = false;
+        Ok(())
     }
 }
 

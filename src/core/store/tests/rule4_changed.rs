@@ -151,6 +151,55 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
     }
 }
 
+/// An agent that opened the old file before the rename, and writes to it some time after.
+#[test]
+fn a_process_that_is_about_to_write_is_waited_for() {
+    let bench = Bench::new(OLD);
+    let mut writer = Some(fs::OpenOptions::new().append(true).open(&bench.path).unwrap());
+    let seam = Seam::new().leak();
+    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    seam.before("sleep", move || writer.take().unwrap().write_all(b"other\n").unwrap());
+    let committed = rewrite(locked, NEW).unwrap();
+    assert_eq!((bench.content(), committed.carried), (format!("{NEW}other\n"), 6));
+    assert_eq!(bench.names(), ["s.jsonl"]);
+}
+
+/// A process that keeps the old file open may write to it at any time.
+#[test]
+fn a_process_that_keeps_the_old_file_open_is_told() {
+    let bench = Bench::new(OLD);
+    let _writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    let seam = Seam::new().leak();
+    let committed = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap();
+    assert!(matches!(committed.troubles.as_slice(), [error] if error.is_loss()));
+    assert_eq!((bench.content().as_str(), seam.slept()), (NEW, Duration::from_secs(2)));
+}
+
+/// What took the place of the session, or changed in it, after the last look is not overwritten.
+#[test]
+fn a_change_at_the_last_moment_is_put_back() {
+    for is_replaced in [true, false] {
+        let bench = Bench::new(OLD);
+        let theirs = OLD.to_uppercase();
+        let seam = Seam::new().leak();
+        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+        let (path, other, content) = (bench.path.clone(), bench.at("other"), theirs.clone());
+        seam.before("rename", move || {
+            let written = if is_replaced { &other } else { &path };
+            fs::write(written, &content).unwrap();
+            if is_replaced {
+                fs::rename(&other, &path).unwrap();
+            }
+            // An agent appends to what it finds there right after the exchange.
+            let path = path.clone();
+            seam.before("stat_at", move || append_to(&path, "late\n"));
+        });
+        let error = rewrite(locked, NEW).unwrap_err();
+        assert!(error.is_busy(), "{error:?}");
+        assert_eq!((bench.content(), bench.names()), (theirs + "late\n", vec!["s.jsonl".to_owned()]));
+    }
+}
+
 #[test]
 fn growth_that_cannot_be_carried_over_is_told() {
     let bench = Bench::new(OLD);

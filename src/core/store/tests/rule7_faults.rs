@@ -87,7 +87,8 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                 if !is_crash(fault) {
                     assert_eq!(content, if result.is_ok() { new } else { OLD }, "{at}: {result:?}");
                     remove_lock(bench);
-                    assert_eq!(bench.names(), ["s.jsonl"], "{at}");
+                    // An old file that cannot be removed stays, hidden.
+                    assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
                 }
                 bench_append(bench, dialect);
                 // Files left by a crash are removed by the next rewrite.

@@ -234,6 +234,9 @@ impl Files for Seam {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.run("rename", || DISK.rename(from, to))
     }
+    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
+        self.run("rename", || DISK.exchange(new, old))
+    }
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.run("rename_new", || DISK.rename_new(from, to))
     }
@@ -283,6 +286,10 @@ impl Files for Seam {
     }
     fn sees_writers(&self) -> bool {
         !self.is_blind && DISK.sees_writers()
+    }
+    fn is_being_written(&self, file: &File) -> Option<bool> {
+        self.let_strangers_act("look");
+        DISK.is_being_written(file).filter(|_| !self.is_blind)
     }
     fn is_alive(&self, pid: u32) -> bool {
         DISK.is_alive(pid)

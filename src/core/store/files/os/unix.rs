@@ -72,6 +72,37 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
+/// Without an exchange in the system, a second name of the old file keeps it.
+pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
+    match swap(new, old) {
+        Err(error) if is_unsupported(&error) => exchange_by_links(new, old),
+        done => done.map(|()| true),
+    }
+}
+
+fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
+    let aside = new.with_extension("old");
+    // A killed process may have left it.
+    let _ = std::fs::remove_file(&aside);
+    let is_kept = std::fs::hard_link(old, &aside).is_ok();
+    std::fs::rename(new, old)?;
+    if is_kept {
+        std::fs::rename(aside, new)?;
+    }
+    Ok(is_kept)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn swap(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn swap(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     match rename_noreplace(from, to) {
@@ -180,6 +211,20 @@ pub fn own_stream(files: &dyn Files, path: &Path) -> Option<io::Result<File>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_exchanged_with_and_without_the_flag() {
+        for exchange in [exchange, exchange_by_links] {
+            let folder = tempfile::tempdir().unwrap();
+            let [new, old] = [".new.part", "old"].map(|name| folder.path().join(name));
+            std::fs::write(&new, "new").unwrap();
+            std::fs::write(&old, "old").unwrap();
+            assert!(exchange(&new, &old).unwrap());
+            let content = |path| std::fs::read_to_string(path).unwrap();
+            assert_eq!((content(&old), content(&new)), ("new".into(), "old".into()));
+            assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+        }
+    }
 
     #[test]
     fn a_rename_without_the_flag_replaces_nothing() {

@@ -184,6 +184,11 @@ fn restore(path: &Path) -> bool {
     is_left && rename_new(&aside, path).is_ok()
 }
 
+/// Windows has no exchange: the old file is moved aside first, and back if the new one cannot take its place.
+pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
+    rename(new, old).map(|()| false)
+}
+
 /// Renames such that two creators cannot both succeed.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     let [from, to] = [from, to].map(|path| -> Vec<u16> {

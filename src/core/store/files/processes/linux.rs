@@ -29,6 +29,29 @@ pub(super) fn sees_writers() -> bool {
     Path::new("/proc/self/fd").exists()
 }
 
+/// A lease for reading is granted only if nobody has the file open for writing. It is given back at once: while it lasts,
+/// a process that opens the file for writing waits, and the signal that says so is one that is ignored by default.
+#[expect(unsafe_code, reason = "leases are in no safe library")]
+pub(super) fn is_being_written(file: &File) -> Option<bool> {
+    use std::os::fd::AsRawFd;
+    /// The command that selects the signal; the same number on every architecture.
+    const F_SETSIG: i32 = 10;
+    let lease = |kind: i32| {
+        // SAFETY: the descriptor is open, and no memory is passed.
+        let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    };
+    // SAFETY: as above.
+    if unsafe { libc::fcntl(file.as_raw_fd(), F_SETSIG, libc::SIGURG) } != 0 {
+        return None;
+    }
+    match lease(libc::F_RDLCK) {
+        Ok(()) => lease(libc::F_UNLCK).ok().map(|()| false),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Some(true),
+        Err(_) => None,
+    }
+}
+
 /// Returns the boot time plus the time after it at which the process started, in ticks of the clock.
 pub(super) fn started(pid: u32) -> Option<SystemTime> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;

@@ -32,3 +32,8 @@ pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
 pub(super) fn started(_: u32) -> Option<std::time::SystemTime> {
     None
 }
+
+/// Not determined on this system.
+pub(super) fn is_being_written(_: &std::fs::File) -> Option<bool> {
+    None
+}
