@@ -429,3 +429,26 @@ fn a_label_that_several_branches_keep_from() {
         .collect();
     assert_eq!(kept, ["u0000003", "u0000007", "l0000001"]);
 }
+
+#[test]
+fn a_fork_of_a_session_without_findings_has_none() {
+    let hazards = crate::sandbox::hazards().into_iter().map(|name| format!("hazards/{name}"));
+    let names = ["tour", "omp", "two-branches", "omp-no-slot", "other-tool"].map(str::to_owned);
+    let mut labelled = 0;
+    for name in names.into_iter().chain(hazards) {
+        let s = Sandbox::with(&[&format!("{name}.jsonl")]);
+        let file = name.rsplit('/').next().unwrap();
+        let findings = |file: &str| s.pisess(&format!("check -q ./{file}")).done();
+        let before = findings(&format!("{file}.jsonl"));
+        // Of lines that end with CR LF, a fork contains both kinds: its header ends with LF.
+        if before.code != 0 || !before.text().is_empty() || file.starts_with("cr") {
+            continue;
+        }
+        for form in ["", "--all", "root --subtree", "--for omp", "--for pi", "--all --for omp"] {
+            s.run(&format!("fork -q ./{file}.jsonl {form} -o ./new --force"));
+            assert_eq!(findings("new").text(), "", "{name} {form}");
+            labelled += s.text("new").matches(r#""type":"label""#).count();
+        }
+    }
+    assert!(labelled > 10, "{labelled}");
+}

@@ -76,7 +76,8 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         note(K::BadTimestamp, is_active, "its timestamp is missing or invalid");
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
-    let may_be_older = session.agent().backdates(entry.kind);
+    // A label in a fork has the time of the original.
+    let may_be_older = entry.kind == Kind::Label || session.agent().backdates(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
         note(K::TimeRunsBackwards, is_active, "it is older than its parent");
