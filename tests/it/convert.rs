@@ -189,14 +189,23 @@ fn it_goes_to_the_store_of_the_other_agent() {
     );
     let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
     s.put(&file, header + "\n");
-    std::fs::create_dir_all(s.path(".omp/agent/sessions/-old")).unwrap();
     let done = s.pisess(&format!("fork --all --for omp ./{file}")).env("HOME", &home).done();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    // Outside of a store, the fork is beside the original.
+    // It does so from elsewhere, too.
     s.put("b.jsonl", s.bytes(&file));
-    let done = s.pisess("fork --all --for omp ./b.jsonl").env("HOME", &home).done();
-    assert!(done.text().starts_with("./2026"), "{}", done.text());
+    let done = s.pisess("fork --all --for omp ./b.jsonl --force").env("HOME", &home).done();
+    assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
+    let done = s.pisess("fork --all --for pi ./b.jsonl").env("HOME", &home).done();
+    assert!(done.text().contains(&format!("/.pi/agent/sessions/--{name}-old--/")), "{}", done.text());
+    // A directory that was made for a fork that is not written is removed again.
+    std::fs::remove_dir_all(s.path(".omp")).unwrap();
+    let line = "trap '' XFSZ; ulimit -f 0 && exec \"$0\" fork --all --for omp b.jsonl";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", line, env!("CARGO_BIN_EXE_pisess")]).env("HOME", &home).current_dir(&home);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!s.path(".omp").exists());
 }
 
 #[test]

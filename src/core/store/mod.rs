@@ -87,7 +87,7 @@ mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
-pub use create::{Check, create, create_checked, is_same, move_new, remove, same_file, take_back};
+pub use create::{Check, NewFolder, create, create_checked, is_same, move_new, remove, same_file, take_back};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
