@@ -92,8 +92,8 @@ pub const SESSIONS: Section = Section {
          had been migrated, and the ids displayed are those that a migration would give them. Files of \
          version 4, written by pi's newer harness and not by the coding agent, are refused.",
         "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
-         changed session for the current directory in the stores of both agents, as for `pi -c`, and `last~1` \
-         the one before. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
+         changed session for the current directory in the stores of both agents, as for their `--continue`, and \
+         `last~1` the one before. Sessions of oh-my-pi without a name and without a message are skipped. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
          message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
          name that the user gave it. Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \

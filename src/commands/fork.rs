@@ -12,7 +12,6 @@ use crate::core::json::write::Object;
 use crate::core::load::Options;
 use crate::core::ops::convert::convert;
 use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
-use crate::core::ops::relocate::folder_for_agent;
 use crate::core::plan::NewSession;
 use crate::core::reference::Position;
 use crate::core::store::OnDisk;
@@ -52,10 +51,10 @@ pub const GUIDE: Guide = Guide {
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
-/// The new session is written to a file beside the original or, with --cwd or --for, where the agent keeps the
-/// sessions of that directory. The file is named as the agent names its files, and its path is printed. The new
-/// session has a new id, and records which session it was copied from. Labels of the copied entries are copied
-/// as well. The original is not changed.
+/// The new session is written to a file beside the original or, with --cwd or --for, to where the agent keeps the
+/// sessions of that directory, which is made if it is missing. The file is named as the agent names its files, and
+/// its path is printed. The new session has a new id, and records which session it was copied from. Labels of the
+/// copied entries are copied as well. The original is not changed.
 ///
 /// With --for, the new session is converted to that agent's format. An entry that has no counterpart there is
 /// kept in a custom entry with a note. The model's context stays the same, as far as the two agents allow.
@@ -149,9 +148,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         });
         converted.map_err(|error| open.input.unreadable(error))
     })?;
-    let path = path(args, &open, &new, ui);
+    let folder = project_folder(args, &open, ui);
+    let path = path(args, &open, folder.as_deref(), &new);
     let notification = hook.map(|hook| notification(hook, &open, &new, &options));
-    open.create(Creation { new, path, editor_text, notification }, &args.write, ui)
+    open.create(Creation { new, path, folder, editor_text, notification }, &args.write, ui)
 }
 
 /// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
@@ -180,38 +180,39 @@ fn notification(hook: Hook, open: &OpenSession, new: &NewSession, options: &Fork
     Notification { hook, event, context }
 }
 
-/// Returns the path of the new file: the one that is given, else one beside the session. A session read
+/// Returns the path of the new file: the one that is given, else one in `folder` or beside the session. A session read
 /// from standard input is forked to standard output.
-fn path(args: &Args, open: &OpenSession, new: &NewSession, ui: &Ui) -> PathBuf {
-    let folder = match (&args.write.output, &args.dir, open.input.file()) {
+fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession) -> PathBuf {
+    let folder = match (&args.write.output, args.dir.as_deref().or(folder), open.input.file()) {
         (Some(path), ..) => return path.clone(),
-        (None, Some(dir), _) => dir.clone(),
+        (None, Some(folder), _) => folder,
         (None, None, None) => return PathBuf::from("-"),
-        (None, None, Some(file)) => {
-            let beside = file.path().parent().filter(|parent| *parent != Path::new(""));
-            project_folder(args, open, beside.unwrap_or(Path::new(".")), ui)
-        }
+        (None, None, Some(file)) => beside(file.path()),
     };
     folder.join(new.file_name())
 }
 
-/// Returns the directory for the new file. If the session is in the store of its agent, and is forked for
-/// another project or another agent, this is the directory in which that agent looks for it; else it is the
-/// session's own.
-fn project_folder(args: &Args, open: &OpenSession, beside: &Path, ui: &Ui) -> PathBuf {
-    let dialect = open.session.dialect;
-    let agent = args.agent.map_or(dialect, Dialect::from);
-    if args.cwd.is_none() && agent == dialect {
-        return beside.to_owned();
+fn beside(path: &Path) -> &Path {
+    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Returns the directory in which the agent looks for a session of another project or agent; `None` if the fork is for
+/// neither, or if another place is given. The directory may be missing.
+fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
+    let is_elsewhere = args.cwd.is_some() || args.agent.is_some();
+    let file = open.input.file().filter(|_| is_elsewhere)?;
+    if args.write.output.is_some() || args.dir.is_some() {
+        return None;
     }
-    let old_cwd = open.session.header.cwd.as_ref().map(|cwd| PathBuf::from(cwd.to_string()));
-    let old_cwd = old_cwd.unwrap_or_else(|| ui.folder().to_owned());
-    let cwd = args.cwd.as_deref().map(|cwd| PathBuf::from(without_dots(&ui.folder().join(cwd))));
-    let old = stores_seen_from_recorded(&old_cwd, ui);
-    let new = cwd.map_or_else(|| old.clone(), |cwd| stores_seen_from(&cwd, ui));
-    let folder = OnDisk.real(beside);
-    let found = folder_for_agent(agent, &folder, dialect, &old, &new);
-    found.map_or_else(|| beside.to_owned(), Path::to_owned)
+    let stores = match (&args.cwd, &open.session.header.cwd) {
+        (Some(cwd), _) => stores_seen_from(Path::new(&without_dots(&ui.folder().join(cwd))), ui),
+        (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),
+        (None, None) => stores_seen_from(ui.folder(), ui),
+    };
+    let agent = args.agent.map_or(open.session.dialect, Dialect::from);
+    let store = stores.iter().find(|store| store.agent == agent)?;
+    let folder = store.project_folders().first()?;
+    (*folder != OnDisk.real(beside(file.path()))).then(|| folder.clone())
 }
 
 /// Returns an absolute path without `.` and `..`; the directory need not exist.

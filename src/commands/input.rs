@@ -231,14 +231,19 @@ impl OpenSession {
 
     /// Returns the id by which new entries can name a position as their parent, `None` for the root.
     pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
-        let Some(place) = place else { return Ok(None) };
+        let refer = |place| self.refer(place, "be a parent").map(|()| self.session.id(place).into_owned());
+        place.map(refer).transpose()
+    }
+
+    /// Fails if a new entry cannot refer to this one by its id; `what` is what it then cannot do or be.
+    pub fn refer(&self, place: EntryIx, what: &str) -> Result<(), Failure> {
         let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
         if self.session.find(&id) == Some(place) && !id.is_empty() {
-            return Ok(Some(id.into_owned()));
+            return Ok(());
         }
         let why = if id.is_empty() { "has no id" } else { "has the same id as a later one" };
         let name = &self.input.name;
-        Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot be a parent"))
+        Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot {what}"))
             .path(name)
             .on_line(line)
             .hint(format!("see `pisess check {name}`")))

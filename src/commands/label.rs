@@ -69,6 +69,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     open.change(&args.write, ui, |now, fresh| {
         let target = target(now, args.target.as_deref().unwrap_or("@"))?;
+        now.refer(target, "have a label")?;
         let change = match &name {
             Some(name) if args.moves => move_label(&now.session, target, name, fresh),
             name => label(&now.session, target, name.as_ref(), fresh),

@@ -54,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 /// Sessions of oh-my-pi's sub-agents and advisors are listed below the session that started them.
 ///
 /// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
-/// last, as for `pi -c`. Any change counts, even a label.
+/// last, as for the agents' `--continue`. Any change counts, even a label.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions by path or name, or directories to search at any depth

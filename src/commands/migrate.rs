@@ -210,14 +210,17 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outco
     let workers = ui.processors().min(paths.len()).max(1);
     let options = Options { workers: ui.processors() / workers, ..Options::default() };
     let work = |path: &PathBuf| {
-        let outcome =
-            one(path, args, batch, &options).unwrap_or_else(|failure| Outcome::failed(path, &failure));
+        let outcome = match one(path, args, batch, &options) {
+            Err(failure) if failure.is_transcript() && !args.sessions.contains(path) => None,
+            Err(failure) => Some(Outcome::failed(path, &failure)),
+            Ok(outcome) => Some(outcome),
+        };
         progress.advance();
         outcome
     };
     let mut done = Vec::new();
-    let keep = |outcome| {
-        done.push(outcome);
+    let keep = |outcome: Option<Outcome>| {
+        done.extend(outcome);
         Ok::<(), Infallible>(())
     };
     let Ok(()) = in_order(paths.iter().collect(), workers, work, keep);

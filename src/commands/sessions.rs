@@ -123,6 +123,7 @@ impl Sessions {
                 exit = exit.max(ui.report(&failure));
                 Ok(())
             }
+            Err(failure) if failure.is_transcript() => Ok(()),
             Err(failure) => {
                 ui.warn(&failure.line());
                 Ok(())

@@ -22,7 +22,7 @@ use crate::core::json::write::{Object, array};
 use crate::core::ops::IdSource;
 use crate::core::plan::{Action, Change, NewSession, copy_all};
 use crate::core::session::Session;
-use crate::core::store::{self, Attempt, Committed, Freshness, Locked};
+use crate::core::store::{self, Attempt, Committed, Freshness, Locked, NewFolder};
 use crate::core::text::Text;
 use crate::options::WriteArgs;
 use crate::ui::{Exit, Failure, Ui, visible, visible_lines};
@@ -55,6 +55,8 @@ pub struct Creation {
     pub new: NewSession,
     /// Its file; `-` is standard output.
     pub path: PathBuf,
+    /// The directory of the file, if it is to be made where it is missing.
+    pub folder: Option<PathBuf>,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
     /// The notification for a hook.
@@ -189,7 +191,9 @@ impl OpenSession {
         if write.dry_run {
             return outcome.plan(write, ui);
         }
+        let folder = creation.folder.as_deref().map(NewFolder::make).transpose()?;
         self.write_elsewhere(&target, &mut fill, ui)?;
+        folder.into_iter().for_each(NewFolder::keep);
         let names = if matches!(target, Target::Stdout) { Vec::new() } else { outcome.names };
         Outcome { names, ..outcome }.report(write, creation.notification, ui)
     }

@@ -4,6 +4,7 @@
 //! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
 //! id. Names given by the user are inside the files, and are searched for if no id matches.
 
+use super::dialect::Dialect;
 use super::load::{LoadError, WrongFile};
 use super::peek::{self, Head};
 use super::store::{self, Glance};
@@ -138,26 +139,30 @@ impl Names<'_> {
         Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
     }
 
-    /// Returns the sessions of the current project, most recently changed first: among pi's, the first is the
-    /// one that `pi -c` opens.
+    /// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
+    /// is the one that its `--continue` opens.
     pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
         let mut folders = HashSet::new();
         let mut files = Vec::new();
         for store in self.stores {
             for folder in store.project_folders().iter().filter(|folder| folders.insert(*folder)) {
                 let found = store::in_folder(folder).into_iter();
-                files.extend(found.map(|(path, modified)| (modified, path, store.is_flat())));
+                files.extend(found.map(|(path, modified)| (modified, path, store)));
             }
         }
         files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
         let here = self.here;
-        files.into_iter().filter_map(move |(_, path, is_flat)| {
-            let is_of_project = match head(&path)? {
+        files.into_iter().filter_map(move |(_, path, store)| {
+            let file = Glance::open(&path).ok()?;
+            let counts = match head(&file)? {
                 // `last` may be a session in a newer format, too.
                 None => true,
-                Some(head) => !is_flat || is_of(&head, here),
+                Some(head) => {
+                    let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
+                    !is_blank && (!store.is_flat() || is_of(&head, here))
+                }
             };
-            is_of_project.then_some(path)
+            counts.then_some(path)
         })
     }
 
@@ -198,8 +203,8 @@ fn steps_back(name: &str) -> Option<usize> {
 }
 
 /// Reads the start of a file; returns `Some(None)` for a session in a newer format.
-fn head(path: &Path) -> Option<Option<Head>> {
-    match Head::read(&Glance::open(path).ok()?) {
+fn head(file: &Glance) -> Option<Option<Head>> {
+    match Head::read(file) {
         Ok(head) => Some(Some(head)),
         Err(LoadError::NotASession { what: WrongFile::Newer(_), .. }) => Some(None),
         Err(_) => None,
@@ -212,7 +217,7 @@ fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
     let fits = |id: &str| id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted));
     let mut found = Vec::new();
     for path in files.iter().filter(|path| id_in_name(path).is_none_or(fits)) {
-        let Some(Some(head)) = head(path) else { continue };
+        let Some(Some(head)) = Glance::open(path).ok().and_then(|file| head(&file)) else { continue };
         let id = head.header.id.to_string_lossy().into_owned();
         if fits(&id) {
             found.push(Known { path: path.clone(), id, name: None });

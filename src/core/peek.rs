@@ -1,5 +1,6 @@
 //! The header and the name of a session file, without reading all of it.
 
+use super::content::content_text;
 use super::digest::Digesting;
 use super::json::Raw;
 use super::load::digest::trimmed;
@@ -112,6 +113,24 @@ pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     // A question cut off at the end is not a valid line.
     let question = load(&start, &options).ok().and_then(|session| session.digest.question);
     question.map(|question| question.text).unwrap_or_default()
+}
+
+/// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
+/// text. A large file is not searched: it has a turn.
+pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {
+    let mut bytes = vec![0; usize::try_from(source.len()).unwrap_or(STEP).min(STEP)];
+    if source.len() > STEP as u64 || source.read_exact_at(&mut bytes, 0).is_err() {
+        return false;
+    }
+    let is_turn = |line: &[u8]| {
+        let message = Raw::parse(line).ok().and_then(|entry| entry.get("message"));
+        message.is_some_and(|message| match message.get_text("role").as_ref().map(Text::as_bytes) {
+            Some(b"assistant" | b"toolResult") => true,
+            Some(b"user" | b"developer") => !content_text(message.get("content"), " ").is_blank(),
+            _ => false,
+        })
+    };
+    !bytes.split(|&byte| byte == b'\n').any(is_turn) && matches!(name(head, source), Ok(None))
 }
 
 /// Returns the name in the last `session_info`, or `Some(None)` if that clears it. Most files have none, so

@@ -180,6 +180,13 @@ impl Failure {
         Failure { exit: Exit::Written, error, hint: Some("do not repeat the command".to_owned()), ..self }
     }
 
+    /// Whether a file is not a session, but by its name what an extension of pi records about a sub-agent. A command that
+    /// finds one below a directory ignores it.
+    pub fn is_transcript(&self) -> bool {
+        let is_named = self.path.as_ref().is_some_and(|path| path.ends_with("_transcript.jsonl"));
+        self.kind == FailureKind::Session && is_named
+    }
+
     /// Whether the session was changed since it was read.
     pub fn is_change(&self) -> bool {
         self.is_change

@@ -189,14 +189,23 @@ fn it_goes_to_the_store_of_the_other_agent() {
     );
     let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
     s.put(&file, header + "\n");
-    std::fs::create_dir_all(s.path(".omp/agent/sessions/-old")).unwrap();
     let done = s.pisess(&format!("fork --all --for omp ./{file}")).env("HOME", &home).done();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    // Outside of a store, the fork is beside the original.
+    // It does so from elsewhere, too.
     s.put("b.jsonl", s.bytes(&file));
-    let done = s.pisess("fork --all --for omp ./b.jsonl").env("HOME", &home).done();
-    assert!(done.text().starts_with("./2026"), "{}", done.text());
+    let done = s.pisess("fork --all --for omp ./b.jsonl --force").env("HOME", &home).done();
+    assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
+    let done = s.pisess("fork --all --for pi ./b.jsonl").env("HOME", &home).done();
+    assert!(done.text().contains(&format!("/.pi/agent/sessions/--{name}-old--/")), "{}", done.text());
+    // A directory that was made for a fork that is not written is removed again.
+    std::fs::remove_dir_all(s.path(".omp")).unwrap();
+    let line = "trap '' XFSZ; ulimit -f 0 && exec \"$0\" fork --all --for omp b.jsonl";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", line, env!("CARGO_BIN_EXE_pisess")]).env("HOME", &home).current_dir(&home);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!s.path(".omp").exists());
 }
 
 #[test]
@@ -209,4 +218,64 @@ fn for_its_own_agent_it_is_a_fork() {
         std::fs::remove_file(s.path("one")).unwrap();
         std::fs::remove_file(s.path("other")).unwrap();
     }
+}
+
+/// A session of oh-my-pi whose snapshot by Anthropic covers the path up to `through`; `b` is written meanwhile.
+fn native(through: &str) -> String {
+    let at = |second: u32| format!(r#""timestamp":"2026-01-01T00:00:0{second}.000Z""#);
+    let user = |id: &str, parent: &str, second| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},{},"message":{{"role":"user","content":"{id}","timestamp":1}}}}"#,
+            at(second)
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#
+            .to_owned(),
+        format!(r#"{{"type":"title_change","id":"tttt0001","parentId":null,{},"title":"t"}}"#, at(1)),
+        user("aaaa0001", r#""tttt0001""#, 2),
+        format!(
+            r#"{{"type":"label","id":"llll0001","parentId":"aaaa0001",{},"targetId":"aaaa0001","label":"l"}}"#,
+            at(3)
+        ),
+        user("bbbb0001", r#""llll0001""#, 4),
+        format!(
+            r#"{{"type":"compaction","id":"cccc0001","parentId":"bbbb0001",{},"summary":"native","firstKeptEntryId":"","tokensBefore":9,"providerReplayThroughEntryId":"{through}","preserveData":{{"anthropicCompaction":{{"provider":"anthropic","content":"c"}}}}}}"#,
+            at(5)
+        ),
+    ];
+    lines.map(|line| line + "\n").concat()
+}
+
+/// What a snapshot by Anthropic does not cover stays in the context of every copy.
+#[test]
+fn a_native_snapshot_keeps_what_it_does_not_cover() {
+    for (through, rewritten) in [("aaaa0001", 1767225602999_u64), ("llll0001", 1767225603999)] {
+        let s = Sandbox::new();
+        s.put("s.jsonl", native(through));
+        let said = |line: &str| {
+            let context = s.run(&format!("context --as text {line}"));
+            assert!(
+                context.contains("native") && context.contains("bbbb0001"),
+                "{through} {line}: {context}"
+            );
+            assert!(!context.contains("aaaa0001"), "{through} {line}: {context}");
+        };
+        said("./s.jsonl");
+        let sent = s.run("context --as llm --json ./s.jsonl");
+        assert!(sent.contains(&format!(r#""historyRewriteAt":{rewritten},"#)), "{sent}");
+        assert_eq!(s.run("check -q ./s.jsonl"), "");
+        for copy in ["fork -q ./s.jsonl", "fork -q ./s.jsonl --for pi", "fork -q ./s.jsonl --all --for pi"] {
+            s.run(&format!("{copy} -o ./copy.jsonl --force"));
+            said("./copy.jsonl");
+        }
+        s.run("pick -q ./s.jsonl aaaa0001 bbbb0001 cccc0001 --at tttt0001");
+        said("./s.jsonl");
+    }
+    let s = Sandbox::new();
+    s.put("s.jsonl", native("gone0001"));
+    assert_snapshot!(s.pisess("check ./s.jsonl").done().text(), @r#"./s.jsonl:6: warning: its last covered entry "gone0001" is not in the file (entry cccc0001) — nothing before the compaction is kept: the context is incomplete"#);
+    // If it covers everything, nothing is missing.
+    s.put("s.jsonl", native(""));
+    assert_eq!(s.run("check -q ./s.jsonl"), "");
 }

@@ -184,7 +184,7 @@ fn all_of_it() {
 #[test]
 fn all_of_it_to_another_project() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("fork --all --cwd /home/u/planes ./two-branches.jsonl");
+    s.pisess("fork --all --cwd /home/u/planes ./two-branches.jsonl").without("HOME").done().quiet();
     assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/planes","parentSession":"./two-branches.jsonl"}"#);
     assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
 }
@@ -195,13 +195,27 @@ fn to_another_project_in_the_agents_folders() {
     let s = Sandbox::new();
     let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
     s.put(".pi/agent/sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
-    std::fs::create_dir_all(s.path(".pi/agent/sessions/--home-u-planes--")).unwrap();
-    let line = "fork --all --cwd /home/u/planes ./.pi/agent/sessions/--home-u-kites--/a.jsonl";
-    let said = s.pisess(line).env("HOME", &home).done().quiet();
-    assert_eq!(said, format!("./.pi/agent/sessions/--home-u-planes--/{NEW}\n"));
-    // Outside the stores of the agents, the fork is beside the original.
+    let store = "./.pi/agent/sessions";
+    s.put("elsewhere/b.jsonl", fixture("two-branches.jsonl"));
+    for (source, project) in
+        [(&*format!("{store}/--home-u-kites--/a.jsonl"), "planes"), ("./elsewhere/b.jsonl", "boats")]
+    {
+        let run = |more: &str| {
+            s.pisess(&format!("fork --all --cwd /home/u/{project} {source} {more}")).env("HOME", &home).done()
+        };
+        let folder = s.path(&format!("{store}/--home-u-{project}--"));
+        assert_eq!(run("-n").code, 0);
+        assert!(!folder.exists());
+        assert_eq!(run("").quiet(), format!("{store}/--home-u-{project}--/{NEW}\n"));
+        // The directory is there now.
+        let again = run("").fails(2);
+        assert!(again.contains("already exists"), "{again}");
+        assert!(folder.exists());
+    }
+    // Without a store, the fork is beside the original.
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
-    let said = s.run("fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl");
+    let line = "fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl";
+    let said = s.pisess(line).without("HOME").done().quiet();
     assert_eq!(said, format!("./sessions/--home-u-kites--/{NEW}\n"));
 }
 
@@ -428,4 +442,27 @@ fn a_label_that_several_branches_keep_from() {
         .filter_map(|line| line.split_once("\"firstKeptEntryId\":\"")?.1.split('"').next())
         .collect();
     assert_eq!(kept, ["u0000003", "u0000007", "l0000001"]);
+}
+
+#[test]
+fn a_fork_of_a_session_without_findings_has_none() {
+    let hazards = crate::sandbox::hazards().into_iter().map(|name| format!("hazards/{name}"));
+    let names = ["tour", "omp", "two-branches", "omp-no-slot", "other-tool"].map(str::to_owned);
+    let mut labelled = 0;
+    for name in names.into_iter().chain(hazards) {
+        let s = Sandbox::with(&[&format!("{name}.jsonl")]);
+        let file = name.rsplit('/').next().unwrap();
+        let findings = |file: &str| s.pisess(&format!("check -q ./{file}")).done();
+        let before = findings(&format!("{file}.jsonl"));
+        // Of lines that end with CR LF, a fork contains both kinds: its header ends with LF.
+        if before.code != 0 || !before.text().is_empty() || file.starts_with("cr") {
+            continue;
+        }
+        for form in ["", "--all", "root --subtree", "--for omp", "--for pi", "--all --for omp"] {
+            s.run(&format!("fork -q ./{file}.jsonl {form} -o ./new --force"));
+            assert_eq!(findings("new").text(), "", "{name} {form}");
+            labelled += s.text("new").matches(r#""type":"label""#).count();
+        }
+    }
+    assert!(labelled > 10, "{labelled}");
 }

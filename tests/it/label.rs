@@ -304,3 +304,12 @@ fn a_name_stays_on_its_entry_until_it_is_moved() {
     1a2b3c05
     ");
 }
+
+#[test]
+fn an_entry_that_its_id_does_not_name_has_no_label() {
+    let s = Sandbox::with(&["hazards/missing-id-last.jsonl", "hazards/duplicate-id.jsonl"]);
+    let refused = |line: &str| s.unchanged(line).fails(2);
+    assert_snapshot!(refused("label -q -n ./missing-id-last.jsonl :4 n"), @"./missing-id-last.jsonl:4: the entry has no id, so it cannot have a label (hint: see `pisess check ./missing-id-last.jsonl`)");
+    assert_snapshot!(refused("label -q --move ./missing-id-last.jsonl :4 n"), @"./missing-id-last.jsonl:4: the entry has no id, so it cannot have a label (hint: see `pisess check ./missing-id-last.jsonl`)");
+    assert_snapshot!(refused("label -q ./duplicate-id.jsonl :3 n"), @"./duplicate-id.jsonl:3: the entry has the same id as a later one, so it cannot have a label (hint: see `pisess check ./duplicate-id.jsonl`)");
+}

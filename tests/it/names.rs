@@ -77,6 +77,42 @@ fn name(name: &str) -> serde_json::Value {
     json!({"type": "session_info", "id": format!("bbbb{:04x}", name.len()), "parentId": "aaaa0001", "timestamp": time(1), "name": name})
 }
 
+/// oh-my-pi does not continue a session that ended before its first question; pi does.
+#[test]
+fn last_skips_what_oh_my_pi_does_not_continue() {
+    let d = Desk::new();
+    let stub = |folder: &str, id: &str, minute, more: &str| {
+        let cwd = d.s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": time(0), "cwd": cwd});
+        let path = format!("{folder}/2026-02-02T02-40-00-000Z_{id}.jsonl");
+        d.s.put(&path, format!("{header}\n{more}"));
+        touch(&d.s, &path, minute);
+    };
+    let said = |role: &str, content: &str| {
+        let message = json!({"role": role, "content": content});
+        json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": time(0), "message": message})
+    };
+    let last = || {
+        let listed = d.pisess("list -q --json").done().quiet();
+        let last = listed.lines().find(|line| line.contains(r#""last":true"#)).unwrap().to_owned();
+        serde_json::from_str::<serde_json::Value>(&last).unwrap()["id"].as_str().unwrap().to_owned()
+    };
+    let [pi, omp] = d.folders();
+    d.omp("spoken", 1, &[]);
+    stub(&omp, "header", 2, "");
+    stub(&omp, "silent", 3, &format!("{}\n{}\n", said("user", " "), said("bashExecution", "")));
+    assert_eq!((d.id("last"), last()), ("spoken".into(), "spoken".into()));
+    d.pisess("tree last~1").done().fails(2);
+    // They are still found by their ids.
+    d.pisess("list -q header").done().quiet();
+    stub(&omp, "answered", 4, &said("assistant", "").to_string());
+    assert_eq!(last(), "answered");
+    stub(&omp, "named", 5, &json!({"type": "session_info", "id": "aaaa0001", "parentId": null, "timestamp": time(0), "name": "n"}).to_string());
+    assert_eq!(last(), "named");
+    stub(&pi, "opened", 6, "");
+    assert_eq!(last(), "opened");
+}
+
 #[test]
 fn last_is_the_newest_of_both_stores() {
     let d = Desk::new();

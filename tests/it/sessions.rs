@@ -219,3 +219,21 @@ fn what_may_not_be_read_is_noted() {
     }
     allow("shut", 0o755);
 }
+
+/// pi-subagents writes transcripts of its runs beside their sessions.
+#[test]
+fn transcripts_below_a_directory_are_ignored() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.put("runs/a_transcript.jsonl", "{\"type\":\"transcript\"}\n");
+    s.put("runs/a.jsonl", fixture("two-branches.jsonl"));
+    for line in ["grep -l paper", "stats", "check -r", "migrate --check -r", "list"] {
+        let said = |path: &str| s.pisess(&format!("{line} {path}")).done();
+        let done = said(".");
+        let text = format!("{}{}", done.text(), done.stderr);
+        assert!(done.code == 0 && !text.contains("transcript"), "{line}: {} {text}", done.code);
+        // A session has this name only by chance, and one that is named is read.
+        assert_eq!(said("./runs/a_transcript.jsonl").code, 2, "{line}");
+    }
+    s.put("runs/a_transcript.jsonl", fixture("two-branches.jsonl"));
+    assert_eq!(s.run("grep -l paper .").lines().count(), 3);
+}

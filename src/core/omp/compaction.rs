@@ -10,7 +10,7 @@
 //! many as fit, at least the last.
 
 use super::message;
-use super::{files, tokens};
+use super::{files, native, tokens};
 use crate::core::bodies::{Bodies, Body, Message};
 use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -132,7 +132,9 @@ impl Since {
             // The provider has everything that was kept; only what was appended since then is new.
             place(through).map_or(previous + 1, |through| reset.max(through + 1))
         } else {
-            place(first_kept).filter(|&kept| kept >= reset).unwrap_or(previous + 1)
+            let kept = place(first_kept).filter(|&kept| kept >= reset);
+            let covered = native::through(line).and_then(|_| place(through)).map(|through| through + 1);
+            kept.or(covered).unwrap_or(previous + 1)
         };
         Ok(Since { start, previous_summary: summary.and_then(Raw::text).map(Text::into_owned) })
     }
@@ -304,6 +306,14 @@ mod tests {
         assert_eq!(preparation.file_ops.edited.as_slice(), [Text::from("m")]);
         let made = chain(&[user("a"), compacted("e0", "")]);
         assert!(prepared(&made, 1, None).is_none());
+    }
+
+    #[test]
+    fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
+        let through = r#","providerReplayThroughEntryId":"e0""#;
+        let made = chain(&[user("a"), user("b"), compacted("", through), user("c"), user("d")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
     }
 
     #[test]

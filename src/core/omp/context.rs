@@ -8,7 +8,7 @@
 //! are removed (`repair`).
 
 use super::repair::{Item, MessageKind, repaired};
-use super::{archive, message, notes, settings};
+use super::{archive, message, native, notes, settings};
 use crate::core::bodies::{Bodies, Body, Context, Message};
 use crate::core::content;
 use crate::core::entry::{EntryIx, Kind, Role};
@@ -59,25 +59,24 @@ impl Emitter<'_> {
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
         let first_kept = self.place(line.get_text("firstKeptEntryId"));
         let remote = remote_payload(preserved);
-        let anthropic = anthropic_payload(preserved);
-        // A summary that Anthropic replays gets a time before that of the messages after it, so that their
-        // signatures stay valid.
-        let predated = anthropic.is_some().then(|| self.before_retained(first_kept, at)).flatten();
+        let anthropic = native::payload(preserved);
+        let replayed = self.place(line.get_text("providerReplayThroughEntryId")).map(|through| through + 1);
+        let is_snapshot = anthropic.is_some() && native::through(line).is_some();
+        let retained = if is_snapshot { replayed } else { first_kept };
+        // A model must accept the signatures in what is kept: they are from before the summary was written.
+        let rewritten = anthropic.is_some().then(|| self.before_retained(retained, at)).flatten();
         let kept_is_replayed = remote.is_some();
         let extras = message::SummaryExtras {
             provider_payload: remote.or(anthropic),
             blocks: archive::blocks(preserved),
-            time_ms: predated,
+            rewrite_ms: rewritten,
         };
         let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
         self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
         }
-        let kept = match kept_is_replayed {
-            false => first_kept,
-            true => self.place(line.get_text("providerReplayThroughEntryId")).map(|through| through + 1),
-        };
+        let kept = if kept_is_replayed { replayed } else { retained };
         if let Some(kept) = kept.filter(|&kept| kept <= at) {
             self.append_all(&self.path[kept..at])?;
         }
@@ -92,8 +91,8 @@ impl Emitter<'_> {
 
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
     /// none, before the next entry.
-    fn before_retained(&self, first_kept: Option<usize>, at: usize) -> Option<f64> {
-        let retained = first_kept.filter(|&kept| kept < at).unwrap_or(at + 1);
+    fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
+        let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
         let time = self.session.entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
@@ -181,19 +180,6 @@ fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
             .raw("items", items)
             .finish()
     })
-}
-
-/// Returns the summary as returned by Anthropic's compaction.
-fn anthropic_payload(preserved: Raw) -> Option<Vec<u8>> {
-    let native = preserved.get("anthropicCompaction").filter(|native| native.is_object())?;
-    let text = |key| native.get_text(key).filter(|text| !text.is_empty());
-    let object = Object::new()
-        .str("type", "anthropicCompaction")
-        .text("provider", &text("provider")?)
-        .text("content", &text("content")?)
-        .with(text("encryptedContent"), |object, content| object.text("encryptedContent", &content))
-        .with(text("filesText"), |object, files| object.text("filesText", &files));
-    Some(object.finish())
 }
 
 #[cfg(test)]
@@ -293,15 +279,40 @@ mod tests {
     }
 
     #[test]
-    fn a_native_summary_is_dated_before_what_follows() {
+    fn a_native_summary_rewrites_history_before_what_it_keeps() {
         let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
-        let made = chain(&[user("a"), user("b"), compacted("e1", native)]);
+        let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
         let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let payload =
             r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
         assert!(summary.contains(payload), "{summary}");
-        assert!(summary.ends_with(r#""timestamp":1767225600000}"#), "{summary}");
+        let times = r#""historyRewriteAt":1767225600001,"timestamp":1767225600003}"#;
+        assert!(summary.ends_with(times), "{summary}");
+    }
+
+    #[test]
+    fn a_native_snapshot_keeps_what_follows_the_last_entry_it_covers() {
+        let snapshot = |through: &str| {
+            format!(
+                r#","providerReplayThroughEntryId":"{through}","preserveData":{{"anthropicCompaction":{{"provider":"anthropic","content":"C"}}}}"#
+            )
+        };
+        let entries = [user("a"), user("b"), compacted("", &snapshot("e0")), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+        // It keeps nothing if it covers everything, names an entry that is not there, or cannot be replayed.
+        let none = ["compactionSummary S", "user c"];
+        let entries = [user("a"), user("b"), compacted("", &snapshot("e1")), user("c")];
+        assert_eq!(context(&entries), none);
+        let entries = [user("a"), user("b"), compacted("", &snapshot("gone")), user("c")];
+        assert_eq!(context(&entries), none);
+        let unreadable = r#","providerReplayThroughEntryId":"e0""#;
+        assert_eq!(context(&[user("a"), user("b"), compacted("", unreadable), user("c")]), none);
+        // Its history is rewritten before the first entry that it keeps.
+        let made = chain(&[user("a"), user("b"), compacted("", &snapshot("e0"))]);
+        let built = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let summary = made.json(&built.messages).remove(0);
+        assert!(summary.contains(r#""historyRewriteAt":1767225600000,"#), "{summary}");
     }
 
     #[test]

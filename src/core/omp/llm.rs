@@ -308,12 +308,12 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
 
 fn branch_summary(message: Raw) -> Vec<u8> {
     let text = template::branch_summary(&summary_of(message));
-    summary(message, &content::text_content(&text), None)
+    summary(message, &content::text_content(&text), message.get("timestamp"), None)
 }
 
 fn compaction_summary(message: Raw) -> Vec<u8> {
-    let [method, blocks, images, payload] =
-        content::members(message, ["method", "blocks", "images", "providerPayload"]);
+    let names = ["method", "blocks", "images", "providerPayload", "historyRewriteAt", "timestamp"];
+    let [method, blocks, images, payload, rewritten, timestamp] = content::members(message, names);
     let text = match (blocks, method) {
         (Some(_), _) => summary_of(message),
         (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),
@@ -321,7 +321,7 @@ fn compaction_summary(message: Raw) -> Vec<u8> {
     };
     let more = blocks.or(images).into_iter().flat_map(Raw::items).map(|block| block.bytes().to_vec());
     let content = array(std::iter::once(content::text_block(&text)).chain(more));
-    summary(message, &content, payload)
+    summary(message, &content, rewritten.or(timestamp), payload)
 }
 
 /// Returns a summary's text for a template: empty if it is missing.
@@ -329,15 +329,14 @@ fn summary_of(message: Raw) -> Text<'static> {
     message.get_some("summary").map(js::string).unwrap_or_default().into_owned()
 }
 
-fn summary(message: Raw, content: &[u8], payload: Option<Raw>) -> Vec<u8> {
-    let timestamp = message.get("timestamp");
+fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option<Raw>) -> Vec<u8> {
     Object::new()
         .str("role", "user")
         .json("content", content)
         .str("attribution", "agent")
-        .with(timestamp, |object, timestamp| object.raw("historyRewriteAt", timestamp))
+        .with(rewritten, |object, time| object.raw("historyRewriteAt", time))
         .with(payload, |object, payload| object.raw("providerPayload", payload))
-        .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+        .with(message.get("timestamp"), |object, timestamp| object.raw("timestamp", timestamp))
         .finish()
 }
 

@@ -119,8 +119,8 @@ pub struct SummaryExtras {
     pub provider_payload: Option<Vec<u8>>,
     /// The blocks of the archive, oldest first.
     pub blocks: Vec<Vec<u8>>,
-    /// The time of the summary in milliseconds, if it is not that of the entry.
-    pub time_ms: Option<f64>,
+    /// When the history before the summary was rewritten, in milliseconds, if not at the time of the entry.
+    pub rewrite_ms: Option<f64>,
 }
 
 /// Returns a `compaction` entry as a message.
@@ -136,7 +136,8 @@ pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> V
         .with(some(extras.blocks.iter().collect()), |object, blocks| object.json("blocks", &blocks))
         .with(some(images), |object, images| object.json("images", &images))
         .with(line.get("warning"), |object, warning| object.raw("warning", warning))
-        .number("timestamp", extras.time_ms.unwrap_or_else(|| entry.js_time()))
+        .with(extras.rewrite_ms, |object, time| object.number("historyRewriteAt", time))
+        .number("timestamp", entry.js_time())
         .finish()
 }
 

@@ -1,7 +1,8 @@
 //! What oh-my-pi computes from a path: the context of its model, compactions and summaries, and the text for its
 //! editor.
 //!
-//! The reference is the running agent (18.2.3). Modules name the functions they reproduce.
+//! The reference is the running agent (18.2.3), for native snapshots the source of 18.3.4. Modules name the functions
+//! they reproduce.
 
 pub mod context;
 pub mod defects;
@@ -12,6 +13,7 @@ mod repair;
 
 mod archive;
 mod data_url;
+pub mod native;
 mod notes;
 
 pub mod llm;

@@ -17,6 +17,7 @@ use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::string::encoded;
 use crate::core::json::write::Object;
+use crate::core::omp::native;
 use crate::core::pi::context::{Edit, Edits};
 use crate::core::plan::{Entries, NewEntry, NewSession, Piece};
 use crate::core::session::{Format, Session};
@@ -47,7 +48,8 @@ pub fn convert(
     let new = listed(session, bodies, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
     let edits = EditsOf::new(session, bodies)?;
-    let mut pieces: Vec<_> = pieces.into_iter().map(|piece| converted(piece, session, to, &edits)).collect();
+    let pieces = pieces.into_iter().map(|piece| converted(piece, session, bodies, to, &edits));
+    let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(session, bodies, &pieces)? {
         let entry = named(&name.unwrap_or_default(), leaf.as_ref(), fresh.entry_id(session), &new.timestamp);
@@ -77,13 +79,21 @@ fn listed(
     Ok(NewSession { entries: Entries::Some(copies.collect()), ..new })
 }
 
-fn converted(piece: Piece, session: &Session, to: Dialect, edits: &EditsOf) -> Piece {
-    match piece {
-        Piece::Copied { entry, .. } => {
-            Piece::Converted { edit: edits.of(session, entry), copy: Box::new(piece), to }
-        }
-        piece => piece,
+fn converted(
+    mut piece: Piece,
+    session: &Session,
+    bodies: &dyn Bodies,
+    to: Dialect,
+    edits: &EditsOf,
+) -> io::Result<Piece> {
+    let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
+    if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
+        // pi knows no native snapshots.
+        let line = bodies.line(entry)?;
+        let kept = native::first_kept(session, entry, Raw::checked(line.trim_ascii()));
+        *first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
+    Ok(Piece::Converted { edit: edits.of(session, entry), copy: Box::new(piece), to })
 }
 
 /// The edits of the path to the leaf, and those of other branches.

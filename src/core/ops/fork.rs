@@ -14,6 +14,7 @@ use crate::core::entry::{EntryIx, Kind};
 use crate::core::json::Raw;
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
+use crate::core::omp::native;
 use crate::core::omp::title::title_line;
 use crate::core::plan::{Entries, NewSession, Piece};
 use crate::core::reference::Position;
@@ -209,7 +210,9 @@ fn first_kept(
     way: &Trail,
 ) -> io::Result<Option<Text<'static>>> {
     let line = bodies.line(ix)?;
-    let kept = Raw::checked(line.trim_ascii()).get_text("firstKeptEntryId");
+    let line = Raw::checked(line.trim_ascii());
+    // A native snapshot names the entry before the first that it keeps.
+    let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
     let behind = kept.and_then(|kept| session.find(&kept)).and_then(|kept| way.behind(kept));
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }

@@ -16,6 +16,7 @@ use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::edit::Edit;
 use crate::core::json::string::encoded;
+use crate::core::omp::native;
 use crate::core::plan::{Change, NewEntry};
 use crate::core::reference::Position;
 use crate::core::session::Session;
@@ -253,9 +254,8 @@ impl Graft<'_> {
                 }
             }
             Kind::Compaction => {
-                names.extend(
-                    self.first_kept(ix, find("firstKeptEntryId"))?.map(|id| ("firstKeptEntryId", id)),
-                );
+                let kept = find("firstKeptEntryId").or_else(|| native::first_kept(self.session, ix, entry));
+                names.extend(self.first_kept(ix, kept)?.map(|id| ("firstKeptEntryId", id)));
                 let through = "providerReplayThroughEntryId";
                 names.extend(copy(find(through)).map(|id| (through, id)));
             }

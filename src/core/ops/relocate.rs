@@ -63,20 +63,13 @@ pub fn write_with(
 /// the old and the new working directory.
 pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [Store]) -> Option<&'a Path> {
     let agent = holder(folder, dialect, old)?;
-    folder_of(agent, folder, new)
-}
-
-/// Returns the directory in which an agent looks for a session that is copied for it; `None` as for
-/// [`folder_for`].
-pub fn folder_for_agent<'a>(
-    agent: Dialect,
-    folder: &Path,
-    dialect: Dialect,
-    old: &[Store],
-    new: &'a [Store],
-) -> Option<&'a Path> {
-    holder(folder, dialect, old)?;
-    folder_of(agent, folder, new)
+    let target = new.iter().find(|store| store.agent == agent)?;
+    // A flat store holds all projects.
+    if target.is_flat() && folder == target.root {
+        None
+    } else {
+        target.project_folders().first().map(|folder| &**folder)
+    }
 }
 
 /// Returns the agent whose store holds a directory of sessions.
@@ -88,16 +81,6 @@ fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> 
     // Both agents may use the same directory.
     let store = stores.iter().filter(holds).find(|store| store.agent == dialect);
     store.or_else(|| stores.iter().find(holds)).map(|store| store.agent)
-}
-
-fn folder_of<'a>(agent: Dialect, folder: &Path, stores: &'a [Store]) -> Option<&'a Path> {
-    let target = stores.iter().find(|store| store.agent == agent)?;
-    // A flat store holds all projects.
-    if target.is_flat() && folder == target.root {
-        None
-    } else {
-        target.project_folders().first().map(|folder| &**folder)
-    }
 }
 
 /// Returns the directory of a session after `old` became `new`; `None` if its directory is neither `old` nor

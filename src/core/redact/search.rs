@@ -239,8 +239,11 @@ impl Search {
     }
 }
 
-/// Calls `found` with the range, the kind and the text of each secret that the called rules find in a text.
-fn apply(calls: Calls, text: &[u8], found: &mut dyn FnMut(Range<usize>, &'static str, &[u8])) {
+/// Takes the range, the kind and the text of a secret.
+type TakeSecret<'a> = dyn FnMut(Range<usize>, &'static str, &[u8]) + 'a;
+
+/// Calls `found` with each secret that the called rules find in a text.
+fn apply(calls: Calls, text: &[u8], found: &mut TakeSecret) {
     for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
         for captures in rule.expression().captures_iter(text) {
             if let Some(secret) = rule.secret(&captures) {

@@ -206,6 +206,40 @@ pub fn remove(path: &Path) -> Result<(), StoreError> {
     sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
 }
 
+/// A directory that was made for a new file. If it is dropped, it is removed again, with those above it that were made
+/// (rule 7).
+#[derive(Debug)]
+pub struct NewFolder {
+    /// The directories, from the innermost.
+    made: Vec<PathBuf>,
+}
+
+impl NewFolder {
+    /// Makes a directory, and those above it that are missing.
+    ///
+    /// # Errors
+    /// If one cannot be made.
+    pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
+        let missing = path.ancestors().take_while(|folder| !folder.exists());
+        let folder = NewFolder { made: missing.map(Path::to_owned).collect() };
+        std::fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, error))?;
+        let unsynced = folder.made.iter().find_map(|made| sync_folder(&DISK, folder_of(made)));
+        unsynced.map_or(Ok(folder), Err)
+    }
+
+    /// Keeps it.
+    pub fn keep(mut self) {
+        self.made.clear();
+    }
+}
+
+impl Drop for NewFolder {
+    fn drop(&mut self) {
+        // One that another process put a file in is not empty, and stays.
+        self.made.iter().for_each(|made| drop(std::fs::remove_dir(made)));
+    }
+}
+
 /// Moves a file or directory to a name that must be free, in one rename. Creates the parent directory.
 pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);

@@ -89,7 +89,7 @@ mod walk;
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
 pub use create::{
-    Beside, Check, create, create_beside, create_checked, is_same, move_new, remove, same_file,
+    Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, same_file,
 };
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};

@@ -54,9 +54,33 @@ async function open(file: string) {
 function context(session: any, id: string) {
 	const leaf = session.getLeafId();
 	session.branch(id);
-	const found = session.buildSessionContext();
+	const found = built(session);
 	session.branch(leaf);
 	return found;
+}
+
+/**
+ * Returns the context at the leaf. In 18.3.4, whose source decides, the message of a summary by Anthropic has the time of
+ * its entry; what 18.2.3 has there is `historyRewriteAt`.
+ */
+function built(session: any) {
+	const found = session.buildSessionContext();
+	const entry = session.getBranch().findLast((entry: any) => entry.type === "compaction");
+	const messages = found.messages.map((message: any) => {
+		const timestamp = Date.parse(entry?.timestamp);
+		const isNative = message.role === "compactionSummary" && message.providerPayload?.type === "anthropicCompaction";
+		if (!isNative || message.timestamp === timestamp) return message;
+		return { ...message, historyRewriteAt: message.timestamp, timestamp };
+	});
+	return { ...found, messages };
+}
+
+function asLlm(messages: any[]) {
+	const rewritten = new Map(messages.map(message => [message.providerPayload, message.historyRewriteAt]));
+	return convertToLlm(messages).map((message: any) => {
+		const historyRewriteAt = message.providerPayload && rewritten.get(message.providerPayload);
+		return historyRewriteAt ? { ...message, historyRewriteAt } : message;
+	});
 }
 
 function tokens(session: any, id: string): number {
@@ -152,7 +176,7 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 	leaf: session => session.getLeafId(),
 	entries: session => session.getEntries(),
 	context: (session, { id }) => context(session, id),
-	llm: (session, { id }) => convertToLlm(context(session, id).messages),
+	llm: (session, { id }) => asLlm(context(session, id).messages),
 	body: (session, { id, api }) => body(process.argv[2], { api }, convertToLlm(context(session, id).messages)),
 	text: (session, { id }) => serializeConversationForSummary(convertToLlm(context(session, id).messages)),
 	tokens: (session, { id }) => tokens(session, id),
@@ -208,10 +232,10 @@ function write(session: any, action: any) {
 /** Returns the context, continues the session, and copies the result to `out`. */
 async function reopen(file: string, out: string) {
 	const session = await open(file);
-	const answer: any = { leaf: session.getLeafId(), context: session.buildSessionContext() };
+	const answer: any = { leaf: session.getLeafId(), context: built(session) };
 	for (const message of turn) session.appendMessage(message);
 	await session.flush();
-	answer.continued = session.buildSessionContext();
+	answer.continued = built(session);
 	copyFileSync(session.getSessionFile(), out);
 	await session.close();
 	return answer;

@@ -4,6 +4,7 @@ use super::finding::{Draft, FindingKind as K};
 use crate::core::bodies::{Bodies, FileBodies};
 use crate::core::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::core::json::Raw;
+use crate::core::omp::native;
 use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use crate::core::tree::Ancestry;
@@ -75,7 +76,8 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
         note(K::BadTimestamp, is_active, "its timestamp is missing or invalid");
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
-    let may_be_older = session.agent().backdates(entry.kind);
+    // A label in a fork has the time of the original.
+    let may_be_older = entry.kind == Kind::Label || session.agent().backdates(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
         note(K::TimeRunsBackwards, is_active, "it is older than its parent");
@@ -135,15 +137,23 @@ fn is_discarding(body: Raw) -> bool {
 }
 
 fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Draft>) {
-    let message = match body.get_text("firstKeptEntryId") {
+    // A native snapshot that names no entry at all covers everything before it.
+    let (what, id) = match native::is_snapshot(body) {
+        false => ("first kept", body.get_text("firstKeptEntryId")),
+        true => match native::through(body) {
+            None => return,
+            through => ("last covered", through),
+        },
+    };
+    let message = match id {
         None => "it has no first kept entry".to_owned(),
         Some(id) => match session.find(&id) {
             // A compaction that refers to itself keeps nothing.
             Some(kept) if kept == ix || ancestry.is_above(kept, ix) => return,
             Some(kept) => {
-                format!("its first kept entry, on line {}, is not on its path", session.entry(kept).line.0)
+                format!("its {what} entry, on line {}, is not on its path", session.entry(kept).line.0)
             }
-            None => format!("its first kept entry {:?} is not in the file", id.to_string()),
+            None => format!("its {what} entry {:?} is not in the file", id.to_string()),
         },
     };
     findings.push(found(session, ix, K::KeptEntryUnknown, message));
