@@ -174,14 +174,18 @@ impl OpenSession {
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let target = Target::elsewhere(&creation.path, write).can_report(write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
-        let mut lines = Vec::new();
-        if write.dry_run || write.json {
+        let (mut lines, mut count) = (Vec::new(), 0);
+        if write.json {
             let mut bytes = Vec::new();
             fill(&mut bytes).map_err(|error| self.input.unreadable(error))?;
             let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
             lines = whole.map(<[u8]>::to_vec).collect();
+        } else if write.dry_run {
+            let own = creation.new.own_lines(&self.session, self.input.source());
+            (count, lines) = own.map_err(|error| self.input.unreadable(error))?;
         }
         let outcome = Outcome {
+            copied: count.saturating_sub(lines.len()),
             action: Action::Create,
             names: vec![creation.path.to_string_lossy().into_owned()],
             path: creation.path,
@@ -280,6 +284,8 @@ struct Outcome {
     path: PathBuf,
     /// New and changed lines.
     lines: Vec<Vec<u8>>,
+    /// The number of lines of a new file that are copied as they are, and not among these.
+    copied: usize,
     /// Ids of new entries, or the path of a new file.
     names: Vec<String>,
     editor_text: Option<Text<'static>>,
@@ -301,6 +307,7 @@ impl Outcome {
             action,
             path: target.path().to_owned(),
             lines: upgrade.into_iter().chain(lines).collect(),
+            copied: 0,
             names: names.collect(),
             editor_text: decision.editor_text.clone(),
         }
@@ -370,7 +377,7 @@ impl Outcome {
 
     fn text(&self) -> String {
         let path = visible(&self.path.to_string_lossy());
-        let count = match self.lines.len() {
+        let count = match self.lines.len() + self.copied {
             1 => "1 line".to_owned(),
             n => format!("{n} lines"),
         };
@@ -379,6 +386,9 @@ impl Outcome {
             Action::Append => format!("append {count} to {path}\n"),
             Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
             Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
+            Action::Create if self.copied > 0 => {
+                format!("create {path} with {count}, {} of them copied; the others:\n", self.copied)
+            }
             Action::Create => format!("create {path} with {count}\n"),
         };
         for line in &self.lines {

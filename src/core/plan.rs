@@ -163,6 +163,28 @@ impl NewSession {
         format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
     }
 
+    /// Returns the number of its lines, and those of them that are not copied as they are.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn own_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<(usize, Vec<Vec<u8>>)> {
+        let mut own = self.head.clone();
+        let pieces = match &self.entries {
+            Entries::All => {
+                own.extend(session.upgrade_tail());
+                return Ok((own.len() + session.entries.len(), own));
+            }
+            Entries::Some(pieces) => pieces,
+        };
+        let bodies = FileBodies::new(session, source);
+        for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
+            let mut line = Vec::new();
+            piece.write(&bodies, &mut line)?;
+            own.push(line);
+        }
+        Ok((self.head.len() + pieces.len(), own))
+    }
+
     /// Writes the new file.
     ///
     /// # Errors
@@ -193,6 +215,11 @@ impl NewSession {
 }
 
 impl Piece {
+    /// Whether its line is that of the source.
+    fn is_copied(&self) -> bool {
+        matches!(self, Piece::Copied { parent: None, first_kept: None, .. })
+    }
+
     /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
     ///
     /// # Errors
