@@ -36,7 +36,7 @@ pub const GUIDE: Guide = Guide {
 /// Check session files, and optionally repair them.
 ///
 /// One finding is printed per line: file, line number, severity, problem, consequence for the agent that opens
-/// the session, and whether it can be repaired. An error means that data is lost, an agent hangs or the session
+/// the session, and whether it can be repaired. Above many findings, the file is printed once. An error means that data is lost, an agent hangs or the session
 /// does not open; a warning, that the session opens incomplete or is displayed wrongly; a note is informational
 /// and does not affect the exit code. For a directory, the *.jsonl files directly in it are checked.
 ///

@@ -56,10 +56,10 @@ fn tells_what_is_wrong_and_what_it_means() {
     assert_snapshot!(s.unchanged("check ./s.jsonl"), @r#"
     ./s.jsonl:2: warning: the entry on line 5 has the same id (entry aaaa0001) — the later one takes precedence; the tree shows it twice, and this one not at all [repairable]
     ./s.jsonl:3: error: an entry and 90 other bytes are on one line — everything on the line is lost to pi [repairable]
-    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — the tree shows the entry as another root [repairable]
+    ./s.jsonl:3: warning: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003) — the tree shows the entry as another root [repairable]
     ./s.jsonl:4: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
     ./s.jsonl:5: warning: the entry is its own parent (entry aaaa0004) — the agent hangs when it moves there [repairable]
-    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: error: the last line is incomplete: its write was interrupted — its content is lost; an older pi also loses the next message, which it appends to this line [repairable]
     2> pisess: 1 session checked: 2 errors, 5 warnings, 0 notes; 6 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
@@ -89,8 +89,8 @@ fn a_row_for_each_finding() {
     let s = Sandbox::new();
     s.put("s.jsonl", session(&[&user("a", ""), &user("b", "gone")]));
     assert_snapshot!(s.unchanged("check --json ./s.jsonl"), @r#"
-    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file","consequence":"the session opens incomplete: the path ends here, and earlier entries are not seen","repairable":false,"fix":null}
-    2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes
+    {"path":"./s.jsonl","line":3,"id":"b","severity":"warning","kind":"missing-parent","message":"its parent \"gone\" is not in the file; 1 entry is cut off","consequence":"the session opens incomplete: the path ends here, and earlier entries are not seen","repairable":true,"fix":"it becomes a child of a"}
+    2> pisess: 1 session checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair -o FILE ./s.jsonl)
     exit 1
     "#);
 }
@@ -145,10 +145,10 @@ fn repairs_into_another_file() {
     assert_snapshot!(s.pisess("check --repair -o ./out.jsonl ./s.jsonl").done(), @r#"
     ./s.jsonl:2: repaired: the entry on line 5 has the same id (entry aaaa0001) — it gets the id 53be4503
     ./s.jsonl:3: repaired: an entry and 90 other bytes are on one line — entries are put on separate lines, the rest is removed
-    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry (entry aaaa0003) — it becomes a child of aaaa0001
+    ./s.jsonl:3: repaired: its parent "aaaa0002" is on a line that is not an entry; 1 entry is cut off (entry aaaa0003) — it becomes a child of aaaa0001
     ./s.jsonl:4: repaired: the line is null — it is removed
     ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
-    ./s.jsonl:7: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted — it is removed
     2> pisess: 6 repaired, 1 left
     2> pisess: removed bytes are in ./out.jsonl.rejected
@@ -172,7 +172,7 @@ fn repairs_into_another_file() {
     assert_snapshot!(s.unchanged("check ./out.jsonl"), @r#"
     ./out.jsonl:3: note: its parent is after it, on line 5 (entry aaaa0003) — the agents read it
     ./out.jsonl:4: note: the conversation has 2 root entries (entry aaaa0004) — each starts a conversation of its own
-    ./out.jsonl:6: warning: its parent "gone" is not in the file (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
+    ./out.jsonl:6: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     2> pisess: 1 session checked: 0 errors, 1 warning, 2 notes
     exit 1
     "#);
@@ -297,7 +297,7 @@ fn every_hazard_is_told() {
     null-and-scalars: 1 4 warning null-line*, 5 warning not-an-entry*, 6 warning not-an-entry*, 7 warning not-an-entry*, 8 warning not-an-entry*
     numbers-v2: 0 1 note old-version
     numeric-header-id: 2 {"error":{"kind":"session","message":"./h.jsonl:1: the session header has no id","path":"./h.jsonl","line":1,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
-    orphan: 1 4 warning missing-parent
+    orphan: 1 4 warning missing-parent*
     pretty-printed: 2 {"error":{"kind":"session","message":"./h.jsonl:8: not a session: this value is not a session header","path":"./h.jsonl","line":8,"hint":"a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}","exit":2}}
     same-timestamps: 0 5 note time-runs-backwards
     second-header-last: 1 6 warning second-header*
@@ -361,4 +361,25 @@ fn a_title_line_of_the_right_width_is_not_called_too_wide() {
     s.put("wrong.jsonl", right.replacen('\n', "", 1));
     let said = s.pisess("check ./wrong.jsonl").done().to_string();
     assert!(said.contains("the title line has no newline of its own"), "{said}");
+}
+
+#[test]
+fn above_many_findings_the_path_is_printed_once() {
+    let s = Sandbox::new();
+    let lines =
+        |many: usize| (0..many).map(|at| user(&format!("u{at}"), &format!("gone{at}"))).collect::<Vec<_>>();
+    for (many, paths) in [(8, 8), (9, 1)] {
+        let lines = lines(many);
+        s.put("s.jsonl", session(&lines.iter().map(String::as_str).collect::<Vec<_>>()));
+        let text = s.unchanged("check -q ./s.jsonl").text();
+        assert_eq!(text.matches("./s.jsonl:").count(), paths, "{text}");
+        assert_eq!(text.lines().count(), if many == paths { many } else { many + 1 }, "{text}");
+    }
+    let text = s.unchanged("check -q ./s.jsonl").text();
+    assert_snapshot!(text.lines().take(3).collect::<Vec<_>>().join("\n"), @r#"
+    ./s.jsonl:
+      2: warning: its parent "gone0" is not in the file; 1 entry is cut off (entry u0) — the tree shows the entry as another root
+      3: warning: its parent "gone1" is not in the file; 1 entry is cut off (entry u1) — the tree shows the entry as another root [repairable]
+    "#);
+    assert_eq!(s.unchanged("check -q --json ./s.jsonl").text().matches(r#""path":"./s.jsonl""#).count(), 9);
 }

@@ -94,7 +94,8 @@ impl Repair<'_> {
         let mut report = Report::new(self.args, ui);
         for finding in checkup.findings() {
             report.count(finding);
-            ui.print_aside(&report.line(self.path, &Group::of(finding)));
+            let path = visible(&self.path.to_string_lossy());
+            ui.print_aside(&format!("{path}:{}", report.line(&Group::of(finding))));
         }
         Ok(report.exit)
     }

@@ -7,6 +7,9 @@ use crate::core::text::Text;
 use crate::ui::{Exit, Failure, Styles, Ui, visible};
 use std::path::Path;
 
+/// The maximum number of lines about one file that each contain its path.
+const MANY: usize = 8;
+
 /// Prints findings and counts them.
 pub struct Report<'a> {
     args: &'a Args,
@@ -57,7 +60,12 @@ impl<'a> Report<'a> {
             (false, true) => findings.iter().map(Group::of).collect(),
             (false, false) => grouped(findings),
         };
-        groups.iter().try_for_each(|group| ui.print(&self.line(path, group)))
+        let mut at = format!("{}:", visible(&path.to_string_lossy()));
+        if groups.len() > MANY {
+            ui.print(&format!("{at}\n"))?;
+            at = "  ".to_owned();
+        }
+        groups.iter().try_for_each(|group| ui.print(&format!("{at}{}", self.line(group))))
     }
 
     /// Counts a finding; returns whether the repair resolves it.
@@ -73,8 +81,8 @@ impl<'a> Report<'a> {
         false
     }
 
-    /// Returns a finding as text: `file:line: severity: what (entry id) — consequence [repairable]`
-    pub fn line(&self, path: &Path, group: &Group) -> String {
+    /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`
+    pub fn line(&self, group: &Group) -> String {
         let finding = group.first();
         let is_done = self.args.repair && finding.is_repairable();
         let style = match finding.severity {
@@ -99,8 +107,7 @@ impl<'a> Report<'a> {
             None => dashed(finding.consequence),
         };
         format!(
-            "{}:{}: {}: {}{entry}{}\n",
-            visible(&path.to_string_lossy()),
+            "{}: {}: {}{entry}{}\n",
             finding.line.0,
             style.style(severity),
             visible(&short(&Text::from(finding.message.as_str()))),

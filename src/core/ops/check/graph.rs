@@ -4,11 +4,13 @@
 //! because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in
 //! the file. Children of an unreadable line become children of that line's parent, or of the entry before it.
 //! An entry that is cut from its parent becomes a child of the entry before it in the file, so that the
-//! conversation stays in one piece.
+//! conversation stays in one piece. So does an entry whose parent is missing, if all entries before it end there:
+//! no other parent fits.
 
 use super::finding::{Draft, FindingKind as K};
 use super::mending::{Mending, OddIds};
 use crate::core::entry::{EntryIx, Flags, Kind, LineNo};
+use crate::core::reference::Position;
 use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -118,6 +120,8 @@ impl<'s> Graph<'s, '_> {
     fn parents(&mut self, mending: &Mending) {
         let session = self.session;
         let replaced = replaced(session, mending);
+        let sizes = self.trees.sizes();
+        let mut orphans = HashMap::new();
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
             let entry = session.entry(ix);
@@ -129,7 +133,12 @@ impl<'s> Graph<'s, '_> {
                     self.note(ix, K::ForwardParent, message);
                 }
             } else if let Some(parent) = session.dangling_id(ix) {
-                self.missing(ix, &parent, replaced.get(parent.as_bytes()).copied());
+                let gone = replaced.get(parent.as_bytes()).copied();
+                let draft = self.missing(ix, &parent, gone.is_some(), &sizes);
+                match gone.filter(|&parent| self.attach(ix, parent)) {
+                    Some(parent) => self.findings.push(draft.fix(self.under(parent))),
+                    None => drop(orphans.insert(ix, (parent, draft))),
+                }
             } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
                 let parent = by_odd_id.get(&parent[..]).copied();
                 self.odd_parent(ix, parent);
@@ -137,7 +146,30 @@ impl<'s> Graph<'s, '_> {
                 self.attach(ix, ix.before());
             }
         }
+        if !orphans.is_empty() {
+            self.orphans(orphans);
+        }
         self.several_roots();
+    }
+
+    /// Gives entries whose parent is missing the only parent that fits. All other parents are settled, so that a second
+    /// repair has nothing to do.
+    fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Draft)>) {
+        let session = self.session;
+        let mut ends = Ends::new(session);
+        // Entries with the same missing parent have one again.
+        let mut found = HashMap::new();
+        for ix in session.all() {
+            if let Some((missing, mut draft)) = orphans.remove(&ix) {
+                let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
+                if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
+                    draft = draft.fix(self.under(Some(parent)));
+                    found.insert(missing, parent);
+                }
+                self.findings.push(draft);
+            }
+            ends.add(ix, self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent));
+        }
     }
 
     fn cycle(&mut self, ix: EntryIx) {
@@ -161,21 +193,23 @@ impl<'s> Graph<'s, '_> {
         self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
     }
 
-    fn missing(&mut self, ix: EntryIx, parent: &Text, replaced: Option<Option<EntryIx>>) {
-        let session = self.session;
-        let entry = session.entry(ix);
+    /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent is on a line that is not
+    /// an entry. `sizes` are those of the trees.
+    fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Draft {
+        let entry = self.session.entry(ix);
+        let is_active = self.active[ix.at()];
         let parent = parent.to_string();
-        let message = match replaced {
-            None => format!("its parent {parent:?} is not in the file"),
-            Some(_) => format!("its parent {parent:?} is on a line that is not an entry"),
+        let mut message = match is_gone {
+            false => format!("its parent {parent:?} is not in the file"),
+            true => format!("its parent {parent:?} is on a line that is not an entry"),
         };
-        let mut draft = Draft::new(entry.line, K::MissingParent, message)
-            .entry(session.id(ix))
-            .grave(self.active[ix.at()]);
-        if let Some(parent) = replaced.filter(|&parent| self.attach(ix, parent)) {
-            draft = draft.fix(self.under(parent));
+        match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
+            0 => {}
+            1 => message += "; 1 entry is cut off",
+            many => message += &format!("; {many} entries are cut off"),
         }
-        self.findings.push(draft);
+        let draft = Draft::new(entry.line, K::MissingParent, message);
+        draft.entry(self.session.id(ix)).grave(is_active)
     }
 
     fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
@@ -277,6 +311,32 @@ fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<Ent
     replaced
 }
 
+/// The entries so far that no other so far continues.
+struct Ends {
+    is_continued: Vec<bool>,
+    open: usize,
+}
+
+impl Ends {
+    fn new(session: &Session) -> Ends {
+        Ends { is_continued: vec![false; session.entries.len()], open: 0 }
+    }
+
+    /// Returns the entry before `ix`, if the entries so far end only there.
+    fn only(&self, ix: EntryIx) -> Position {
+        ix.before().filter(|before| self.open == 1 && !self.is_continued[before.at()])
+    }
+
+    /// Adds the next entry.
+    fn add(&mut self, ix: EntryIx, parent: Position) {
+        self.open += usize::from(!self.is_continued[ix.at()]);
+        if let Some(parent) = parent {
+            let is_new = !std::mem::replace(&mut self.is_continued[parent.at()], true);
+            self.open -= usize::from(is_new && parent <= ix);
+        }
+    }
+}
+
 /// The tree that each entry is in while trees are joined: union-find over the parents.
 struct Trees {
     above: Vec<EntryIx>,
@@ -306,6 +366,18 @@ impl Trees {
 
     fn started(&self, ix: EntryIx) -> EntryIx {
         self.started[ix.at()]
+    }
+
+    /// Returns the number of entries in the tree of each root before anything was joined.
+    fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.started.len()];
+        self.started.iter().for_each(|root| sizes[root.at()] += 1);
+        sizes
+    }
+
+    /// Returns the number of entries before a root that were in other trees.
+    fn others_before(&self, root: EntryIx) -> usize {
+        self.started[..root.at()].iter().filter(|&&started| started != root).count()
     }
 
     /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.

@@ -159,10 +159,42 @@ fn children_of_an_unreadable_line_hang_where_it_hung() {
     // Several unreadable lines in a row.
     let next = &message("y", "x")[..70];
     assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
-    // The parent of this one cannot be known.
-    let orphan = file(&[&a, &message("c", "x")]);
-    assert_eq!(found(&orphan), "3:warning:missing-parent");
-    assert_eq!(repaired_bytes(&orphan).0, orphan);
+}
+
+#[test]
+fn a_missing_parent_is_repaired_where_one_fits() {
+    let messages = |entries: &[(&str, &str)]| {
+        let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
+        file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let told = |bytes: &[u8]| -> Vec<String> {
+        let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().into_findings();
+        checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
+    };
+    // All that precedes it ends in b; its sibling has the same parent again.
+    let bytes = messages(&[("a", ""), ("b", "a"), ("c", "x"), ("d", "c"), ("e", "x")]);
+    assert_eq!(found(&bytes), "4:warning:missing-parent* 6:warning:missing-parent*");
+    assert_eq!(tree(&bytes), "a< b<a c<b d<c e<b");
+    // The leaf is e, so that all other entries are cut off from it, and c and d also from a and b.
+    assert_eq!(
+        told(&bytes),
+        [
+            r#"4 its parent "x" is not in the file; 2 entries are cut off"#,
+            r#"6 its parent "x" is not in the file; 4 entries are cut off"#
+        ]
+    );
+    // Where two entries are not continued, either may be the one that is missing.
+    let bytes = messages(&[("a", ""), ("b", "a"), ("c", "a"), ("d", "x")]);
+    assert_eq!(found(&bytes), "5:warning:missing-parent");
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+    // The first entry has none before it, and cuts off nothing.
+    let bytes = messages(&[("a", "x"), ("b", "a")]);
+    assert_eq!(told(&bytes), [r#"2 its parent "x" is not in the file"#]);
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+    // Each gap is closed in turn.
+    let bytes = messages(&[("a", ""), ("c", "x"), ("e", "y")]);
+    assert_eq!(tree(&bytes), "a< c<a e<c");
+    assert_eq!(told(&bytes)[1], r#"4 its parent "y" is not in the file; 2 entries are cut off"#);
 }
 
 #[test]
