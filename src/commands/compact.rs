@@ -217,7 +217,7 @@ impl Compact<'_> {
         };
         let session = &self.open.session;
         let files = details(&session.agent().files(&preparation.file_ops));
-        let around = |text| session.agent().compaction_text(text, &preparation.file_ops);
+        let around = |text| session.agent().compaction_text(text, &preparation.file_ops.all());
         let path = session.path(session.leaf);
         Ok(Ready {
             summary: source.stored(files, around),

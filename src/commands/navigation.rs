@@ -231,7 +231,7 @@ impl Move<'_> {
                 Source::Made(extract(self.open, &material)?)
             }
         };
-        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))
+        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops.all())))
     }
 
     /// Returns the prompt for a summarizer.
