@@ -42,7 +42,7 @@ reference is an error (exit 2), and the message lists the candidates. In a shell
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 10] = [
+pub const ENVIRONMENT: [Row; 11] = [
     ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
     ("TERM", "if `dumb`, `--color auto` does not use colour"),
     ("TZ", "time zone in which times are displayed; files always contain UTC"),
@@ -60,6 +60,10 @@ pub const ENVIRONMENT: [Row; 10] = [
     ),
     ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
     ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),
+    (
+        "PISESS_SUMMARIZER",
+        "default for `--summarizer` in every command that writes a summary; ignored if empty",
+    ),
     (
         "PISESS_NOW",
         "time to write in place of the current time, such as 2026-01-31T12:00:00Z; for scripts and tests that need reproducible output",
@@ -134,7 +138,7 @@ pub const SUMMARIES: Section = Section {
     paragraphs: &[
         "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
          available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
-         a summarizer (`--summarizer`). Otherwise they extract a summary from the conversation itself; this uses \
+         a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a summary from the conversation itself; this uses \
          neither a model nor the network, and its result is always the same.",
         "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
          (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
@@ -165,7 +169,8 @@ pub const HOOKS: Section = Section {
         "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
          `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
          change is written.",
-        "`PISESS_HOOK` is unset in the environment of a hook, so that the hook can run pisess itself.",
+        "`PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in the environment of a hook and of a summarizer, so \
+         that it can run pisess itself.",
     ],
 };
 

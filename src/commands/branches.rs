@@ -100,7 +100,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {
-    Options { timestamps: args.json, ..row_options(ui, Form::Readable) }
+    let form = if args.json { Form::Agent } else { Form::Readable };
+    Options { timestamps: args.json, ..row_options(ui, form) }
 }
 
 impl BranchList<'_> {

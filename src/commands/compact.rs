@@ -217,7 +217,7 @@ impl Compact<'_> {
         };
         let session = &self.open.session;
         let files = details(&session.agent().files(&preparation.file_ops));
-        let around = |text| session.agent().compaction_text(text, &preparation.file_ops);
+        let around = |text| session.agent().compaction_text(text, &preparation.file_ops.all());
         let path = session.path(session.leaf);
         Ok(Ready {
             summary: source.stored(files, around),
@@ -276,7 +276,7 @@ impl Compact<'_> {
     fn made(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
         let (session, options) = (&self.open.session, &self.args.summary);
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        if let Some(shell) = options.shell(&self.open.input) {
+        if let Some(shell) = options.shell(&self.open.input, ui) {
             let answers =
                 self.prompts(preparation)?.into_iter().map(|prompt| options.ask(&shell, prompt, ui));
             return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));

@@ -91,7 +91,7 @@ impl Hook {
         Shell {
             session: &self.session,
             option: self.option,
-            command: &self.command,
+            command: (&self.command).into(),
             timeout: self.timeout,
             outcome,
             hint: "--hook 'cat >&2' prints what it receives",

@@ -89,7 +89,7 @@ fn order() -> impl TypedValueParser<Value = Order> {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let places = Places::of(ui);
-    let mut list: Vec<Listed> = piped(&args.paths, ui)?.into_iter().collect();
+    let mut list: Vec<Listed> = piped(args, ui)?.into_iter().collect();
     let NamedSessions { files, mut failed } = places.sessions(&args.paths, args.all, ui);
     if files.is_empty() && args.paths.is_empty() && !args.all {
         ui.warn(NONE_HERE);
@@ -116,8 +116,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the session on standard input, if one of the paths is `-`.
-fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
-    let Some(path) = paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
+fn piped(args: &Args, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
+    let Some(path) = args.paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
     let listing = ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui) };
     let options = Options { workers: ui.processors(), digest: Some(Digesting::Sums), ..Options::default() };
@@ -126,7 +126,7 @@ fn piped(paths: &[PathBuf], ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     // Standard input cannot be read again later.
     let whole =
         first_message(&listed, input.source()).map_err(|error| Failure::reading(&input.name, error))?;
-    if let Some(question) = &mut listed.question {
+    if let Some(question) = listed.question.as_mut().filter(|_| args.json) {
         (question.text, question.is_whole) = (whole, true);
     }
     Ok(Some(listed))

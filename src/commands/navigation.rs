@@ -218,7 +218,7 @@ impl Move<'_> {
             .prepare_branch(session, &self.navigation.abandoned, &bodies)
             .map_err(unreadable)?;
         let files = session.agent().files(&file_ops);
-        let source = match (source, self.summary.shell(&self.open.input)) {
+        let source = match (source, self.summary.shell(&self.open.input, ui)) {
             (Some(source), _) => source,
             (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
             (None, None) => {
@@ -231,7 +231,7 @@ impl Move<'_> {
                 Source::Made(extract(self.open, &material)?)
             }
         };
-        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops)))
+        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops.all())))
     }
 
     /// Returns the prompt for a summarizer.

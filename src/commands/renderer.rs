@@ -68,7 +68,7 @@ impl RendererArgs {
             let shell = Shell {
                 session: &open.input.name,
                 option: "--renderer",
-                command: &renderer.command,
+                command: (&renderer.command).into(),
                 timeout: TIMEOUT,
                 outcome: "its entries are shown without it",
                 hint: "--renderer TYPE='cat >&2' prints what it receives",

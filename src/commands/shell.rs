@@ -7,6 +7,7 @@ use super::exchange::{Reply, exchange, pause};
 use super::group::{Group, command};
 use super::interrupt::Waiting;
 use crate::ui::{Failure, visible};
+use std::borrow::Cow;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,15 +16,17 @@ const MOST_OUTPUT: usize = 10 << 20;
 
 /// The environment variable that sets a hook for every command.
 pub const HOOK: &str = "PISESS_HOOK";
+/// The environment variable that sets a summarizer for every command.
+pub const SUMMARIZER: &str = "PISESS_SUMMARIZER";
 
 /// A command to run.
 pub struct Shell<'a> {
     /// The name of the session, for messages.
     pub session: &'a str,
-    /// The option or variable that set it, for messages: `--summarizer`, `--hook`, `PISESS_HOOK`.
+    /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
     pub option: &'a str,
     /// The command, for the shell.
-    pub command: &'a str,
+    pub command: Cow<'a, str>,
     /// The time limit.
     pub timeout: Duration,
     /// The state of the session if the command fails, for messages.
@@ -56,10 +59,10 @@ impl Shell<'_> {
     }
 
     fn spawn(&self) -> Result<(Child, Group), Failure> {
-        let mut command = command(self.command);
+        let mut command = command(&self.command);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        // Otherwise a hook that is exported to the environment and runs pisess would recurse endlessly.
-        command.env_remove(HOOK);
+        // Otherwise one that is exported to the environment and runs pisess would recurse endlessly.
+        command.env_remove(HOOK).env_remove(SUMMARIZER);
         let child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
         let group = Group::of(&child);
         Ok((child, group))
@@ -93,11 +96,11 @@ impl Shell<'_> {
 
     /// Returns a failure of the command.
     pub fn failed(&self, what: &str) -> Failure {
-        let Shell { session, option, command, outcome, hint, .. } = *self;
+        let Shell { session, option, command, outcome, hint, .. } = self;
         let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
         Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
-            .path(session)
-            .hint(hint)
+            .path(*session)
+            .hint(*hint)
     }
 }
 
@@ -107,8 +110,8 @@ mod tests {
 
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
-        let shell =
-            Shell { session: "s", option: "--summarizer", command, timeout, outcome: UNTOUCHED, hint: "h" };
+        let (command, option) = (command.into(), "--summarizer");
+        let shell = Shell { session: "s", option, command, timeout, outcome: UNTOUCHED, hint: "h" };
         shell.run(input.to_vec())
     }
 

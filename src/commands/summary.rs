@@ -3,13 +3,14 @@
 use super::given::read_text;
 use super::hook::{Answer, HookArgs, HookSummary};
 use super::input::{Input, OpenSession};
-use super::shell::{Shell, UNTOUCHED};
+use super::shell::{SUMMARIZER, Shell, UNTOUCHED};
 use crate::core::ops::summary::Summary;
 use crate::core::prompt::Instructions;
 use crate::core::summary::{self, Material};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui};
 use clap::Args;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Options of a command that writes a summary.
@@ -21,7 +22,7 @@ pub struct SummaryArgs {
     /// Read the summary from FILE (- for standard input)
     #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
     pub summary_file: Option<PathBuf>,
-    /// Command that reads the prompt on stdin and prints the summary
+    /// Command that reads the prompt on stdin and prints the summary; overrides PISESS_SUMMARIZER ('' for none)
     #[arg(long, value_name = "CMD", help_heading = "Summary")]
     pub summarizer: Option<String>,
     /// What the summary should focus on
@@ -113,19 +114,18 @@ impl SummaryArgs {
         }
     }
 
-    /// Returns the summarizer, if one is given.
-    pub fn shell<'a>(&'a self, input: &'a Input) -> Option<Shell<'a>> {
-        let command = self.summarizer.as_deref()?;
+    /// Returns the summarizer: that of the option, else that of the environment. An empty command is none.
+    pub fn shell<'a>(&'a self, input: &'a Input, ui: &Ui) -> Option<Shell<'a>> {
+        let (option, command) = match &self.summarizer {
+            Some(command) => ("--summarizer", Cow::from(command)),
+            None => (SUMMARIZER, Cow::from(ui.env(SUMMARIZER)?)),
+        };
+        if command.trim().is_empty() {
+            return None;
+        }
         let timeout = self.hook.timeout();
         let hint = "--prompt prints its input, to run it by hand";
-        Some(Shell {
-            session: &input.name,
-            option: "--summarizer",
-            command,
-            timeout,
-            outcome: UNTOUCHED,
-            hint,
-        })
+        Some(Shell { session: &input.name, option, command, timeout, outcome: UNTOUCHED, hint })
     }
 
     /// Runs the summarizer on one prompt and returns its output.

@@ -6,7 +6,17 @@ use super::text::Text;
 
 /// A tool of the agents that takes the path of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileTool {
+pub struct FileTool {
+    /// What it does.
+    pub act: FileAct,
+    /// Whether the call has the path in `file_path`, as models write that were trained with other tools. The agents
+    /// run such a call, but do not list its file.
+    pub is_unlisted: bool,
+}
+
+/// What a tool does with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileAct {
     /// `read`.
     Read,
     /// `write`.
@@ -15,12 +25,12 @@ pub enum FileTool {
     Edit,
 }
 
-impl FileTool {
+impl FileAct {
     fn named(name: &Text) -> Option<Self> {
         match name.as_bytes() {
-            b"read" => Some(FileTool::Read),
-            b"write" => Some(FileTool::Write),
-            b"edit" => Some(FileTool::Edit),
+            b"read" => Some(FileAct::Read),
+            b"write" => Some(FileAct::Write),
+            b"edit" => Some(FileAct::Edit),
             _ => None,
         }
     }
@@ -39,7 +49,8 @@ pub struct FileCall {
 
 /// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a file.
 pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
-    let tool = FileTool::named(&name?.text()?)?;
-    let path = arguments?.get_text("path").filter(|path| !path.is_empty())?;
-    Some((tool, path))
+    let (act, arguments) = (FileAct::named(&name?.text()?)?, arguments?);
+    let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
+    let listed = path("path").map(|path| (FileTool { act, is_unlisted: false }, path));
+    listed.or_else(|| Some((FileTool { act, is_unlisted: true }, path("file_path")?)))
 }

@@ -33,6 +33,7 @@ pub mod lines;
 pub mod stretches;
 
 pub mod content;
+pub mod forwarded;
 pub mod record;
 
 pub mod labels;

@@ -5,7 +5,7 @@
 
 use super::bodies::Message;
 use super::entry::EntryIx;
-use super::file_calls::FileTool;
+use super::file_calls::{FileAct, FileTool};
 use super::text::Text;
 use std::collections::HashSet;
 
@@ -82,16 +82,28 @@ pub struct FileOps {
     pub written: Paths,
     /// Those changed by `edit`, and the modified files of an earlier summary.
     pub edited: Paths,
+    /// The files of calls that the agents do not list.
+    unlisted: Vec<(FileAct, Text<'static>)>,
 }
 
 impl FileOps {
     /// Adds the path of a call.
     pub fn add(&mut self, tool: FileTool, path: Text) {
-        match tool {
-            FileTool::Read => self.read.insert(path),
-            FileTool::Write => self.written.insert(path),
-            FileTool::Edit => self.edited.insert(path),
+        match tool.act {
+            act if tool.is_unlisted => self.unlisted.push((act, path.into_owned())),
+            FileAct::Read => self.read.insert(path),
+            FileAct::Write => self.written.insert(path),
+            FileAct::Edit => self.edited.insert(path),
         }
+    }
+
+    /// Returns all files, including those that the agents do not list.
+    pub fn all(&self) -> FileOps {
+        let mut all = self.clone();
+        for (act, path) in std::mem::take(&mut all.unlisted) {
+            all.add(FileTool { act, is_unlisted: false }, path);
+        }
+        all
     }
 
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):

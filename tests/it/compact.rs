@@ -42,6 +42,45 @@ fn keeps_from_an_entry() {
     assert!(s.bytes("two-branches.jsonl").starts_with(&fixture("two-branches.jsonl")));
 }
 
+/// A call may have its path in `file_path`, too; the agents do not list such files, so `details` do not, either.
+#[test]
+fn lists_files_of_calls_with_another_key() {
+    for (slot, expected) in [
+        ("", "<read-files>\na.rs\n</read-files>\n\n<modified-files>\nb.rs\nc.rs\n</modified-files>"),
+        (
+            std::str::from_utf8(&fixture("omp.jsonl")[..256]).unwrap(),
+            "<files>\na.rs (Read)\nb.rs (Write)\nc.rs (Write)\n</files>",
+        ),
+    ] {
+        let s = Sandbox::new();
+        let calls = [("read", "file_path", "a.rs"), ("write", "file_path", "b.rs"), ("edit", "path", "c.rs")];
+        let calls = calls.map(|(name, key, path)| {
+            format!(r#"{{"type":"toolCall","id":"t","name":"{name}","arguments":{{"{key}":"{path}"}}}}"#)
+        });
+        let entry = |id: &str, parent: &str, message: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-05-04T11:00:00.000Z","message":{{{message},"timestamp":1}}}}"#
+            )
+        };
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-04T11:00:00.000Z","cwd":"/w"}"#
+                .to_owned(),
+            entry("aaaaaaaa", "null", r#""role":"user","content":"Do it.""#),
+            entry(
+                "bbbbbbbb",
+                "\"aaaaaaaa\"",
+                &format!(r#""role":"assistant","content":[{}],"stopReason":"toolUse""#, calls.join(",")),
+            ),
+        ];
+        s.put("s.jsonl", format!("{slot}{}\n", lines.join("\n")));
+        s.run("compact ./s.jsonl --first-kept none");
+        let entry: Value = serde_json::from_str(s.text("s.jsonl").lines().last().unwrap()).unwrap();
+        let summary = entry["summary"].as_str().unwrap();
+        assert!(summary.ends_with(expected), "{summary}");
+        assert_eq!(entry["details"].to_string(), r#"{"modifiedFiles":["c.rs"],"readFiles":[]}"#);
+    }
+}
+
 #[test]
 fn keeps_nothing() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

@@ -242,6 +242,41 @@ fn from_a_command() {
 }
 
 #[test]
+fn from_a_command_of_the_environment() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let with = |line: &str, command: &str| s.pisess(line).env("PISESS_SUMMARIZER", command).done();
+    let text = |line: &str, command: &str| {
+        let entry = with(&format!("{line} --json -n"), command).quiet();
+        let entry: Value = serde_json::from_str(&entry).unwrap();
+        let entry = entry["written"].as_array().unwrap().iter().find(|entry| entry.get("summary").is_some());
+        entry.unwrap()["summary"].as_str().unwrap().to_owned()
+    };
+    for line in [
+        "summarize ./two-branches.jsonl 1a2b3c05",
+        "merge ./two-branches.jsonl 1a2b3c05",
+        "compact ./two-branches.jsonl --first-kept none",
+        "pop ./two-branches.jsonl",
+        "switch ./two-branches.jsonl 1a2b3c05 --summarize",
+    ] {
+        assert!(text(line, "echo named once").ends_with("named once"), "{line}");
+        // The options take precedence, and an empty command is none.
+        assert!(text(&format!("{line} --summarizer 'echo named here'"), "false").ends_with("named here"));
+        assert!(text(&format!("{line} --summary 'Given.'"), "false").ends_with("Given."), "{line}");
+        for (option, command) in [(" --summarizer ''", "false"), ("", " ")] {
+            assert!(text(&format!("{line}{option}"), command).contains("## Goal"), "{line}");
+        }
+        let said = with(&format!("{line} -n"), "exit 7").fails(2);
+        assert!(
+            said.contains(r#": PISESS_SUMMARIZER "exit 7": exit status: 7; nothing was written"#),
+            "{said}"
+        );
+    }
+    // Otherwise it would call itself without an end.
+    let unset = r#"test -z "${PISESS_SUMMARIZER+set}" && echo unset"#;
+    assert!(text("compact ./two-branches.jsonl --first-kept none", unset).ends_with("unset"));
+}
+
+#[test]
 fn a_command_that_does_not_deliver() {
     let s = Sandbox::with(&["two-branches.jsonl", "v1.jsonl"]);
     let line = |command: &str| format!("summarize ./two-branches.jsonl 1a2b3c05 --summarizer '{command}'");

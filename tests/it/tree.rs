@@ -3,6 +3,40 @@
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 
+/// A chat program's blocks before the words of a user are folded in rows for people, and only there.
+#[test]
+fn a_forwarded_message_is_its_words() {
+    let blocks = r#"Conversation info (untrusted metadata):\n```json\n{\n  \"sender\": \"Ada\"\n}\n```\n\n[Sun 2026-04-19 00:33 GMT+8] "#;
+    let session = |content: &str| {
+        format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2026-05-04T11:00:00.000Z\",\"cwd\":\"/w\"}}\n{{\"type\":\"message\",\"id\":\"aaaaaaaa\",\"parentId\":null,\"timestamp\":\"2026-05-04T11:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":{content},\"timestamp\":1}}}}\n"
+        )
+    };
+    let s = Sandbox::new();
+    let words = "Is the importer online?\\nSay so.";
+    for (at, content) in
+        [format!("\"{blocks}{words}\""), format!("[{{\"type\":\"text\",\"text\":\"{blocks}{words}\"}}]")]
+            .into_iter()
+            .enumerate()
+    {
+        let name = format!("{at}.jsonl");
+        s.put(&name, session(&content));
+        let folded = "[…] Is the importer online? Say so.";
+        for line in ["tree", "list", "branches", "path"] {
+            let rows = s.run(&format!("{line} ./{name}"));
+            assert!(rows.contains(folded) && !rows.contains("ntrusted"), "{line}: {rows}");
+            let rows = s.run(&format!("{line} --json ./{name}"));
+            assert!(rows.contains("Conversation info (untrusted metadata):"), "{line}: {rows}");
+            assert!(!rows.contains("[…]"), "{line}: {rows}");
+        }
+        let piped = s.pisess("list - --json").stdin(session(&content)).done().quiet();
+        assert!(piped.contains("Say so.") && piped.contains("Conversation info"), "{piped}");
+    }
+    // What an agent shows of a row is not folded.
+    let rows = s.run("tree --json ./0.jsonl");
+    assert!(rows.contains(r#"user: Conversation info (untrusted metadata): ```json"#), "{rows}");
+}
+
 #[test]
 fn the_tour() {
     let s = Sandbox::with(&["tour.jsonl"]);

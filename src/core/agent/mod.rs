@@ -186,7 +186,7 @@ pub trait Agent: Sync {
         bodies: &dyn Bodies,
     ) -> io::Result<Option<Vec<u8>>>;
 
-    /// Returns the files that a summary's `details` list.
+    /// Returns the files that a summary's `details` list: those that the agent itself lists.
     fn files(&self, ops: &FileOps) -> FileLists;
 
     /// Returns the preamble of a branch summary.

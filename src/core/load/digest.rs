@@ -5,6 +5,7 @@ use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::{decode, decode_head};
 use crate::core::record::{Block, Content, MessageFacts, Typed};
+use crate::core::row::forwarded;
 use crate::core::text::Text;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
@@ -95,7 +96,8 @@ fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
     usage.filter(|usage| usage.is_object())
 }
 
-/// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces.
+/// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces. Of a
+/// message that a chat program forwarded, it is the row of the user's words.
 fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
     let mut text = Vec::new();
     let is_whole = match message.content {
@@ -114,6 +116,9 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
         }
         Content::None | Content::Odd => return None,
     };
+    if let Some(text) = forwarded(message, blocks) {
+        return Some(Question { entry, text, is_whole: false });
+    }
     let text = Text::from_wtf8(text);
     let cut = text.utf16_len() > PREVIEW;
     let text = if cut { text.head(PREVIEW).into_owned() } else { text };

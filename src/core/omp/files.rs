@@ -5,7 +5,7 @@ use super::template;
 use crate::core::bodies::{Bodies, Body, Message};
 use crate::core::content;
 use crate::core::entry::Role;
-use crate::core::file_calls::{FileTool, file_of};
+use crate::core::file_calls::{FileAct, FileTool, file_of};
 use crate::core::json::Raw;
 use crate::core::prepare::{FileLists, FileOps, Paths};
 use crate::core::session::Session;
@@ -55,10 +55,10 @@ fn add_call(block: Raw, ops: &mut FileOps) {
 
 /// Adds a file, unless its path is a URL.
 fn add(tool: FileTool, path: Text, ops: &mut FileOps) {
-    match tool {
+    match tool.act {
         _ if is_url(&path) => {}
-        FileTool::Read => ops.add(tool, without_selector(&path)),
-        FileTool::Write | FileTool::Edit => ops.add(tool, path),
+        FileAct::Read => ops.add(tool, without_selector(&path)),
+        FileAct::Write | FileAct::Edit => ops.add(tool, path),
     }
 }
 

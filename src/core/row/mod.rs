@@ -15,6 +15,7 @@ pub mod search;
 mod word;
 
 use super::entry::Role;
+use super::forwarded;
 use super::json::Raw;
 use super::json::string::{decode, decode_head};
 use super::record::{Block, Content, MessageFacts};
@@ -22,6 +23,8 @@ use super::text::{Text, leading_space, trim_end};
 
 /// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
+/// The number of units to read of a message that a chat program forwarded, whose words come last.
+const FORWARDED_UNITS: usize = 8_000;
 
 /// The options that rows depend on.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +76,7 @@ fn push_text_or(
 ) {
     row.extend_from_slice(role.as_bytes());
     let start = row.len();
-    push_head(message, blocks, row);
+    push_head(message, blocks, ROW_UNITS, row);
     normalize_from(row, start);
     if row.len() == start {
         row.extend_from_slice(otherwise().as_bytes());
@@ -102,24 +105,36 @@ fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
 /// Returns the first [`ROW_UNITS`] of a message's text.
 fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     let mut head = Vec::new();
-    push_head(message, blocks, &mut head);
+    push_head(message, blocks, ROW_UNITS, &mut head);
     Text::from_wtf8(head)
 }
 
-/// Appends the first [`ROW_UNITS`] of a message's text: its text blocks joined.
-fn push_head(message: &MessageFacts, blocks: &[Block], out: &mut Vec<u8>) {
+/// Returns a row of the user's words in a message that a chat program forwarded; `None` for any other.
+pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
+    if !forwarded::may_be(message_head(message, blocks).as_bytes()) {
+        return None;
+    }
+    let mut head = Vec::new();
+    push_head(message, blocks, FORWARDED_UNITS, &mut head);
+    let mut row = Text::from(forwarded::MARK).into_owned();
+    row.push(&normalize(Text::from_wtf8(forwarded::words(&head)?)).head(ROW_UNITS));
+    Some(row)
+}
+
+/// Appends the first `units` of a message's text: its text blocks joined.
+fn push_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut Vec<u8>) {
     match message.content {
         Content::Text(text) => {
-            decode_head(text.bytes, ROW_UNITS, out);
+            decode_head(text.bytes, units, out);
         }
-        Content::Blocks => push_texts(blocks.iter().filter_map(text_of), out),
+        Content::Blocks => push_texts(blocks.iter().filter_map(text_of), units, out),
         Content::None | Content::Odd => {}
     }
 }
 
-/// Appends the first [`ROW_UNITS`] of several texts; values that are not strings are left out.
-fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, out: &mut Vec<u8>) {
-    let mut left = ROW_UNITS;
+/// Appends the first `units` of several texts; values that are not strings are left out.
+fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
+    let mut left = units;
     for raw in texts.filter_map(Raw::raw_string) {
         if left == 0 {
             return;

@@ -246,7 +246,7 @@ fn content_head(content: Raw) -> Text<'static> {
         }
         None => {
             let texts = content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
-            push_texts(texts.filter_map(|block| block.get("text")), &mut out);
+            push_texts(texts.filter_map(|block| block.get("text")), ROW_UNITS, &mut out);
         }
     }
     Text::from_wtf8(out)

@@ -1,11 +1,12 @@
 //! Rows for people, where those of the agents are less informative: tool calls with paths relative to the
-//! session's directory, summaries without their preamble, skill prompts as the user typed them.
+//! session's directory, summaries without their preamble, skill prompts as the user typed them, forwarded messages
+//! without what the chat program puts around the words.
 //!
 //! Calls are described by the shape of their arguments (a command, a path, a pattern), not by the tool's
 //! name, so that the tools of both agents and of extensions read alike. All other rows are those of the
 //! agents.
 
-use super::{ROW_UNITS, normalize};
+use super::{ROW_UNITS, forwarded, normalize};
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
@@ -61,6 +62,11 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<Text<'r>> {
             let prompt = entry.get("details")?.get_text("prompt").filter(|prompt| !prompt.is_blank())?;
             let mut row = Text::from("[skill-prompt]: ").into_owned();
             row.push(&normalize(prompt.head(ROW_UNITS)));
+            Some(row)
+        }
+        Kind::Message if role == Role::User => {
+            let mut row = Text::from("user: ").into_owned();
+            row.push(&forwarded(record.message.as_ref()?, typed.blocks)?);
             Some(row)
         }
         Kind::Message if role == Role::ToolResult => {
