@@ -3,11 +3,10 @@
 //! Data flows `bytes → lines → entries → tree → operation → plan → bytes`. Each module uses only modules
 //! declared above it in this file.
 
-pub mod paths;
-pub mod text;
+pub use pisess_json as json;
+pub use pisess_json::{text, time};
 
-pub mod json;
-pub mod time;
+pub mod paths;
 
 pub mod defect;
 pub mod dialect;

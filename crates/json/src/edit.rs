@@ -3,7 +3,7 @@
 use super::raw::Raw;
 use super::scan::{Malformed, Scanner};
 use super::string;
-use crate::core::text::Text;
+use crate::text::Text;
 use std::ops::Range;
 
 /// Changes to one line, applied together by [`Edit::finish`].

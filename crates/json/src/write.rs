@@ -2,7 +2,7 @@
 
 use super::raw::Raw;
 use super::{js, string};
-use crate::core::text::Text;
+use crate::text::Text;
 use std::io::{self, Write};
 
 /// An object in progress.

@@ -13,7 +13,7 @@ pub use keys::KeyCache;
 #[cfg(target_arch = "x86_64")]
 use self::blocks::x86_64::Vectors;
 use self::keys::Open;
-use crate::core::text::Text;
+use crate::text::Text;
 use std::ops::Range;
 
 /// Bytes that are not JSON.

@@ -4,7 +4,7 @@
 //! decoders (one for each maximal part of a sequence).
 
 use super::scan::plain_len;
-use crate::core::text::{Text, join_surrogates, push_code_point, push_wtf8};
+use crate::text::{Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;
 

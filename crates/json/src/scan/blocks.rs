@@ -138,7 +138,7 @@ impl Scanner<'_> {
 }
 
 /// Returns the number of bytes before the first backslash, quote, control character or byte above 0x7f.
-pub(in crate::core::json) fn plain_len(bytes: &[u8]) -> usize {
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
     let (lanes, rest) = bytes.as_chunks::<LANE>();
     for (at, lane) in lanes.iter().enumerate() {
         let (special, high) = special_masks(lane);

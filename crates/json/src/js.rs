@@ -8,7 +8,7 @@
 use super::raw::Raw;
 use super::scan::Scanner;
 use super::string;
-use crate::core::text::Text;
+use crate::text::Text;
 
 /// Returns the text of `JSON.stringify(value)`.
 pub fn stringify(value: Raw) -> Text<'static> {

@@ -5,7 +5,7 @@
 
 use super::scan::{RawString, Scanner};
 use super::string;
-use crate::core::text::Text;
+use crate::text::Text;
 
 /// The bytes of one checked JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! (`Nov 21 2026`, `2026-1-1`) are not times here. A date and time without a zone is local time in
 //! JavaScript; here it is UTC, so that every machine gives the same result.
 
-use super::json::Raw;
+use super::Raw;
 
 /// The largest distance from 1970 that a JavaScript date can have, in milliseconds.
 pub const LIMIT_MS: i64 = 8_640_000_000_000_000;
