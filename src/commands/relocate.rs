@@ -158,7 +158,7 @@ impl Relocation {
                 failure.hint("run the same command again to move the file")
             };
             // That no agent has it open was checked when the header was changed.
-            let options = WriteOptions { dialect: Dialect::Pi, ..write_options(args) };
+            let options = WriteOptions { is_omp: false, ..write_options(args) };
             let file = SessionFile::open(&self.path).map_err(late)?;
             let _locked = store::lock(&file, &options).map_err(late)?;
             for (from, to) in moves(&self.path, &self.to) {
@@ -171,7 +171,7 @@ impl Relocation {
 
 fn write_options(args: &Args) -> WriteOptions {
     // As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
-    WriteOptions { force: args.force, wait: Duration::from_secs_f64(args.wait), dialect: Dialect::OhMyPi }
+    WriteOptions { force: args.force, wait: Duration::from_secs_f64(args.wait), is_omp: true }
 }
 
 struct Batch<'a> {

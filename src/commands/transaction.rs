@@ -17,6 +17,7 @@
 use super::hook::Notification;
 use super::ids::Ids;
 use super::input::{Input, OpenSession};
+use crate::core::dialect::Dialect;
 use crate::core::json::Raw;
 use crate::core::json::write::{Object, array};
 use crate::core::ops::IdSource;
@@ -265,7 +266,7 @@ pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOption
     store::WriteOptions {
         force: write.force,
         wait: Duration::from_secs_f64(write.wait),
-        dialect: session.dialect,
+        is_omp: session.dialect == Dialect::OhMyPi,
     }
 }
 

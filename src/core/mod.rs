@@ -5,6 +5,8 @@
 
 pub use pisess_json as json;
 pub use pisess_json::{text, time};
+pub use pisess_store as store;
+pub use pisess_store::workers;
 
 pub mod paths;
 
@@ -12,10 +14,6 @@ pub mod defect;
 pub mod dialect;
 pub mod shape;
 pub mod stores;
-
-pub mod workers;
-
-pub mod store;
 
 pub(crate) mod column;
 pub mod entry;

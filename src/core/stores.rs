@@ -22,6 +22,7 @@
 use super::dialect::Dialect;
 use super::json::Raw;
 use super::paths::{is_windows, of_windows_shell};
+pub use super::store::Look;
 use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
@@ -49,16 +50,6 @@ impl<'a> From<Surroundings<'a>> for Here<'a> {
     fn from(surroundings: Surroundings<'a>) -> Here<'a> {
         Here { home: surroundings.home, folder: surroundings.folder }
     }
-}
-
-/// Access to the disk.
-pub trait Look {
-    /// Returns the content of a small file, if it can be read.
-    fn text(&self, path: &Path) -> Option<Vec<u8>>;
-    /// Whether the path exists.
-    fn exists(&self, path: &Path) -> bool;
-    /// Returns the path without symbolic links, or unchanged if it cannot be resolved.
-    fn real(&self, path: &Path) -> PathBuf;
 }
 
 /// A directory in which an agent keeps sessions.

@@ -1,7 +1,7 @@
 //! The store with real processes: killed ones, many at once, and a full disk.
 //!
 //! The other process is this test binary, called with the name of [`work`] and a task in its environment.
-//! Rule numbers are those of `src/core/store/mod.rs`.
+//! Rule numbers are those of `crates/store/src/lib.rs`.
 
 #![cfg(unix)]
 
@@ -92,7 +92,7 @@ fn patient() -> WriteOptions {
 fn append_numbered(session: &Path, turn: usize) -> String {
     let dialect = if turn.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
     let file = SessionFile::open(session).unwrap();
-    let mut locked = lock(&file, &WriteOptions { dialect, ..patient() }).unwrap();
+    let mut locked = lock(&file, &WriteOptions { is_omp: dialect == Dialect::OhMyPi, ..patient() }).unwrap();
     if locked.freshness() == Freshness::Stale {
         locked.reopen().unwrap();
     }
@@ -107,7 +107,7 @@ fn rewrite_next_generation(session: &Path, backup: Option<&Path>) -> String {
     let file = SessionFile::open(session).unwrap();
     let next = generation(&text(&file)) + 1;
     let dialect = if next.is_multiple_of(2) { Dialect::Pi } else { Dialect::OhMyPi };
-    let locked = lock(&file, &WriteOptions { dialect, ..patient() }).unwrap();
+    let locked = lock(&file, &WriteOptions { is_omp: dialect == Dialect::OhMyPi, ..patient() }).unwrap();
     let line = format!("{{\"generation\":{next}}}\n");
     let write = &mut |out: &mut dyn Write| {
         out.write_all(HEADER.as_bytes())?;
@@ -356,7 +356,7 @@ fn nothing_changes(session: &Path) {
     let before = (fs::read(session).unwrap(), names(session));
     let fresh = || {
         let file = SessionFile::open(session).unwrap();
-        lock(&file, &WriteOptions { dialect: Dialect::OhMyPi, ..WriteOptions::default() }).unwrap()
+        lock(&file, &WriteOptions { is_omp: true, ..WriteOptions::default() }).unwrap()
     };
     let new = session.with_file_name("new.jsonl");
     let write = &mut |out: &mut dyn Write| out.write_all(line.as_bytes());

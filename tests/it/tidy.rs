@@ -64,7 +64,7 @@ fn documents_name_what_is_there() {
     ] {
         let text = read(document);
         let named = text.split('`').skip(1).step_by(2).filter(|name| {
-            ["src/", "tests/", "man/", "completions/", "fixtures/", "docs/"]
+            ["src/", "crates/", "tests/", "man/", "completions/", "fixtures/", "docs/"]
                 .iter()
                 .any(|top| name.starts_with(top))
                 && !name.contains(|c: char| c.is_whitespace() || "<>*…{".contains(c))
@@ -87,7 +87,7 @@ fn documents_name_what_is_there() {
 /// Each promise names tests that exist.
 #[test]
 fn promises_name_their_tests() {
-    let folders = ["tests/it", "src/core/store/tests", "src/core/ops/check"];
+    let folders = ["tests/it", "crates/store/src/tests", "src/core/ops/check"];
     let is_there = |module: &str, test: &str| {
         let paths = folders.iter().map(|folder| root().join(format!("{folder}/{module}.rs")));
         let source: String = paths.filter_map(|path| fs::read_to_string(path).ok()).collect();
@@ -105,27 +105,34 @@ fn promises_name_their_tests() {
 }
 
 #[test]
-fn the_changelog_has_this_version() {
+fn changelog_and_crates_have_this_version() {
     let version = env!("CARGO_PKG_VERSION");
     let changelog = read("CHANGELOG.md");
     let heading = changelog.lines().find(|line| line.starts_with(&format!("## [{version}] - ")));
     let date = heading.unwrap_or_else(|| panic!("CHANGELOG.md says nothing of {version}"));
     let date = date.rsplit(' ').next().unwrap_or_default();
     assert!(date.len() == 10 && date.starts_with("20"), "{version} has no date: {date}");
+    for manifest in ["crates/json/Cargo.toml", "crates/store/Cargo.toml"] {
+        let same = format!("\nversion = \"{version}\"\n");
+        assert!(
+            !root().join(manifest).exists() || read(manifest).contains(&same),
+            "{manifest} is not {version}"
+        );
+    }
 }
 
-/// No printing, clock, randomness or environment in the core, and files in one module only. The seam of that
-/// module has a clock, to determine the age of a lock.
+/// No printing, clock, randomness or environment in the core and the crates, and files in the store only. The seam of the
+/// store has a clock, to determine the age of a lock.
 #[test]
 fn the_core_keeps_to_itself() {
     let everywhere = ["println!", "print!(", "env::var", "env::args", "new_v4", "process::exit"];
     let but_in_the_store = ["std::fs", "SystemTime", "Instant::now", "std::env"];
-    for path in files("src/core") {
+    for path in files("crates").into_iter().chain(files("src/core")) {
         let name = path.to_str().unwrap();
         if path.extension().is_none_or(|end| end != "rs") || name.contains("tests") {
             continue;
         }
-        let store = name.starts_with("src/core/store/");
+        let store = name.starts_with("crates/store/");
         let banned = everywhere.iter().chain(but_in_the_store.iter().filter(|_| !store));
         let text = read(name);
         let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));

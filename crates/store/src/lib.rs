@@ -40,7 +40,7 @@
 //! A change, from reading to disk:
 //!
 //! ```
-//! # use pisess::core::store::{Attempt, Freshness, SessionFile, WriteOptions, lock};
+//! # use pisess_store::{Attempt, Freshness, SessionFile, WriteOptions, lock};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("s.jsonl");
 //! # std::fs::write(&path, "{}\n")?;
@@ -62,6 +62,8 @@
 //!
 //! The store does not interpret the lines. The one exception is rule 5, which examines the type and time of
 //! the last line. There is no mmap: the agents truncate in place, which would cause a SIGBUS here.
+
+pub mod workers;
 
 mod read;
 mod send;
@@ -96,10 +98,10 @@ pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
-pub use look::OnDisk;
-pub(crate) use read::{PageBuffer, fill, resize, shorter};
+pub use look::{Look, OnDisk};
+pub use read::{PageBuffer, fill, resize, shorter};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
-pub(crate) use send::{Piece, Pieces, copy_range, send_pieces, send_range};
+pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
 pub use walk::{Listing, list_sessions};
 

@@ -9,7 +9,7 @@ fn growth_is_found_read_and_built_upon() {
     let bench = Bench::new(OLD);
     let file = bench.open();
     append_to(&bench.path, "other\n");
-    let mut locked = lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap();
+    let mut locked = lock_on(&DISK, &file, &now(PI)).unwrap();
     assert_eq!(locked.freshness(), Freshness::Stale);
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
     assert_eq!(locked.freshness(), Freshness::Current);
@@ -23,7 +23,7 @@ fn growth_that_was_not_read_is_not_built_upon() {
         let bench = Bench::new(OLD);
         let file = bench.open();
         append_to(&bench.path, "other\n");
-        let locked = lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap();
+        let locked = lock_on(&DISK, &file, &now(PI)).unwrap();
         let result = if is_append {
             locked.append(LINE.as_bytes()).and_then(Attempt::done)
         } else {
@@ -45,7 +45,7 @@ fn an_append_in_progress_is_growth() {
     fs::File::open(&bench.path).unwrap().set_modified(later).unwrap();
     let path = bench.path.clone();
     seam.before("sleep", move || append_to(&path, "other\n"));
-    let locked = lock_on(seam, &file, &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &file, &now(PI)).unwrap();
     assert_eq!(locked.freshness(), Freshness::Stale);
 }
 
@@ -87,7 +87,7 @@ fn any_other_change_is_refused() {
         std::thread::sleep(Duration::from_millis(10));
         act(&bench.path);
         let after = bench.content();
-        assert!(is_changed(lock_on(&DISK, &file, &now(Dialect::Pi)), change), "{number}");
+        assert!(is_changed(lock_on(&DISK, &file, &now(PI)), change), "{number}");
         // A file replaced by a rename can still be read as it was.
         assert_eq!(file.still_same().unwrap(), change == FileChange::Replaced && number == 6, "{number}");
         assert_eq!(bench.content(), after);
@@ -142,7 +142,7 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
         let bench = Bench::new(old);
         let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
         let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         seam.before("rename", move || writer.write_all(grown.as_bytes()).unwrap());
         let committed = rewrite(locked, new).unwrap();
         assert_eq!(bench.content(), wanted);
@@ -157,7 +157,7 @@ fn a_process_that_is_about_to_write_is_waited_for() {
     let bench = Bench::new(OLD);
     let mut writer = Some(fs::OpenOptions::new().append(true).open(&bench.path).unwrap());
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     seam.before("sleep", move || writer.take().unwrap().write_all(b"other\n").unwrap());
     let committed = rewrite(locked, NEW).unwrap();
     assert_eq!((bench.content(), committed.carried), (format!("{NEW}other\n"), 6));
@@ -170,7 +170,7 @@ fn a_process_that_keeps_the_old_file_open_is_told() {
     let bench = Bench::new(OLD);
     let _writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
     let seam = Seam::new().leak();
-    let committed = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap();
+    let committed = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap();
     assert!(matches!(committed.troubles.as_slice(), [error] if error.is_loss()));
     assert_eq!((bench.content().as_str(), seam.slept()), (NEW, Duration::from_secs(2)));
 }
@@ -182,7 +182,7 @@ fn a_change_at_the_last_moment_is_put_back() {
         let bench = Bench::new(OLD);
         let theirs = OLD.to_uppercase();
         let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         let (path, other, content) = (bench.path.clone(), bench.at("other"), theirs.clone());
         seam.before("rename", move || {
             let written = if is_replaced { &other } else { &path };
@@ -205,7 +205,7 @@ fn growth_that_cannot_be_carried_over_is_told() {
     let bench = Bench::new(OLD);
     let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     seam.before("rename", move || {
         writer.write_all(b"other\n").unwrap();
         seam.fill_up();
@@ -220,13 +220,13 @@ fn growth_that_cannot_be_carried_over_is_told() {
 fn the_new_file_is_locked_until_the_commit_is_over() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     let path = bench.path.clone();
     seam.before("rename", move || {
         let path = path.clone();
         seam.before("stat", move || {
             let new = SessionFile::open(&path).unwrap();
-            assert!(lock_on(&DISK, &new, &now(Dialect::Pi)).unwrap_err().is_busy());
+            assert!(lock_on(&DISK, &new, &now(PI)).unwrap_err().is_busy());
         });
     });
     rewrite(locked, NEW).unwrap();
@@ -312,7 +312,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
         let seam = if is_overlay { Seam::overlay() } else { Seam::new() }.leak();
         let path = bench.path.clone();
         seam.before("open_append", move || act(&path));
-        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi));
+        let locked = lock_on(seam, &bench.open(), &now(PI));
         (bench, locked)
     };
     let (bench, locked) = locked_after(true, of_ctime);

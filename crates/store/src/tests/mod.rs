@@ -20,12 +20,15 @@ use super::error::StoreError;
 use super::files::{DISK, Files};
 use super::lock::{Locked, WriteOptions, lock_on};
 use super::session_file::SessionFile;
-use crate::core::dialect::Dialect;
 use seam::Seam;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// The value of [`WriteOptions::is_omp`] for each agent.
+const PI: bool = false;
+const OMP: bool = true;
 
 const OLD: &str = "{\"type\":\"session\"}\n{\"type\":\"message\",\"id\":\"a\"}\n";
 const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
@@ -72,17 +75,17 @@ impl Bench {
     }
 
     fn lock(&self) -> Result<Locked, StoreError> {
-        lock_on(&DISK, &self.open(), &now(Dialect::Pi))
+        lock_on(&DISK, &self.open(), &now(PI))
     }
 }
 
 /// Options that do not wait for locks.
-fn now(dialect: Dialect) -> WriteOptions {
-    WriteOptions { wait: Duration::ZERO, dialect, force: false }
+fn now(is_omp: bool) -> WriteOptions {
+    WriteOptions { wait: Duration::ZERO, is_omp, force: false }
 }
 
-fn forced(dialect: Dialect) -> WriteOptions {
-    WriteOptions { force: true, ..now(dialect) }
+fn forced(is_omp: bool) -> WriteOptions {
+    WriteOptions { force: true, ..now(is_omp) }
 }
 
 fn append_to(path: &Path, text: &str) {

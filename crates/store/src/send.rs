@@ -2,14 +2,14 @@
 
 use super::files;
 use super::read::{PageBuffer, ReadAt, fill, shorter};
-use crate::core::workers::in_turns;
+use crate::workers::in_turns;
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::iter::Peekable;
 use std::ops::Range;
 
 /// Writes a range of bytes to an open file. If the source is a file, too, the kernel copies as much as it can.
-pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
+pub fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File) -> io::Result<()> {
     let mut rest = range;
     if let Some(file) = source.file().filter(|_| rest.end <= source.len()) {
         while !rest.is_empty() {
@@ -29,7 +29,7 @@ pub(crate) fn send_range(source: &dyn ReadAt, range: Range<u64>, mut out: &File)
 const COPY: u64 = 256 * 1024;
 
 /// Copies a range of bytes.
-pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
+pub fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -> io::Result<()> {
     let mut buffer = vec![0; (range.end - range.start).min(COPY) as usize];
     let mut at = range.start;
     while at < range.end {
@@ -42,7 +42,7 @@ pub(crate) fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn W
 }
 
 /// An output in pieces, with the same bytes between any two of them.
-pub(crate) struct Pieces<'a, I> {
+pub struct Pieces<'a, I> {
     /// What stored pieces are read from.
     pub source: &'a dyn ReadAt,
     /// The pieces, in order.
@@ -52,7 +52,7 @@ pub(crate) struct Pieces<'a, I> {
 }
 
 /// Bytes to write.
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
     /// A range of the source.
     Stored(Range<u64>),
     /// Bytes in memory.
@@ -74,7 +74,7 @@ const SHORT: usize = 512;
 ///
 /// # Errors
 /// If reading or writing fails. The pieces before the failure may have been written.
-pub(crate) fn send_pieces<'a>(
+pub fn send_pieces<'a>(
     pieces: Pieces<'a, impl Iterator<Item = Piece<'a>> + Send>,
     workers: usize,
     out: &File,

@@ -8,7 +8,6 @@ use super::files::{FileType, Files};
 use super::live::distance;
 use super::lock::{Locked, Pause};
 use super::snapshot::read_range;
-use crate::core::dialect::Dialect;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ pub(super) struct PublishLock {
 impl PublishLock {
     /// Takes the lock of an oh-my-pi session; other sessions have none.
     pub fn take(locked: &Locked) -> Result<Option<PublishLock>, StoreError> {
-        if locked.options.dialect != Dialect::OhMyPi {
+        if !locked.options.is_omp {
             return Ok(None);
         }
         let path = beside(&locked.resolved);

@@ -1,9 +1,18 @@
-//! Reads from the disk what [`crate::core::stores`] needs.
+//! What settings and paths are on the disk.
 
 use super::files;
-use crate::core::stores::Look;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Access to the disk.
+pub trait Look {
+    /// Returns the content of a small file, if it can be read.
+    fn text(&self, path: &Path) -> Option<Vec<u8>>;
+    /// Whether the path exists.
+    fn exists(&self, path: &Path) -> bool;
+    /// Returns the path without symbolic links, or unchanged if it cannot be resolved.
+    fn real(&self, path: &Path) -> PathBuf;
+}
 
 /// The size of the largest settings file to read.
 const SETTINGS: u64 = 1 << 20;

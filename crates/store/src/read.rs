@@ -65,7 +65,7 @@ impl ReadAt for Vec<u8> {
 
 /// Resizes a buffer, filling with 0. Insufficient memory for a long line is an error, and does not abort the
 /// process.
-pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
+pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     if bytes.try_reserve(len.saturating_sub(bytes.len())).is_err() {
         let what = format!("out of memory: a line of it takes {} MB or more", len >> 20);
         return Err(io::Error::new(io::ErrorKind::OutOfMemory, what));
@@ -75,7 +75,7 @@ pub(crate) fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
 }
 
 /// Fills `bytes` from the offset `at` of a source on.
-pub(crate) fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
+pub fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
     source.read_exact_at(bytes, at).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => shorter(),
         _ => error,
@@ -83,7 +83,7 @@ pub(crate) fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result
 }
 
 /// Returns the error for a file that ends before what was read of it.
-pub(crate) fn shorter() -> io::Error {
+pub fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
 }
 
@@ -93,7 +93,7 @@ const PAGE: usize = 4096;
 /// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel copies them several
 /// times faster that way.
 #[derive(Debug, Default)]
-pub(crate) struct PageBuffer {
+pub struct PageBuffer {
     buffer: Vec<u8>,
     used: Range<usize>,
 }

@@ -18,7 +18,7 @@ fn the_new_content_takes_the_place_of_the_old() {
 fn the_order_is_write_sync_rename_sync() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak();
-    rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap();
+    rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap();
     let order: Vec<_> = seam
         .log()
         .into_iter()
@@ -90,13 +90,13 @@ fn a_part_that_was_taken_for_dead_is_made_again() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     let theirs = part.clone();
     seam.before("try_lock", move || fs::remove_file(&theirs).unwrap());
     rewrite(locked, NEW).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
 
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     let holder = std::sync::Arc::new(std::sync::Mutex::new(None));
     let (theirs, held) = (part.clone(), holder.clone());
     seam.before("try_lock", move || {
@@ -136,10 +136,10 @@ fn the_modification_time_is_kept() {
     assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
 
     let seam = Seam::new().leak().with_broken(&[("set_modified", EPERM)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), OLD).unwrap_err();
+    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), OLD).unwrap_err();
     assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(Dialect::Pi)).unwrap(), OLD).unwrap();
+    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -151,10 +151,10 @@ fn a_lost_owner_is_refused_without_force() {
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o660)).unwrap();
     let seam = Seam::new().leak().with_broken(&[("set_owner", EPERM)]);
     seam.estrange(fs::metadata(&bench.path).unwrap().ino());
-    let error = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap_err();
+    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap_err();
     assert!(matches!(&error, StoreError::AttributesLost { what, .. } if what == "the owner"));
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(Dialect::Pi)).unwrap(), NEW).unwrap();
+    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o777, 0o600);
 }
 
@@ -168,10 +168,10 @@ fn extended_attributes_are_kept_or_refused() {
     assert!(kept.contains(&("user.note".into(), b"kept".to_vec())), "{kept:?}");
 
     let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), OLD).unwrap_err();
+    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), OLD).unwrap_err();
     assert!(error.to_string().contains("the attribute user.note cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(Dialect::Pi)).unwrap(), OLD).unwrap();
+    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -219,7 +219,7 @@ fn a_symbolic_link_is_followed() {
         (file.path(), file.resolved()),
         (link.as_path(), bench.path.canonicalize().unwrap().as_path())
     );
-    let committed = rewrite(lock_on(&DISK, &file, &now(Dialect::Pi)).unwrap(), NEW).unwrap();
+    let committed = rewrite(lock_on(&DISK, &file, &now(PI)).unwrap(), NEW).unwrap();
     assert_eq!(committed.path, link);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert_eq!(bench.content(), NEW);
@@ -229,7 +229,7 @@ fn a_symbolic_link_is_followed() {
 fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     let bench = Bench::new(OLD);
     fs::hard_link(&bench.path, bench.at("other.jsonl")).unwrap();
-    let locked = lock_on(&DISK, &bench.open(), &forced(Dialect::Pi)).unwrap();
+    let locked = lock_on(&DISK, &bench.open(), &forced(PI)).unwrap();
     let error = rewrite(locked, NEW).unwrap_err();
     assert!(matches!(error, StoreError::HardLinked { links: 2, .. }), "{error:?}");
     assert_eq!(bench.content(), OLD);

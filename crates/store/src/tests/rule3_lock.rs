@@ -13,7 +13,7 @@ fn a_held_lock_is_waited_for_and_then_busy() {
     assert!(matches!(error, StoreError::Busy { .. }) && error.is_busy(), "{error:?}");
     assert_eq!(seam.slept(), options.wait);
     // Force does not override another process's lock.
-    assert!(lock_on(&DISK, &bench.open(), &forced(Dialect::Pi)).unwrap_err().is_busy());
+    assert!(lock_on(&DISK, &bench.open(), &forced(PI)).unwrap_err().is_busy());
     drop(held);
     assert_eq!(bench.lock().unwrap().freshness(), Freshness::Current);
 }
@@ -44,7 +44,7 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     assert_eq!(bench.content(), NEW);
     let removed = bench.open();
     fs::remove_file(&bench.path).unwrap();
-    assert!(is_changed(lock_on(&DISK, &removed, &now(Dialect::Pi)), FileChange::Removed));
+    assert!(is_changed(lock_on(&DISK, &removed, &now(PI)), FileChange::Removed));
 }
 
 /// Another file had the name while the lock was taken: that lock does not protect the session.
@@ -60,16 +60,16 @@ fn a_lock_on_another_file_is_none() {
         fs::write(&path, OLD).unwrap();
     });
     seam.before("open_append", move || fs::rename(&from, &back).unwrap());
-    assert!(is_changed(lock_on(seam, &file, &now(Dialect::Pi)), FileChange::Replaced));
+    assert!(is_changed(lock_on(seam, &file, &now(PI)), FileChange::Replaced));
 }
 
 #[test]
 fn without_lock_support_it_wants_force() {
     let bench = Bench::new(OLD);
     let seam = Seam::without_locks().leak();
-    let error = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap_err();
+    let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
     assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
-    lock_on(seam, &bench.open(), &forced(Dialect::Pi))
+    lock_on(seam, &bench.open(), &forced(PI))
         .unwrap()
         .append(LINE.as_bytes())
         .and_then(Attempt::done)
@@ -140,7 +140,7 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
                 fs::remove_file(&path).unwrap();
                 put(&path);
             });
-            let error = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap_err();
+            let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
             assert!(error.is_busy() || matches!(error, StoreError::IsFolder { .. }), "{call}: {error:?}");
         }
         let bench = Bench::new(OLD);

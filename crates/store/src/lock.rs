@@ -5,7 +5,6 @@ use super::files::{DISK, FileType, Files, Stat, unlock};
 use super::live;
 use super::session_file::SessionFile;
 use super::snapshot::{Compared, Snapshot};
-use crate::core::dialect::Dialect;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,13 +18,13 @@ pub struct WriteOptions {
     pub force: bool,
     /// How long to wait for a lock that is held, and how long to decide again while the file keeps growing.
     pub wait: Duration,
-    /// The agent of the session, which decides whether rule 5 applies.
-    pub dialect: Dialect,
+    /// Whether the session is one of oh-my-pi: only then rule 5 applies.
+    pub is_omp: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> WriteOptions {
-        WriteOptions { force: false, wait: Duration::from_secs(10), dialect: Dialect::Pi }
+        WriteOptions { force: false, wait: Duration::from_secs(10), is_omp: false }
     }
 }
 
@@ -84,7 +83,7 @@ pub(super) fn lock_on(
     let failed = |error| StoreError::io("write", path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
-    if options.dialect == Dialect::OhMyPi && !options.force {
+    if options.is_omp && !options.force {
         live::refuse(files, path, resolved, &held.0, options.wait)?;
     }
     // Opened for writing only under the lock, and after the search for a writer, so that no pisess mistakes

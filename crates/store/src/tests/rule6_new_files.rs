@@ -190,7 +190,7 @@ fn a_backup_is_a_file_of_its_own() {
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
     assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
     for path in [&bench.path, &backup] {
-        rewrite(lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(Dialect::Pi)).unwrap(), OLD).unwrap();
+        rewrite(lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(PI)).unwrap(), OLD).unwrap();
     }
 }
 
@@ -200,7 +200,7 @@ fn a_backup_goes_with_a_commit_that_failed() {
     for broken in ["rename", "set_modified", "rename_new"] {
         let bench = Bench::new(OLD);
         let seam = Seam::new().leak().with_broken(&[(broken, EPERM)]);
-        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
         locked.rewrite(Some(&bench.at("bak")), write).unwrap_err();
         assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));

@@ -34,19 +34,19 @@ fn at_every_call(
 
 #[test]
 fn an_append_happens_whole_or_not_at_all() {
-    for (dialect, lines) in [(Dialect::Pi, 1), (Dialect::OhMyPi, 1), (Dialect::Pi, 300)] {
+    for (is_omp, lines) in [(PI, 1), (OMP, 1), (PI, 300)] {
         let lines = LINE.repeat(lines);
         let new = format!("{OLD}{lines}");
         at_every_call(
             |bench, seam| {
-                lock_on(seam, &bench.open(), &now(dialect))?.append(lines.as_bytes()).and_then(Attempt::done)
+                lock_on(seam, &bench.open(), &now(is_omp))?.append(lines.as_bytes()).and_then(Attempt::done)
             },
             |bench, fault, result, at| {
                 let content = bench.content();
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
                     // The next append begins a new line after the torn one, and steals the stale lock.
-                    bench_append(bench, dialect);
+                    bench_append(bench, is_omp);
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
                     assert_eq!(after, format!("{content}{closed}{LINE}"), "{at}");
@@ -55,7 +55,7 @@ fn an_append_happens_whole_or_not_at_all() {
                     let is_written = result.as_ref().err().is_none_or(StoreError::is_written);
                     let wanted = if is_written { &new } else { OLD };
                     assert_eq!(content, wanted, "{at}: {result:?}");
-                    bench_append(bench, dialect);
+                    bench_append(bench, is_omp);
                 }
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
@@ -63,24 +63,24 @@ fn an_append_happens_whole_or_not_at_all() {
     }
 }
 
-fn bench_append(bench: &Bench, dialect: Dialect) {
-    lock_on(&DISK, &bench.open(), &patient(dialect))
+fn bench_append(bench: &Bench, is_omp: bool) {
+    lock_on(&DISK, &bench.open(), &patient(is_omp))
         .unwrap()
         .append(LINE.as_bytes())
         .and_then(Attempt::done)
         .unwrap();
 }
 
-fn patient(dialect: Dialect) -> WriteOptions {
-    WriteOptions { dialect, ..WriteOptions::default() }
+fn patient(is_omp: bool) -> WriteOptions {
+    WriteOptions { is_omp, ..WriteOptions::default() }
 }
 
 #[test]
 fn a_rewrite_leaves_the_old_file_or_the_new_one() {
     let large = format!("{NEW}{}\n", "x".repeat(400_000));
-    for (dialect, new) in [(Dialect::Pi, NEW), (Dialect::OhMyPi, NEW), (Dialect::Pi, large.as_str())] {
+    for (is_omp, new) in [(PI, NEW), (OMP, NEW), (PI, large.as_str())] {
         at_every_call(
-            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(dialect))?, new),
+            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(is_omp))?, new),
             |bench, fault, result, at| {
                 let content = bench.content();
                 assert!(content == OLD || content == new, "{at}");
@@ -90,9 +90,9 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                     // An old file that cannot be removed stays, hidden.
                     assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
                 }
-                bench_append(bench, dialect);
+                bench_append(bench, is_omp);
                 // Files left by a crash are removed by the next rewrite.
-                lock_on(&DISK, &bench.open(), &patient(dialect))
+                lock_on(&DISK, &bench.open(), &patient(is_omp))
                     .and_then(|locked| rewrite(locked, NEW))
                     .unwrap();
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
@@ -114,7 +114,7 @@ fn a_backup_is_there_when_the_new_file_is() {
         locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
     };
     at_every_call(
-        |bench, seam| rewrite_with_backup(lock_on(seam, &bench.open(), &now(Dialect::Pi))?, &bench.at("bak")),
+        |bench, seam| rewrite_with_backup(lock_on(seam, &bench.open(), &now(PI))?, &bench.at("bak")),
         |bench, fault, result, at| {
             let content = bench.content();
             assert!(content == OLD || content == NEW, "{at}");
@@ -128,9 +128,9 @@ fn a_backup_is_there_when_the_new_file_is() {
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
             }
-            bench_append(bench, Dialect::Pi);
+            bench_append(bench, PI);
             assert_eq!(fs::read_to_string(bench.at("bak")).ok(), backup, "{at}");
-            let locked = lock_on(&DISK, &bench.open(), &patient(Dialect::Pi)).unwrap();
+            let locked = lock_on(&DISK, &bench.open(), &patient(PI)).unwrap();
             rewrite_with_backup(locked, &bench.at("second")).unwrap();
             assert_eq!(fs::read_to_string(bench.at("second")).unwrap(), format!("{content}{LINE}"), "{at}");
         },

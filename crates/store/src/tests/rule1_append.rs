@@ -33,7 +33,7 @@ fn nothing_is_nothing_and_half_a_line_is_refused() {
 fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
     let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     locked.append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
     assert_eq!((seam.count("write"), seam.count("sync"), seam.count("truncate")), (1, 1, 0));
     assert_eq!(seam.log().last(), Some(&"sync"));
@@ -43,7 +43,7 @@ fn it_is_one_write_and_one_fsync() {
 fn index_of_write() -> usize {
     let bench = Bench::new(OLD);
     let probe = Seam::new().leak();
-    let locked = lock_on(probe, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(probe, &bench.open(), &now(PI)).unwrap();
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     probe.log().iter().position(|call| *call == "write").unwrap()
 }
@@ -54,7 +54,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
         let bench = Bench::new(OLD);
         let seam = Seam::failing_at(index_of_write(), Fault::Full).leak();
-        let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         if stranger {
             let path = bench.path.clone();
             seam.before("write", move || {
@@ -79,7 +79,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 fn a_short_write_that_cannot_be_taken_back_says_so() {
     let seam = Seam::failing_at(index_of_write(), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
     let bench = Bench::new(OLD);
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
     assert!(
         error.to_string().ends_with("13 bytes of the new lines remain at the end of the file"),
@@ -98,7 +98,7 @@ fn lines_that_cannot_be_synced_stay() {
         let mut agent = fs::OpenOptions::new().append(true).open(&path).unwrap();
         std::io::Write::write_all(&mut agent, b"{}\n").unwrap();
     });
-    let locked = lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap();
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
     let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
     assert!(error.is_written(), "{error:?}");
     assert_eq!((seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
