@@ -50,8 +50,9 @@ pub const GUIDE: Guide = Guide {
 ///
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
 /// enough), the end of the session id, the project (if there are several), the numbers of messages and
-/// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message.
-/// Sessions of oh-my-pi's sub-agents and advisors are listed below the session that started them.
+/// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message
+/// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
+/// below the session that started them.
 ///
 /// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
 /// last, as for the agents' `--continue`. Any change counts, even a label.

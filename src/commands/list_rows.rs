@@ -170,7 +170,11 @@ fn title(session: &Listed, row: &Row) -> String {
     let agent = session.owner.as_ref().and_then(|_| session.path.file_stem());
     let agent = agent.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
     let text = session.title();
-    let text = if text.is_empty() { "(no messages)".into() } else { text.to_string_lossy() };
+    let text = match (session.messages, text.is_empty()) {
+        (0, true) => "(no messages)".into(),
+        (_, true) => "(no text)".into(),
+        _ => text.to_string_lossy(),
+    };
     visible(&format!("{branch}{}{}", agent.unwrap_or_default(), text.trim()))
 }
 

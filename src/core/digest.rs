@@ -87,6 +87,35 @@ pub struct Question {
     pub is_whole: bool,
 }
 
+/// The words that stand for a session without a name, the better ones last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// The first message of any kind.
+    Other(Text<'static>),
+    /// A user message that is only the name of a command, as `/mode`.
+    Command(Text<'static>),
+    /// The first user message that says something.
+    Words(Text<'static>),
+}
+
+impl Opening {
+    /// Returns the words, at most [`PREVIEW`] units.
+    pub fn text(&self) -> &Text<'static> {
+        let (Opening::Other(text) | Opening::Command(text) | Opening::Words(text)) = self;
+        text
+    }
+
+    /// Whether it says more about a session than another, which comes before it.
+    pub fn is_better_than(&self, other: Option<&Opening>) -> bool {
+        let rank = |opening: &Opening| match opening {
+            Opening::Other(_) => 1,
+            Opening::Command(_) => 2,
+            Opening::Words(_) => 3,
+        };
+        rank(self) > other.map_or(0, rank)
+    }
+}
+
 /// The identity of an entry, and its contribution to the sums.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {
@@ -112,6 +141,8 @@ pub struct Digest {
     pub activity: Option<f64>,
     /// The first user message that has text.
     pub question: Option<Question>,
+    /// The words that stand for the session if it has no name.
+    pub opening: Option<Opening>,
     /// The name in the last `session_info`; `Some(None)` if that clears it.
     pub name: Option<Option<Text<'static>>>,
     /// The models that responded, in order of first use, as `provider/model`.

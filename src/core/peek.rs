@@ -103,16 +103,16 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     Ok(ends)
 }
 
-/// Returns the start of the first question, if it is within the first `bytes` bytes.
-pub fn first_question(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
+/// Returns the words that stand for a session without a name, if they are within the first `bytes` bytes.
+pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
     if source.read_exact_at(&mut start, 0).is_err() {
         return Text::default();
     }
     let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
-    // A question cut off at the end is not a valid line.
-    let question = load(&start, &options).ok().and_then(|session| session.digest.question);
-    question.map(|question| question.text).unwrap_or_default()
+    // A message cut off at the end is not a valid line.
+    let opening = load(&start, &options).ok().and_then(|session| session.digest.opening);
+    opening.map(|opening| opening.text().clone()).unwrap_or_default()
 }
 
 /// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with

@@ -216,6 +216,34 @@ fn other_peoples_text_is_made_visible() {
 }
 
 #[test]
+fn a_session_with_messages_has_a_title() {
+    let s = Sandbox::new();
+    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time(0), "cwd": "/"});
+    let entry = |message: Value| json!({"type": "message", "id": "a", "parentId": null, "timestamp": time(1), "message": message});
+    let title = |messages: &[Value]| {
+        let lines: String = messages.iter().map(|message| format!("{}\n", entry(message.clone()))).collect();
+        s.put("s.jsonl", format!("{header}\n{lines}"));
+        let row = s.run("list .").lines().nth(1).unwrap().to_owned();
+        row.split("  ").last().unwrap().trim().to_owned()
+    };
+    let user = |content: Value| json!({"role": "user", "content": content});
+    let image = json!([{"type": "image", "data": "", "mimeType": "image/png"}]);
+    let reply = json!({"role": "assistant", "content": [{"type": "text", "text": "Good morning"}]});
+    let bash = json!({"role": "bashExecution", "command": "ls -la", "output": "", "exitCode": 0});
+    assert_eq!(title(&[]), "(no messages)");
+    assert_eq!(title(&[user(json!("/mode")), reply.clone(), user(json!("fix the\nbug"))]), "fix the bug");
+    assert_eq!(title(&[user(json!("/mode")), reply.clone()]), "/mode");
+    assert_eq!(title(&[user(json!("/etc/hosts is wrong")), user(json!("x"))]), "/etc/hosts is wrong");
+    assert_eq!(title(&[user(json!(" \n")), reply.clone()]), "Good morning");
+    assert_eq!(title(&[reply.clone(), user(image.clone())]), "Good morning");
+    assert_eq!(title(&[user(image.clone()), reply.clone()]), "(image)");
+    assert_eq!(title(&[bash]), "[bash]: ls -la");
+    assert_eq!(title(&[user(json!([]))]), "(no text)");
+    // As in pi.
+    assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], "(no messages)");
+}
+
+#[test]
 fn the_first_question_is_whole_in_json() {
     let s = Sandbox::new();
     let long = "é😀 ".repeat(5000);

@@ -121,7 +121,7 @@ fn known(path: &Path) -> Option<Known> {
     Some(Known {
         id: head.header.id.to_string_lossy().into_owned(),
         name: name.map(|name| name.to_string_lossy().into_owned()),
-        question: peek::first_question(&file, START).to_string_lossy().into_owned(),
+        question: peek::opening(&file, START).to_string_lossy().into_owned(),
     })
 }
 

@@ -1,11 +1,11 @@
 //! Adds entries to a digest while a file is loaded.
 
-use crate::core::digest::{Digest, EntryKey, PREVIEW, Question, UsageSums};
+use crate::core::digest::{Digest, EntryKey, Opening, PREVIEW, Question, UsageSums};
 use crate::core::entry::{EntryIx, Kind, Role};
 use crate::core::json::Raw;
 use crate::core::json::string::{decode, decode_head};
 use crate::core::record::{Block, Content, MessageFacts, Typed};
-use crate::core::row::forwarded;
+use crate::core::row::{forwarded, message_head, normalize};
 use crate::core::text::Text;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
@@ -26,6 +26,13 @@ impl Digest {
         }
         self.messages += 1;
         let Some(message) = &record.message else { return };
+        if !matches!(self.opening, Some(Opening::Words(_))) && (role == Role::User || self.opening.is_none())
+        {
+            let opening = opening(role, message, blocks);
+            if let Some(opening) = opening.filter(|opening| opening.is_better_than(self.opening.as_ref())) {
+                self.opening = Some(opening);
+            }
+        }
         if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
             return;
         }
@@ -74,6 +81,9 @@ impl Digest {
             self.question = next.question.take();
             self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));
         }
+        if next.opening.as_ref().is_some_and(|opening| opening.is_better_than(self.opening.as_ref())) {
+            self.opening = next.opening.take();
+        }
         self.name = next.name.take().or(self.name.take());
         for model in next.models {
             if !self.models.contains(&model) {
@@ -94,6 +104,26 @@ fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
         _ => None,
     };
     usage.filter(|usage| usage.is_object())
+}
+
+/// Returns the words of a message that may stand for its session.
+fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
+    let row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
+    let is_command = || {
+        let name = row.as_bytes().strip_prefix(b"/").unwrap_or_default();
+        !name.is_empty() && !name.iter().any(|&byte| byte == b'/' || byte.is_ascii_whitespace())
+    };
+    let is_image = || blocks.iter().any(|block| block.kind.is_some_and(|kind| kind.is("image")));
+    match role {
+        Role::BashExecution => {
+            let command = normalize(message.command?.text()?);
+            Some(Opening::Other(Text::from(format!("[bash]: {}", command.head(PREVIEW).to_string_lossy()))))
+        }
+        _ if row.is_empty() => is_image().then(|| Opening::Other(Text::from("(image)"))),
+        Role::User if is_command() => Some(Opening::Command(row)),
+        Role::User => Some(Opening::Words(row)),
+        _ => Some(Opening::Other(row)),
+    }
 }
 
 /// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces. Of a

@@ -7,7 +7,7 @@
 use super::branches::branches;
 use crate::core::bodies::FileBodies;
 use crate::core::dialect::Dialect;
-use crate::core::digest::{Digest, EntryKey, Question, UsageSums};
+use crate::core::digest::{Digest, EntryKey, Opening, Question, UsageSums};
 use crate::core::entry::Span;
 use crate::core::json::Raw;
 use crate::core::labels::Labels;
@@ -53,6 +53,8 @@ pub struct Listed {
     pub branches: u32,
     /// The first question.
     pub question: Option<Question>,
+    /// The words that stand for it if it has no name.
+    pub opening: Option<Opening>,
     /// The location of the line of the first question.
     pub question_span: Option<Span>,
     /// The models that responded.
@@ -117,6 +119,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         branches,
         question_span: digest.question.as_ref().map(|question| session.entry(question.entry).span),
         question: digest.question,
+        opening: digest.opening,
         models: digest.models,
         usage: digest.usage,
         labels,
@@ -213,10 +216,10 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 }
 
 impl Listed {
-    /// Returns the name, else the first question, else an empty text.
+    /// Returns the name, else the words that stand for it, else an empty text.
     pub fn title(&self) -> Text<'_> {
-        let question = self.question.as_ref().map(|question| question.text.borrowed());
-        self.name.as_ref().map(Text::borrowed).or(question).unwrap_or_default()
+        let opening = self.opening.as_ref().map(|opening| opening.text().borrowed());
+        self.name.as_ref().map(Text::borrowed).or(opening).unwrap_or_default()
     }
 }
 

@@ -103,7 +103,7 @@ fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
 }
 
 /// Returns the first [`ROW_UNITS`] of a message's text.
-fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+pub fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     let mut head = Vec::new();
     push_head(message, blocks, ROW_UNITS, &mut head);
     Text::from_wtf8(head)
