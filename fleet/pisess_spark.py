@@ -19,7 +19,8 @@ from pyspark.sql import Row, SparkSession, functions as F
 # A row of `pisess stats --by entry --json`, and one of `pisess grep --json`.
 ENTRY = """array<struct<path: string, sessionId: string, id: string, parentId: string, line: bigint, role: string,
     provider: string, model: string, tool: string, timestamp: string, tokens: struct<input: double, output: double,
-    cacheRead: double, cacheWrite: double, total: double>, cost: double, subAgents: boolean>>"""
+    cacheRead: double, cacheWrite: double, total: double>, cost: double, subAgents: boolean,
+    agentSessions: array<string>>>"""
 HIT = """array<struct<path: string, sessionId: string, id: string, line: bigint, role: string, field: string,
     start: bigint, `end`: bigint, snippet: string, timestamp: string>>"""
 # What a task returns of one session. `failed` names the commands that failed, `notes` is what they reported.
@@ -132,28 +133,42 @@ def flat(table, column):
 
 def counted(table):
     """Returns the billed entries of all files. `omitted` says why `pisess stats` does not count a row when it reads all
-    sessions at once: it is the `copy` of an entry in an earlier path, or the sum that a task result reports for
-    `sub-agents` with sessions of their own, in the directory beside the session. It is null if the row counts."""
+    sessions at once: it is the `copy` of an entry in another file, or the sum that a tool result reports for
+    `sub-agents` with sessions of their own. It is null if the row counts."""
     entries = flat(table, "entries")
     key = {"key": F.coalesce("id", F.concat("sessionId", F.lit(":"), "line")),
            "time": F.coalesce("timestamp", F.lit(""))}
-    entries = entries.withColumns(key)
-    firsts = entries.groupBy(*key).agg(F.min("path").alias("first"))
     parents = owners(table).withColumn("owns", F.lit(True))
-    return (entries.join(firsts, list(key)).join(parents, "path", "left")
-            .withColumn("omitted", F.when(F.col("subAgents") & F.col("owns"), "sub-agents")
+    entries = entries.withColumns(key).join(parents, "path", "left")
+    order = F.struct(F.isnull("owns").alias("alone"), "path")
+    firsts = entries.groupBy(*key).agg(F.min(order).getField("path").alias("first"))
+    named = entries.select("path", "line", F.explode("agentSessions").alias("end")).join(ends(table), "end")
+    named = named.select("path", "line").distinct().withColumn("named", F.lit(True))
+    is_read = F.when(F.size("agentSessions") > 0, F.col("named")).otherwise(F.col("owns"))
+    return (entries.join(firsts, list(key)).join(named, ["path", "line"], "left")
+            .withColumn("omitted", F.when(F.col("subAgents") & is_read, "sub-agents")
                         .when(F.col("path") != F.col("first"), "copy"))
-            .drop(*key, "first", "owns"))
+            .drop(*key, "first", "owns", "named"))
+
+
+def agents(table):
+    """Returns the sessions that may be those of sub-agents; those of advisors are in no tool result."""
+    name = F.element_at(F.split("path", "/"), -1)
+    return table.where(~name.startswith("__advisor"))
+
+
+def ends(table):
+    """Returns the ends of the paths of these sessions, as `agentSessions` names them."""
+    both = F.array(F.substring_index("path", "/", -2), F.substring_index("path", "/", -3))
+    return agents(table).select(F.explode(both).alias("end")).distinct()
 
 
 def owners(table):
-    """Returns the paths that sessions of sub-agents would have their parents at; those of advisors are not billed
-    to a task."""
+    """Returns the paths that sessions of sub-agents would have their parents at."""
     folders = F.split("path", "/")
     above = F.transform(F.sequence(F.lit(1), F.size(folders) - 1),
                         lambda n: F.concat(F.array_join(F.slice(folders, 1, n), "/"), F.lit(".jsonl")))
-    agents = table.where((F.size(folders) > 1) & ~F.element_at(folders, -1).startswith("__advisor"))
-    return agents.select(F.explode(above).alias("path")).distinct()
+    return agents(table).where(F.size(folders) > 1).select(F.explode(above).alias("path")).distinct()
 
 
 def totals(spark, output):

@@ -41,6 +41,14 @@ def main(generator, folder, count):
             made += put(folder, f"{name}/1", new(rng, base[0]) + [task(rng)])
             made += put(folder, f"{name}/1/2", new(rng, base[1]))
             made += put(folder, f"{name}/__advisor", new(rng, base[2]))
+        elif shape < 0.5:
+            # pi-subagents names the session of each run; that of the second is missing.
+            runs = [f"{rng.getrandbits(32):08x}" for _ in range(2)]
+            made += put(folder, f"{name}/{runs[0]}/run-0/session", new(rng, base[3]))
+            with_runs = lines + [delegated(rng, f"/elsewhere/{run}/run-0/session.jsonl") for run in runs]
+            put(folder, name, with_runs)
+            if shape < 0.46:
+                made += put(folder, name.replace("project", "fork"), with_runs)
     while made < count:
         made += put(folder, f"last/{made}", new(rng, base[made % len(base)]))
 
@@ -98,6 +106,13 @@ def task(rng):
     """The result of a task reports what its sub-agents used."""
     usage = '{"input":%d,"output":%d,"cost":{"total":%.6f}}' % (rng.randrange(9999), rng.randrange(999), rng.random())
     return message(rng, "toolResult", f'"toolName":"task","content":[],"details":{{"usage":{usage}}}')
+
+
+def delegated(rng, session):
+    """The result of a sub-agent of pi-subagents has its usage and the path of its session."""
+    usage = '{"input":%d,"output":%d,"cost":{"total":%.6f}}' % (rng.randrange(9999), rng.randrange(999), rng.random())
+    details = f'{{"results":[{{"sessionFile":"{session}"}}]}}'
+    return message(rng, "toolResult", f'"toolName":"subagent","content":[],"usage":{usage},"details":{details}')
 
 
 def message(rng, role, rest):

@@ -2,6 +2,7 @@
 
 use super::input::Input;
 use super::places::{NamedSessions, Places};
+use crate::core::ops::stats::AgentSessions;
 use crate::core::session::Header;
 use crate::core::store::{self, FoundFile};
 use crate::core::stretches::StretchReader;
@@ -30,6 +31,8 @@ pub struct SessionsArgs {
 /// The sessions found; none has been read yet.
 pub struct Sessions {
     files: Vec<Target>,
+    /// The sub-agents' sessions among all that were found.
+    pub agents: AgentSessions,
     /// The exit code, unless reading fails.
     exit: Exit,
     /// Whether a single session was given, so that its path need not be printed with each row.
@@ -45,7 +48,7 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was given.
     named: bool,
-    /// Whether files of its sub-agents were found as well.
+    /// Whether files of its sub-agents are in its directory.
     pub has_agents: bool,
 }
 
@@ -61,6 +64,7 @@ impl SessionsArgs {
         }
         let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
         let with_agents = with_agents(&found);
+        let agents = found.iter().filter(|file| is_agent(file)).map(|file| &*file.path).collect();
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =
             |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
@@ -77,7 +81,7 @@ impl SessionsArgs {
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         let exit = if failed { Exit::Cannot } else { Exit::Done };
-        Ok(Sessions { files, exit, is_one, is_of_stores: self.paths.is_empty() })
+        Ok(Sessions { files, agents, exit, is_one, is_of_stores: self.paths.is_empty() })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -86,11 +90,18 @@ impl SessionsArgs {
         }
         let path = PathBuf::from("-");
         let stdin = Target { path, named: true, has_agents: false };
-        Ok(Sessions { files: vec![stdin], exit: Exit::Done, is_one: true, is_of_stores: false })
+        let agents = AgentSessions::default();
+        Ok(Sessions { files: vec![stdin], agents, exit: Exit::Done, is_one: true, is_of_stores: false })
     }
 }
 
 impl Sessions {
+    /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the sub-agents' directory, the
+    /// copy that is read first is then the one that counts correctly.
+    pub fn with_agents_first(&mut self) {
+        self.files.sort_by_key(|file| !file.has_agents);
+    }
+
     /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
     /// sessions that cannot be read, and continues. Returns the exit code.
     pub fn read<T: Send>(
@@ -151,12 +162,8 @@ impl Readers {
 /// Returns the sessions whose sub-agents' files were found; a nested sub-agent belongs to every session above it.
 /// Advisors are ignored: their usage is not in tool results, so it is not counted twice.
 fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
-    let is_agent = |file: &&FoundFile| {
-        let name = file.path.file_name().unwrap_or_default();
-        !name.as_encoded_bytes().starts_with(b"__advisor")
-    };
     let mut sessions = HashSet::new();
-    for file in files.iter().filter(is_agent) {
+    for file in files.iter().filter(|file| is_agent(file)) {
         let Some(owner) = file.owner.as_deref() else { continue };
         let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
         let below_owner = above.take_while(|session| session != owner);
@@ -164,6 +171,12 @@ fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
         sessions.insert(owner.to_owned());
     }
     sessions
+}
+
+/// Whether a file that belongs to a session is that of a sub-agent, not of an advisor.
+fn is_agent(file: &FoundFile) -> bool {
+    let name = file.path.file_name().unwrap_or_default();
+    !name.as_encoded_bytes().starts_with(b"__advisor")
 }
 
 fn modified_ms(path: &Path) -> Option<i64> {

@@ -45,12 +45,12 @@ pub const GUIDE: Guide = Guide {
 /// counts as output.
 ///
 /// Entries copied by a fork, which have the same id and timestamp in several files, count once. With `--by
-/// entry`, every copy is printed. Copies that `pisess pick` made are new entries, and count again.
+/// entry`, every copy is printed, and what tool results report of sub-agents. Messages that `pisess pick` copied
+/// cost nothing.
 ///
-/// Time is the sum of all turns, each from the request to the last reply or tool result before the next
-/// request. Files are those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday.
-/// The usage of oh-my-pi's sub-agents is read from their sessions if these are included, else from the results
-/// of their tasks.
+/// Time is the sum of all turns, each from the request to the reply that ends it, without idle time. Files are
+/// those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
+/// is read from their sessions if these are included, else from the tool results that report it.
 ///
 /// Without PATH, the sessions of the current directory are read. Directories are searched at any depth,
 /// including hidden ones.
@@ -94,17 +94,28 @@ pub enum By {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
-    let sessions = args.sessions.find(since, ui)?;
+    let mut sessions = args.sessions.find(since, ui)?;
     let (readers, hasher) = (Readers::default(), RandomState::default());
     let by_entry = args.by == Some(By::Entry);
     let mut seen = Seen::default();
     let mut groups = Groups::new(args.by, ui);
     let mut rows = EntryRows::new(args.json, sessions.is_one);
+    if !by_entry {
+        sessions.with_agents_first();
+    }
+    // In the table of entries, nothing is taken out.
+    let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_late = |entry: &Counted| since.is_none_or(|since| entry.time_ms >= since);
     let exit = sessions.read(
         ui,
         |target, input| {
-            let options = HarvestOptions { texts: by_entry, without_agents: target.has_agents };
+            let stem = target.path.file_stem().unwrap_or_default().to_string_lossy();
+            let options = HarvestOptions {
+                texts: by_entry,
+                stem: &stem,
+                agents: agents.as_ref(),
+                has_agents: target.has_agents && !by_entry,
+            };
             let harvested = readers.with(|reader| harvest(input.source(), options, &hasher, reader));
             let harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             Ok((harvested.header.clone(), (harvested, input.name.clone())))

@@ -50,7 +50,7 @@ fn one_session_reads_as_in_pi() {
     cache write  0
     tokens       41,520
     cost         $0.0252
-    time         21s
+    time         18s
     files        0
     ");
     assert_eq!(s.pisess("stats -").stdin(fixture(TOUR)).done().quiet(), s.run("stats ./tour.jsonl"));
@@ -69,7 +69,7 @@ fn a_table_for_each_key() {
     }
     assert_snapshot!(s.run("stats --by model ."), @"
     model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
+    anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
     tool   sessions  calls  failed  time  files
@@ -82,7 +82,7 @@ fn a_table_for_each_key() {
     ");
     assert_snapshot!(s.run("stats --by week ."), @"
     week        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
-    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
+    2026-03-09         2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
 }
 
@@ -92,8 +92,8 @@ fn a_terminal_gets_bars_and_what_fits() {
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(160).done(), @"
     session                       messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
     6e8a4d70  2026-03-14  ferry         25      7       1   6,020   1,159            0      27,170        34,349  $0.0354  1m55s      2  ████████████████████
-    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.0252    21s      0  ██████████████▎
-    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m16s      2
+    456789ab  2026-03-14  photos         7      2       0   4,800     720            0      36,000        41,520  $0.0252    18s      0  ██████████████▎
+    total                               32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     // A single row has no bar, because there is nothing to compare it with.
     let day = s.pisess("stats --by day --color never .").terminal(160).done().quiet();
@@ -253,6 +253,150 @@ fn what_sub_agents_used_is_counted_once() {
     assert_eq!(cost("stats --json ./x"), json!(3.5));
 }
 
+/// Returns a session of pi that started sub-agents with the extension pi-subagents, each result with what it reports.
+fn delegating(results: &[(&str, Value, Value)]) -> String {
+    let result = |(at, (id, usage, details)): (usize, &(&str, Value, Value))| {
+        let message = json!({"role": "toolResult", "toolName": "subagent", "content": [], "usage": usage, "details": details,
+            "timestamp": at});
+        json!({"type": "message", "id": id, "timestamp": "2026-05-01T10:01:00.000Z", "message": message})
+            .to_string()
+            + "\n"
+    };
+    turn("a", "2026-05-01T10:00", PRICED) + &results.iter().enumerate().map(result).collect::<String>()
+}
+
+#[test]
+fn a_sub_agents_spend_counts_once_wherever_it_is_recorded() {
+    let s = Sandbox::new();
+    let usage = |cost: f64| json!({"input": 5, "output": 5, "cost": {"total": cost}});
+    let ran =
+        |run: &str| json!({"results": [{"sessionFile": format!("/away/--p--/s/{run}/run-0/session.jsonl")}]});
+    // In the result only, in both, in the session only.
+    let parent = delegating(&[
+        ("r1", usage(3.0), ran("one")),
+        ("r2", usage(4.0), ran("two")),
+        ("r3", Value::Null, ran("three")),
+    ]);
+    s.put("x/s.jsonl", &parent);
+    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    assert_eq!(cost("stats --json ./x"), json!(7.25));
+    s.put("x/s/two/run-0/session.jsonl", turn("b", "2026-05-01T10:00", r#","cost":{"total":4}"#));
+    s.put("x/s/three/run-0/session.jsonl", turn("c", "2026-05-01T10:00", r#","cost":{"total":5}"#));
+    assert_eq!(cost("stats --json ./x"), json!(12.25));
+    assert_eq!(cost("stats --json ./x/s.jsonl"), json!(7.25));
+    assert_eq!(cost("stats --json ./x/s.jsonl ./x/s/two/run-0/session.jsonl"), json!(7.25));
+    // A fork has the results, too, but no directory of its own.
+    s.put("x/fork.jsonl", parent.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1));
+    assert_eq!(cost("stats --json ./x"), json!(12.25));
+    let ends = |line: &str| -> Vec<Value> {
+        rows(&s.run(line))
+            .iter()
+            .map(|row| row["agentSessions"].clone())
+            .filter(|ends| !ends.is_null())
+            .collect()
+    };
+    assert_eq!(
+        ends("stats --by entry --json ./x/s.jsonl"),
+        [json!(["one/run-0/session.jsonl"]), json!(["two/run-0/session.jsonl"])]
+    );
+}
+
+#[test]
+fn a_fork_without_the_sub_agents_directory_counts_nothing_twice() {
+    let s = Sandbox::new();
+    let usage = r#""usage":{"input":5,"output":5,"cost":{"total":1}}"#;
+    let task = |details: &str| {
+        turn("a", "2026-05-01T10:00", PRICED)
+            + &format!(
+                r#"{{"type":"message","id":"t","timestamp":"2026-05-01T10:01:00.000Z","message":{{"role":"toolResult","toolName":"task","content":[],"details":{{{usage}{details}}}}}}}"#
+            )
+            + "\n"
+    };
+    let child = turn("b", "2026-05-01T10:00", r#","cost":{"total":1}"#);
+    let cost = |line: &str| serde_json::from_str::<Value>(&s.run(line)).unwrap()["cost"].clone();
+    for details in ["", r#","results":[{"outputPath":"/home/u/.omp/agent/sessions/-p/source/Scout.md"}]"#] {
+        let source = task(details);
+        s.put("x/source.jsonl", &source);
+        s.put("x/source/Scout.jsonl", &child);
+        for fork in ["afork", "zfork"] {
+            s.put(&format!("x/{fork}.jsonl"), source.replacen("\"id\":\"a\"", "\"id\":\"f\"", 1));
+        }
+        assert_eq!(cost("stats --json ./x"), json!(1.25), "{details}");
+        // oh-my-pi's forks have a copy of the directory.
+        s.put("y/fork.jsonl", &source);
+        s.put("y/fork/Scout.jsonl", &child);
+        assert_eq!(cost("stats --json ./y"), json!(1.25), "{details}");
+    }
+}
+
+#[test]
+fn idle_hours_are_no_time() {
+    let s = Sandbox::new();
+    let message = |time: &str, rest: &str| {
+        format!(
+            r#"{{"type":"message","id":"{time}","parentId":null,"timestamp":"2026-05-01T{time}:00.000Z","message":{{{rest}}}}}"#
+        ) + "\n"
+    };
+    let call = r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"bash","arguments":{}}],"stopReason":"toolUse""#;
+    let reply = r#""role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop""#;
+    let at = |time: &str| {
+        pisess::core::time::parse_js_date(format!("2026-05-01T{time}:00.000Z").as_bytes()).unwrap()
+    };
+    let header =
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;
+    let seconds = |lines: &[String]| {
+        s.put("s.jsonl", format!("{header}\n{}", lines.concat()));
+        serde_json::from_str::<Value>(&s.run("stats --json ./s.jsonl")).unwrap()["seconds"].as_f64().unwrap()
+    };
+    let asked = message("10:00", r#""role":"user","content":"x""#);
+    let work = [
+        asked.clone(),
+        message("10:01", call),
+        message("10:04", r#""role":"toolResult","toolCallId":"1","content":[]"#),
+        message("10:06", reply),
+    ];
+    assert_eq!(seconds(&work), 360.0);
+    // Another program appends a message hours later.
+    let mirror =
+        format!(r#"{reply},"provider":"openclaw","model":"delivery-mirror","timestamp":{}"#, at("20:06"));
+    let mirrored = [&work[..], &[message("20:06", &mirror)]].concat();
+    assert_eq!(seconds(&mirrored), 360.0);
+    // A reply that no user asked for, as to an extension, takes the time of its generation.
+    let began = format!(r#"{call},"timestamp":{}"#, at("20:04"));
+    let woken = [
+        &work[..],
+        &[
+            message("20:06", &began),
+            message("20:07", r#""role":"toolResult","toolCallId":"1","content":[]"#),
+            message("20:09", reply),
+        ],
+    ];
+    assert_eq!(seconds(&woken.concat()), 660.0);
+    // An agent that was killed while a tool ran, and notes that when it is started again.
+    let aborted =
+        format!(r#""role":"assistant","content":[],"stopReason":"aborted","timestamp":{}"#, at("20:06"));
+    assert_eq!(seconds(&[&work[..2], &[message("20:06", &aborted)]].concat()), 60.0);
+}
+
+#[test]
+fn what_pick_copied_costs_nothing_and_takes_no_time() {
+    let s = Sandbox::with(&[TOUR]);
+    let before: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
+    let ids: Vec<_> =
+        rows(&s.run("stats --by entry --json ./tour.jsonl")).iter().map(|row| row["id"].clone()).collect();
+    let [.., one, other] = &ids[..] else { panic!("{ids:?}") };
+    s.pisess(&format!("pick ./tour.jsonl {} {} --at root", one.as_str().unwrap(), other.as_str().unwrap()))
+        .done();
+    s.pisess(&format!("pick ./tour.jsonl {}", one.as_str().unwrap())).done();
+    let after: Value = serde_json::from_str(&s.run("stats --json ./tour.jsonl")).unwrap();
+    assert!(after["messages"].as_u64() > before["messages"].as_u64());
+    for key in ["tokens", "cost", "unpriced", "seconds"] {
+        assert_eq!(after[key], before[key], "{key}");
+    }
+    let rows = rows(&s.run("stats --by entry --json ./tour.jsonl"));
+    assert_eq!(rows.iter().map(|row| row["id"].clone()).collect::<Vec<_>>(), ids);
+}
+
 #[test]
 fn rows_name_the_usage_of_sub_agents() {
     let s = Sandbox::new();
@@ -278,7 +422,7 @@ fn rows_name_the_usage_of_sub_agents() {
     s.put("s/1.jsonl", turn("b", "2026-05-01T10:00", PRICED));
     assert_eq!(
         flags("stats --by entry --json ."),
-        [flag("aa", false), flag("own", false), flag("ab", false)]
+        [flag("aa", false), flag("sum", true), flag("own", false), flag("ab", false)]
     );
     assert_eq!(flags("stats --by entry --json ./s.jsonl"), all);
 }

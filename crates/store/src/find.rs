@@ -269,7 +269,7 @@ impl Content {
 fn owner_of(path: &Path) -> Option<Arc<Path>> {
     let above = path.ancestors().skip(1).filter(|folder| folder.file_name().is_some());
     let sessions = above.map(|folder| with_suffix(folder, ".jsonl"));
-    sessions.take_while(|session| modified(session).is_some()).last().map(Arc::from)
+    sessions.filter(|session| modified(session).is_some()).last().map(Arc::from)
 }
 
 /// Returns the path with `suffix` appended to its name.

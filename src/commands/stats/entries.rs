@@ -2,7 +2,7 @@
 
 use crate::commands::sessions::Target;
 use crate::core::json::js;
-use crate::core::json::write::Object;
+use crate::core::json::write::{Object, texts};
 use crate::core::ops::stats::{Counted, Harvest, Usage};
 use crate::core::text::Text;
 use crate::ui::{Failure, Ui, fitted, visible};
@@ -78,6 +78,7 @@ fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
         }
         None => b"null".to_vec(),
     };
+    let agents: Vec<Text> = harvest.agents(entry).iter().map(|end| Text::from(&**end)).collect();
     let cost = entry.usage.and_then(|usage| usage.cost).map_or("null".to_owned(), js::number);
     Object::new()
         .str("path", path)
@@ -93,5 +94,8 @@ fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
         .json("tokens", &tokens)
         .json("cost", cost.as_bytes())
         .bool("subAgents", entry.of_agents)
+        .with(entry.of_agents.then_some(agents), |object, agents| {
+            object.json("agentSessions", &texts(&agents))
+        })
         .finish()
 }

@@ -1,5 +1,6 @@
 //! Collects the facts of one file for statistics.
 
+use super::agents::AgentSessions;
 use super::interned::{Name, Names};
 use super::scan::Usage;
 use crate::core::entry::{LineNo, Slice};
@@ -8,12 +9,15 @@ use crate::core::text::Text;
 
 /// What to collect from a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HarvestOptions {
+pub struct HarvestOptions<'a> {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
-    /// Omit the usage that oh-my-pi's task results report for their sub-agents, because the sub-agents' own
-    /// files are read as well.
-    pub without_agents: bool,
+    /// The name of the file, without `.jsonl`: that of the directory of its sub-agents.
+    pub stem: &'a str,
+    /// The sub-agents' sessions that are read as well. The usage that a tool result reports for these is omitted.
+    pub agents: Option<&'a AgentSessions>,
+    /// Whether one of them is in the directory of this file's sub-agents.
+    pub has_agents: bool,
 }
 
 /// The facts of one file.
@@ -27,6 +31,7 @@ pub struct Harvest {
     pub calls: Vec<Call>,
     /// The number of lines that are not JSON, and the first of them.
     pub malformed: Option<(u32, LineNo)>,
+    pub(super) agents: Vec<String>,
     pub(super) names: Names,
     pub(super) arena: Vec<u8>,
 }
@@ -60,13 +65,16 @@ pub struct Counted {
     pub took_ms: i64,
     /// Its tokens and cost, if it has any.
     pub usage: Option<Usage>,
-    /// Whether `usage` is the sum that a task result reports for its sub-agents, which have their own sessions.
+    /// Whether `usage` is the sum that a tool result reports for sub-agents, which may have their own sessions.
     pub of_agents: bool,
+    /// Whether the same message is earlier in the file, as after `pisess pick`: it was paid for once.
+    pub is_copy: bool,
     /// Its role in the counts.
     pub role: Role,
     /// Its physical line.
     pub line: LineNo,
     pub(super) calls: (u32, u32),
+    pub(super) agents: (u32, u32),
     pub(super) role_name: Name,
     pub(super) provider: Name,
     pub(super) model: Name,
@@ -79,7 +87,7 @@ pub struct Counted {
 impl Counted {
     /// Whether it counts as a request to a model.
     pub fn is_billed(&self) -> bool {
-        self.usage.is_some() || self.role == Role::Assistant
+        !self.is_copy && (self.usage.is_some() || self.role == Role::Assistant)
     }
 }
 
@@ -97,6 +105,7 @@ impl Harvest {
             header,
             entries: Vec::new(),
             calls: Vec::new(),
+            agents: Vec::new(),
             malformed: None,
             names: Names::default(),
             arena: Vec::new(),
@@ -106,6 +115,11 @@ impl Harvest {
     /// Returns the tool calls of an entry.
     pub fn calls(&self, entry: &Counted) -> &[Call] {
         &self.calls[entry.calls.0 as usize..entry.calls.1 as usize]
+    }
+
+    /// Returns the ends of the paths that the sessions of an entry's sub-agents may have, as far as it names them.
+    pub fn agents(&self, entry: &Counted) -> &[String] {
+        &self.agents[entry.agents.0 as usize..entry.agents.1 as usize]
     }
 
     /// Returns the name of a call's tool.

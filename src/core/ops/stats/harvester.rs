@@ -1,5 +1,6 @@
 //! Reads a session file line by line into a [`Harvest`].
 
+use super::agents::{Reported, reported};
 use super::harvest::{Call, Counted, Harvest, HarvestOptions, Role};
 use super::interned::Name;
 use super::scan::{CallFacts, Line, Message, Usage, scan};
@@ -17,6 +18,7 @@ use crate::core::stretches::{Stretch, StretchReader};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
 use foldhash::quality::RandomState;
+use hashbrown::HashTable;
 use memchr::memchr;
 use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
@@ -40,7 +42,9 @@ pub fn harvest(
         hasher,
         keys: record::keys(),
         lines,
-        turn: None,
+        turn: Turn::Over,
+        last: Entry::NO_TIME,
+        messages: HashTable::new(),
         model: Default::default(),
     };
     let size = source.len();
@@ -58,13 +62,16 @@ pub fn harvest(
 struct Harvester<'h> {
     harvest: Harvest,
     version: Version,
-    options: HarvestOptions,
+    options: HarvestOptions<'h>,
     hasher: &'h RandomState,
     keys: KeyCache<Member>,
     /// The line number of the current line.
     lines: u32,
-    /// The latest time in the current turn.
-    turn: Option<i64>,
+    turn: Turn,
+    /// The latest time of a message; [`Entry::NO_TIME`] if there is none.
+    last: i64,
+    /// Hashes of the messages before, to recognize copies.
+    messages: HashTable<u64>,
     /// The provider and model of the last assistant message, to which tool results are attributed.
     model: (Name, Name),
 }
@@ -115,13 +122,21 @@ impl Harvester<'_> {
                     self.push(line, Entered { name: kind_name, usage, model, ..Entered::new(Role::Billed) });
                 }
             }
+            // oh-my-pi: a request of the user in another form, as that for a skill.
+            (Kind::CustomMessage, _)
+                if Raw::checked(line.bytes).get("attribution").is_some_and(|by| by.is("user")) =>
+            {
+                let time = line.timestamp.and_then(|time| parse_js_date(text(time).as_bytes()));
+                self.turn = time.map_or(Turn::Over, Turn::Working);
+            }
             _ => {}
         }
     }
 
     fn message(&mut self, line: &Line, message: &Message, calls: &[CallFacts]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
-        let entered = match name.as_bytes() {
+        let is_copy = self.is_copy(message);
+        let mut entered = match name.as_bytes() {
             b"user" => Entered::new(Role::User),
             b"assistant" => {
                 let model = message.response_model.filter(|model| model.is_string()).or(message.model);
@@ -132,26 +147,49 @@ impl Harvester<'_> {
             }
             b"toolResult" => {
                 let failed = message.is_error.is_some_and(Raw::is_truthy);
-                let (usage, of_agents) = self.result_usage(message);
-                // A tool's usage is that of models it called itself.
-                let model = if usage.is_some() { Default::default() } else { self.model };
-                let tool = self.name(message.tool_name);
-                Entered { usage, of_agents, model, tool, ..Entered::new(Role::ToolResult { failed }) }
+                let entered = Entered::new(Role::ToolResult { failed });
+                Entered { tool: self.name(message.tool_name), ..self.result_usage(message, entered) }
             }
             _ => Entered::new(Role::OtherMessage),
         };
+        if is_copy {
+            (entered.usage, entered.is_copy) = (None, true);
+        }
+        entered.began = message.timestamp.and_then(Raw::number).map(|time| time as i64);
         self.push(line, Entered { name, ..entered });
     }
 
-    /// Returns the usage of a tool result, and whether it is that of sub-agents.
-    fn result_usage(&self, message: &Message) -> (Option<Usage>, bool) {
-        let own = message.usage.and_then(Usage::of);
-        let is_task = message.tool_name.is_some_and(|name| name.is("task"));
-        if own.is_some() || !is_task || self.options.without_agents {
-            return (own, false);
+    /// Whether the same message, with the time in it, is earlier in the file.
+    fn is_copy(&mut self, message: &Message) -> bool {
+        if message.timestamp.is_none() {
+            return false;
         }
-        let agents = message.details.and_then(|details| details.get("usage")).and_then(Usage::of);
-        (agents, agents.is_some())
+        let hash = self.hasher.hash_one(message.bytes);
+        let is_copy = self.messages.find(hash, |&other| other == hash).is_some();
+        if !is_copy {
+            self.messages.insert_unique(hash, hash, |&hash| hash);
+        }
+        is_copy
+    }
+
+    /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
+    /// their own sessions are read as well. A result without usage is attributed to the model that made the call.
+    fn result_usage<'a>(&self, message: &Message, entered: Entered<'a>) -> Entered<'a> {
+        let HarvestOptions { stem, agents, has_agents, .. } = self.options;
+        let (usage, sessions) = match reported(message, stem) {
+            Some(Reported { usage, sessions }) => {
+                let is_read = match sessions[..] {
+                    [] => has_agents,
+                    _ => agents.is_some_and(|agents| agents.holds_any(&sessions)),
+                };
+                (Usage::of(usage).filter(|_| !is_read), Some(sessions))
+            }
+            None => (message.usage.and_then(Usage::of), None),
+        };
+        match usage {
+            Some(_) => Entered { usage, agents: sessions, ..entered },
+            None => Entered { model: self.model, ..entered },
+        }
     }
 
     fn calls(&mut self, calls: &[CallFacts]) -> Range<usize> {
@@ -186,12 +224,14 @@ impl Harvester<'_> {
         let counted = Counted {
             key: self.key(&id, &timestamp),
             time_ms,
-            took_ms: self.took(entered.role, time_ms),
+            took_ms: self.took(&entered, time_ms),
             usage: entered.usage,
-            of_agents: entered.of_agents,
+            of_agents: entered.agents.is_some(),
+            is_copy: entered.is_copy,
             role: entered.role,
             line: LineNo(self.lines),
             calls: (entered.calls.start as u32, entered.calls.end as u32),
+            agents: self.agents(entered.agents.unwrap_or_default()),
             role_name: self.harvest.names.of(entered.name.as_bytes()),
             provider: entered.model.0,
             model: entered.model.1,
@@ -216,21 +256,45 @@ impl Harvester<'_> {
         self.hasher.hash_one((id.as_bytes(), timestamp.as_bytes()))
     }
 
-    /// Returns the time since the previous entry of the turn. A turn lasts from a user message to the last
-    /// assistant message or tool result before the next user message.
-    fn took(&mut self, role: Role, time_ms: i64) -> i64 {
+    /// Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
+    /// first reply that calls no tools. What follows without a request, as a message that another program appended,
+    /// or a reply to an extension, took no longer than its own generation.
+    fn took(&mut self, entered: &Entered, time_ms: i64) -> i64 {
         let is_timed = time_ms != Entry::NO_TIME;
-        match (role, self.turn.filter(|_| is_timed)) {
-            (Role::User, _) => {
-                self.turn = is_timed.then_some(time_ms);
-                0
-            }
-            (Role::Assistant | Role::ToolResult { .. }, Some(before)) => {
-                self.turn = Some(before.max(time_ms));
-                (time_ms - before).max(0)
-            }
-            _ => 0,
+        let last = self.last;
+        if is_timed && entered.role != Role::Billed {
+            self.last = last.max(time_ms);
         }
+        let (next, took) = match (entered.role, self.turn) {
+            _ if entered.is_copy => (Turn::Over, 0),
+            (Role::User, _) if is_timed => (Turn::Working(time_ms), 0),
+            (Role::User, _) => (Turn::Over, 0),
+            (Role::Assistant | Role::ToolResult { .. }, _) if !is_timed => (self.turn, 0),
+            (Role::Assistant, turn) => {
+                let began = match turn {
+                    Turn::Working(before) => before,
+                    _ => entered
+                        .began
+                        .filter(|&began| last != Entry::NO_TIME && began >= last)
+                        .unwrap_or(time_ms),
+                };
+                let next =
+                    if entered.calls.is_empty() { Turn::Over } else { Turn::Calling(time_ms.max(began)) };
+                (next, time_ms - began)
+            }
+            (Role::ToolResult { .. }, Turn::Working(before) | Turn::Calling(before)) => {
+                (Turn::Working(before.max(time_ms)), time_ms - before)
+            }
+            _ => (self.turn, 0),
+        };
+        self.turn = next;
+        took.max(0)
+    }
+
+    fn agents(&mut self, sessions: Vec<String>) -> (u32, u32) {
+        let start = self.harvest.agents.len() as u32;
+        self.harvest.agents.extend(sessions);
+        (start, self.harvest.agents.len() as u32)
     }
 
     fn name(&mut self, value: Option<Raw>) -> Name {
@@ -257,12 +321,27 @@ impl Harvester<'_> {
     }
 }
 
+/// What the conversation is waiting for, with the latest time of what is being done.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// A request.
+    Over,
+    /// A reply.
+    Working(i64),
+    /// The results of tool calls.
+    Calling(i64),
+}
+
 /// The content of an entry, without its envelope.
 struct Entered<'a> {
     role: Role,
     name: Text<'a>,
+    /// The time in the message: of a reply, when it began.
+    began: Option<i64>,
+    is_copy: bool,
     usage: Option<Usage>,
-    of_agents: bool,
+    /// The sessions of the sub-agents that the usage is of.
+    agents: Option<Vec<String>>,
     calls: Range<usize>,
     model: (Name, Name),
     tool: Name,
@@ -273,8 +352,10 @@ impl Entered<'_> {
         Entered {
             role,
             name: Text::default(),
+            began: None,
+            is_copy: false,
             usage: None,
-            of_agents: false,
+            agents: None,
             calls: 0..0,
             model: Default::default(),
             tool: Name::default(),

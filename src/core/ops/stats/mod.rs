@@ -12,12 +12,14 @@
 //! results, in compactions and branch summaries, in usage entries. Nothing is estimated: a billed entry
 //! without a cost is counted as unpriced.
 
+mod agents;
 mod harvest;
 mod harvester;
 mod interned;
 mod scan;
 mod totals;
 
+pub use agents::AgentSessions;
 pub use harvest::{Call, Counted, Harvest, HarvestOptions, Role};
 pub use harvester::harvest;
 pub use scan::Usage;

@@ -47,6 +47,8 @@ impl Usage {
 /// The result of the walk over one line. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
 pub struct Line<'a> {
+    /// The bytes of the value.
+    pub bytes: &'a [u8],
     pub is_object: bool,
     pub kind: Option<RawString<'a>>,
     pub id: Option<RawString<'a>>,
@@ -61,6 +63,9 @@ pub struct Line<'a> {
 /// The facts of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Message<'a> {
+    /// The bytes of the object.
+    pub bytes: &'a [u8],
+    pub timestamp: Option<Raw<'a>>,
     pub role: Option<RawString<'a>>,
     pub provider: Option<Raw<'a>>,
     pub model: Option<Raw<'a>>,
@@ -69,7 +74,7 @@ pub struct Message<'a> {
     pub usage: Option<Raw<'a>>,
     pub tool_name: Option<Raw<'a>>,
     pub is_error: Option<Raw<'a>>,
-    /// oh-my-pi: the details of a task's result contain the usage of its sub-agents.
+    /// Of a task's result: what its sub-agents used, and where their sessions are.
     pub details: Option<Raw<'a>>,
 }
 
@@ -94,6 +99,7 @@ pub fn scan<'a>(
         scanner.skip_value_with(keys)?;
         return Ok(line);
     }
+    let start = scanner.pos();
     scanner.members(keys, |scanner, keys, key| {
         match key {
             Member::Type => line.kind = string(scanner, keys)?,
@@ -108,6 +114,7 @@ pub fn scan<'a>(
         }
         Ok(())
     })?;
+    line.bytes = &scanner.bytes()[start..scanner.pos()];
     Ok(line)
 }
 
@@ -122,8 +129,10 @@ fn message<'a>(
     }
     calls.clear();
     let mut message = Message::default();
+    let start = scanner.pos();
     scanner.members(keys, |scanner, keys, key| {
         match key {
+            Member::Timestamp => message.timestamp = Some(value(scanner, keys)?),
             Member::Role => message.role = string(scanner, keys)?,
             Member::Content => content(scanner, keys, calls)?,
             Member::Provider => message.provider = Some(value(scanner, keys)?),
@@ -137,6 +146,7 @@ fn message<'a>(
         }
         Ok(())
     })?;
+    message.bytes = &scanner.bytes()[start..scanner.pos()];
     Ok(Some(message))
 }
 

@@ -82,7 +82,7 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     assert_eq!((totals.billed, totals.unpriced, totals.cost, totals.input), (8, 2, 3.0, 61.0));
     assert_eq!(totals.messages, 4);
     let source = made.lines.clone().into_bytes();
-    let options = HarvestOptions { without_agents: true, ..HarvestOptions::default() };
+    let options = HarvestOptions { has_agents: true, ..HarvestOptions::default() };
     let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
     assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }
