@@ -95,7 +95,10 @@ fn of_a_session_without_a_conversation() {
             r#"{{"type":"custom","customType":"n","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:08.000Z"}}"#
         )
     };
-    s.put("notes.jsonl", crate::tree::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]));
+    s.put(
+        "notes.jsonl",
+        crate::sandbox::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]),
+    );
     assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
        id   age  entries  tokens  last user message
     *  c   4 mo        0       0  custom: n
@@ -111,29 +114,6 @@ fn older_files_as_if_migrated() {
         assert_eq!(s.run("branches --json ./new"), told, "{name}");
         std::fs::remove_file(s.path("new")).unwrap();
     }
-}
-
-/// As many branches as entries, nested or side by side, take negligible time.
-#[test]
-fn nested_branches_and_wide_ones() {
-    let s = Sandbox::new();
-    let answer = |id: usize, parent: &str| {
-        format!(
-            r#"{{"type":"message","id":"i{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"a"}}],"usage":{{"totalTokens":{id}}}}}}}"#
-        )
-    };
-    let comb: Vec<_> = (1..=20_000_usize)
-        .flat_map(|at| {
-            let parent = if at == 1 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
-            [crate::tree::user(&format!("u{at}"), None, "q").replace("null", &parent), answer(at, &parent)]
-        })
-        .collect();
-    s.put("comb.jsonl", crate::tree::session(&comb));
-    assert_eq!(s.run("branches --json ./comb.jsonl").lines().count(), 20_001);
-    let root = crate::tree::user("u", None, "q");
-    let fan: Vec<_> = (0..100_000_usize).map(|at| answer(at + 1, "\"u\"")).collect();
-    s.put("fan.jsonl", crate::tree::session(&[&[root][..], &fan[..]].concat()));
-    assert_eq!(s.run("branches --json ./fan.jsonl").lines().count(), 100_000);
 }
 
 /// The kind of a generated entry.
@@ -243,7 +223,7 @@ fn grown(entries: &[(Made, usize)], signs: &str) -> Vec<u8> {
         entry["timestamp"] = json!("2026-01-01T00:00:00.000Z");
         lines.push(entry.to_string());
     }
-    crate::tree::session(&lines)
+    crate::sandbox::session(&lines)
 }
 
 proptest! {
@@ -269,37 +249,6 @@ proptest! {
             prop_assert_eq!(row["tokens"].to_string(), told.trim(), "{}", row);
         }
     }
-}
-
-/// Below an omitted system message each size is computed separately. For many nested tips that would take too
-/// long, so the work is limited.
-#[test]
-fn sizes_that_would_take_too_long_are_left_open() {
-    let s = Sandbox::new();
-    let entry = |fields: &str, id: &str, parent: &str| {
-        format!(
-            "{{{fields},\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\"}}\n"
-        )
-    };
-    let user = r#""type":"message","message":{"role":"user","content":"hi"}"#;
-    let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
-    lines += &entry(r#""type":"message","message":{"role":"system","content":"be"}"#, "system", "null");
-    lines += &entry(r#""type":"context_edit","targetId":"system","replacement":null"#, "way-0", "\"system\"");
-    for at in 1..=1500 {
-        let above = format!("\"way-{}\"", at - 1);
-        lines += &entry(user, &format!("tip-{at}"), &above);
-        lines += &entry(user, &format!("way-{at}"), &above);
-    }
-    s.put("a.jsonl", lines);
-    let rows = s.run("branches --json ./a.jsonl");
-    let open = rows.lines().filter(|row| row.contains("\"tokens\":null")).count();
-    assert_eq!(rows.lines().count(), 1501);
-    assert!((500..1500).contains(&open), "{open}");
-    let told = rows.lines().find(|row| !row.contains("\"tokens\":null")).unwrap();
-    let id = told.split('"').nth(3).unwrap();
-    let tokens = s.run(&format!("context ./a.jsonl {id} --tokens"));
-    assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
-    assert!(s.run("branches ./a.jsonl").contains("  ?  "));
 }
 
 #[test]

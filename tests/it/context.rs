@@ -173,7 +173,7 @@ fn a_transcript_caps_tool_results() {
     let long = "r".repeat(5_000);
     s.put(
         "a.jsonl",
-        crate::tree::session(&[format!(
+        crate::sandbox::session(&[format!(
             r#"{{"type":"message","id":"aaaa0001","parentId":null,"message":{{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{{"type":"text","text":"{long}"}}],"isError":false}}}}"#
         )]),
     );

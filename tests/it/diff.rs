@@ -1,7 +1,6 @@
 //! `pisess diff`: two paths, or two sessions.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 #[test]

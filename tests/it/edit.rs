@@ -1,7 +1,6 @@
 //! `pisess edit`: what the model sees of an entry.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 const CALL: &str = r#"{"type":"message","id":"cccc0001","parentId":"uuuu0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Both."},{"type":"toolCall","id":"c1","name":"read","arguments":{}},{"type":"toolCall","id":"c2","name":"ls","arguments":{}}],"stopReason":"toolUse"}}"#;

@@ -76,16 +76,6 @@ pub const READS: &[&str] = &[
 /// Read-only forms of commands that also accept directories of sessions.
 pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks", "relocate F . -n"];
 
-/// Commands that do not read a session.
-const OTHERS: &[&str] = &["completions"];
-
-/// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
-/// A form in [`CHANGES`] changes the session in place, and no other file.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
-    ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
-];
-
 /// Forms that change the session itself.
 pub const CHANGES: &[&str] = &[
     "label F @ 'the end'",
@@ -124,40 +114,7 @@ pub const MAKES: &[&str] = &[
     "prune F -o ./new",
 ];
 
-/// Returns the first read-only form of each command, for tests in which each run takes long.
-pub fn one_of_each() -> impl Iterator<Item = &'static str> {
-    let mut seen = std::collections::HashSet::new();
-    READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
-}
-
 /// Returns one of these forms for the session at this path.
 pub fn of(line: &str, path: &str) -> String {
     line.replace(" F", &format!(" {path}"))
-}
-
-#[test]
-fn no_command_is_left_out() {
-    let has = |lines: &[&str], verb: &str| lines.iter().any(|line| line.split(' ').next() == Some(verb));
-    for guide in pisess::GUIDES {
-        let reads = has(READS, guide.verb) || has(SEARCHES, guide.verb) || OTHERS.contains(&guide.verb);
-        assert!(reads, "{} is in no form that reads", guide.verb);
-        assert_eq!(
-            has(MAKES, guide.verb),
-            guide.writes && guide.verb != "relocate",
-            "{} among the forms that make a session",
-            guide.verb
-        );
-        let makes_only = ["fork", "redact"].contains(&guide.verb);
-        let is_elsewhere = ELSEWHERE.iter().any(|(verb, _)| *verb == guide.verb);
-        assert!(!guide.writes || makes_only || is_elsewhere || has(CHANGES, guide.verb), "{}", guide.verb);
-    }
-    for (verb, place) in ELSEWHERE {
-        let (_, file) = place.split_once(": ").unwrap();
-        let source = std::fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
-        for what in ["killed", "full_disk"] {
-            let is_tested =
-                source.contains(&format!("_{what}")) || what == "killed" && source.contains("fn a_kill_");
-            assert!(is_tested, "{verb}: no test of {what} in {file}");
-        }
-    }
 }

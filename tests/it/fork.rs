@@ -428,9 +428,9 @@ fn a_subtree_of_everything_or_of_little() {
 fn a_label_that_several_branches_keep_from() {
     let s = Sandbox::with(&["hazards/kept-label.jsonl"]);
     let more = [
-        crate::tree::user("u0000007", Some("l0000001"), "instead of three"),
+        crate::sandbox::user("u0000007", Some("l0000001"), "instead of three"),
         r#"{"type":"compaction","id":"k0000008","parentId":"u0000007","timestamp":"2026-01-01T00:00:40.000Z","summary":"s","firstKeptEntryId":"l0000001","tokensBefore":1}"#.to_owned(),
-        crate::tree::user("u0000009", None, "elsewhere"),
+        crate::sandbox::user("u0000009", None, "elsewhere"),
         r#"{"type":"compaction","id":"k0000010","parentId":"u0000009","timestamp":"2026-01-01T00:00:50.000Z","summary":"s","firstKeptEntryId":"l0000001","tokensBefore":1}"#.to_owned(),
     ];
     s.put("x.jsonl", format!("{}{}\n", s.text("kept-label.jsonl"), more.join("\n")));

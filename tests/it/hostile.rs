@@ -251,7 +251,7 @@ fn paths_in_headers_are_never_written_to() {
         r#"{{"type":"session","version":3,"id":"../../{0}/x","timestamp":"../../x","cwd":"{0}","parentSession":"{0}/p"}}"#,
         outside.display()
     );
-    s.put("in/a.jsonl", format!("{header}\n{}\n", crate::tree::user("aaaa0001", None, "x")));
+    s.put("in/a.jsonl", format!("{header}\n{}\n", crate::sandbox::user("aaaa0001", None, "x")));
     s.run("fork ./in/a.jsonl");
     s.run("fork --all ./in/a.jsonl -o ./in/b.jsonl");
     s.run("label ./in/a.jsonl @ n");
@@ -295,7 +295,8 @@ fn paths_in_a_session_are_never_opened() {
         assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
         let header = r#"{"type":"session","version":3,"id":"s",SLOT"timestamp":"2026-01-01T00:00:00.000Z","cwd":"FIFO","parentSession":"FIFO"}"#;
         let call = r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"path":"FIFO"}}]}}"#;
-        let lines = [header.replace("SLOT", slot), crate::tree::user("aaaa0001", None, "x"), call.to_owned()];
+        let lines =
+            [header.replace("SLOT", slot), crate::sandbox::user("aaaa0001", None, "x"), call.to_owned()];
         let text = lines.join("\n").replace("FIFO", fifo.to_str().unwrap()) + "\n";
         for line in READS.iter().chain(CHANGES).chain(MAKES) {
             s.put("s", &text);

@@ -1,7 +1,6 @@
 //! `pisess label`: sets, clears and lists labels.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 #[test]

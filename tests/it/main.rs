@@ -43,7 +43,6 @@ mod fuzz;
 mod grep;
 mod hazards;
 mod hostile;
-mod large;
 mod others;
 mod pipes;
 mod planted;
@@ -56,8 +55,6 @@ mod writing;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;
-#[cfg(target_os = "linux")]
-mod limits;
 #[cfg(target_os = "linux")]
 mod pty;
 #[cfg(target_os = "linux")]

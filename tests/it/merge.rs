@@ -1,7 +1,6 @@
 //! `pisess merge`: a summary of another branch at the leaf.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::user;
+use crate::sandbox::{Sandbox, fixture, user};
 use insta::assert_snapshot;
 
 #[test]

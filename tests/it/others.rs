@@ -149,7 +149,7 @@ fn a_session_that_is_compacted_meanwhile_is_left_alone() {
 
 #[test]
 fn what_another_appended_meanwhile_is_read_and_built_upon() {
-    let line = crate::tree::user("eeee0001", Some("1a2b3c07"), "one more thing");
+    let line = crate::sandbox::user("eeee0001", Some("1a2b3c07"), "one more thing");
     let s = meanwhile(&format!("echo '{line}' >> two-branches.jsonl"));
     summarised(&s).quiet();
     let before = [&fixture("two-branches.jsonl")[..], line.as_bytes(), b"\n"].concat();
@@ -198,7 +198,7 @@ fn a_migration_that_is_killed_leaves_the_old_file_or_the_new_one() {
     let mut old = fixture("v2.jsonl");
     let filling = "x".repeat(2_000);
     for at in 0..4_000 {
-        let line = crate::tree::user(&format!("f{at:07}"), None, &filling);
+        let line = crate::sandbox::user(&format!("f{at:07}"), None, &filling);
         old.extend_from_slice(line.replace("\"user\"", "\"hookMessage\"").as_bytes());
         old.push(b'\n');
     }
@@ -258,7 +258,7 @@ fn a_reader_beside_a_writer_sees_what_was_or_what_is() {
     let writer = std::thread::spawn(move || {
         let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
         for at in 0..400 {
-            let line = crate::tree::user(&format!("w{at:07}"), None, &"x".repeat(at * 7)) + "\n";
+            let line = crate::sandbox::user(&format!("w{at:07}"), None, &"x".repeat(at * 7)) + "\n";
             let (first, rest) = line.as_bytes().split_at(line.len() / 2);
             file.write_all(first).unwrap();
             file.write_all(rest).unwrap();

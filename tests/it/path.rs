@@ -134,11 +134,11 @@ fn many_entries_come_in_order_and_whole() {
     let entry = |at: usize| {
         let parent = at.checked_sub(1).map(id);
         let text = "text ".repeat(if at == 700 { 400_000 } else { at % 150 });
-        crate::tree::user(&id(at), parent.as_deref(), &text)
+        crate::sandbox::user(&id(at), parent.as_deref(), &text)
     };
     let lines: Vec<String> = (0..1500).map(entry).collect();
     let s = Sandbox::new();
-    s.put("long.jsonl", crate::tree::session(&lines));
+    s.put("long.jsonl", crate::sandbox::session(&lines));
     assert!(s.run("path ./long.jsonl --json") == lines.join("\n") + "\n");
     let message = |line: &String| {
         let start = line.find(r#""message":"#).unwrap() + r#""message":"#.len();

@@ -1,7 +1,6 @@
 //! `pisess pick`: copies of entries under another entry.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 fn entry(id: &str, parent: &str, rest: &str) -> String {

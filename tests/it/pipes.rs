@@ -68,7 +68,7 @@ fn a_closed_pipe_is_success() {
     let s = Sandbox::new();
     let mut text = fixture("hazards/header-only.jsonl");
     for at in 0..20_000 {
-        text.extend_from_slice(crate::tree::user(&format!("i{at:07}"), None, "many rows").as_bytes());
+        text.extend_from_slice(crate::sandbox::user(&format!("i{at:07}"), None, "many rows").as_bytes());
         text.push(b'\n');
     }
     s.put("long.jsonl", text);
@@ -148,7 +148,7 @@ fn a_large_stream_is_spooled() {
     let mut text = fixture("hazards/header-only.jsonl");
     let long = "x".repeat(1 << 20);
     for at in 0..20 {
-        text.extend_from_slice(crate::tree::user(&format!("i{at:07}"), None, &long).as_bytes());
+        text.extend_from_slice(crate::sandbox::user(&format!("i{at:07}"), None, &long).as_bytes());
         text.push(b'\n');
     }
     let done = s.pisess("migrate -").stdin(text.clone()).real().quiet_bytes();

@@ -97,7 +97,7 @@ fn back_to_the_same_question_leaves_one_summary() {
 #[test]
 fn a_question_without_an_answer_leaves_nothing_to_tell() {
     let s = Sandbox::with(&[TWO]);
-    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "And the string?");
+    let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "And the string?");
     s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
     assert_snapshot!(s.run("pop ./two-branches.jsonl"), @"
     226b1b5c

@@ -1,7 +1,6 @@
 //! Entry references, which every command accepts.
 
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 /// Returns the id that a reference names, by `path --ids`; `root` for the empty conversation.

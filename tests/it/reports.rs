@@ -169,7 +169,7 @@ fn a_fifo_without_a_reader_is_a_failure() {
     let mut long = header.clone();
     while long.len() < 200_000 {
         let id = long.len();
-        long.extend_from_slice(crate::tree::user(&format!("i{id:07}"), None, "many rows").as_bytes());
+        long.extend_from_slice(crate::sandbox::user(&format!("i{id:07}"), None, "many rows").as_bytes());
         long.push(b'\n');
     }
     s.put("x", &long);

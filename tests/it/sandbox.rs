@@ -6,7 +6,7 @@
 use pisess::world::{Terminals, World};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
+use std::fs::{self, FileType};
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -39,6 +39,29 @@ pub fn hazards() -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Returns a session of version 3 with these lines.
+pub fn session<L: AsRef<str>>(lines: &[L]) -> Vec<u8> {
+    let mut text = fixture("hazards/header-only.jsonl");
+    for line in lines {
+        text.extend_from_slice(line.as_ref().as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+/// Returns a user message.
+pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
+    let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
+    )
+}
+
+/// Returns the program that real runs start: `PISESS`, or what cargo built for the tests.
+pub fn program() -> PathBuf {
+    std::env::var_os("PISESS").map_or_else(|| env!("CARGO_BIN_EXE_pisess").into(), PathBuf::from)
 }
 
 impl Sandbox {
@@ -94,7 +117,27 @@ impl Sandbox {
 
     /// Returns every file of the sandbox, including hidden ones and those in subdirectories.
     pub fn files(&self) -> Files {
-        let mut files = Files::new();
+        let bytes = |(name, kind): (String, FileType)| {
+            let path = self.path(&name);
+            let bytes = if kind.is_symlink() {
+                fs::read_link(path).unwrap().to_str().unwrap().into()
+            } else if kind.is_file() {
+                fs::read(path).unwrap()
+            } else {
+                b"no regular file".to_vec()
+            };
+            (name, bytes)
+        };
+        self.listed().into_iter().map(bytes).collect()
+    }
+
+    /// Returns the names of the files, which are not read.
+    pub fn names(&self) -> Vec<String> {
+        self.listed().into_keys().collect()
+    }
+
+    fn listed(&self) -> BTreeMap<String, FileType> {
+        let mut files = BTreeMap::new();
         let mut folders = vec![self.folder.path().to_owned()];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(&folder).unwrap() {
@@ -103,21 +146,12 @@ impl Sandbox {
                 let kind = fs::symlink_metadata(&path).unwrap().file_type();
                 if kind.is_dir() {
                     folders.push(path);
-                } else if kind.is_symlink() {
-                    files.insert(name, fs::read_link(&path).unwrap().to_str().unwrap().into());
-                } else if kind.is_file() {
-                    files.insert(name, fs::read(&path).unwrap());
                 } else {
-                    files.insert(name, b"no regular file".to_vec());
+                    files.insert(name, kind);
                 }
             }
         }
         files
-    }
-
-    /// Returns the names of the files.
-    pub fn names(&self) -> Vec<String> {
-        self.files().into_keys().collect()
     }
 
     /// Returns a run of this command line (without `pisess`), not started yet.
@@ -227,8 +261,11 @@ impl Call<'_> {
         self
     }
 
-    /// Runs the command in this process.
+    /// Runs the command in this process, or with the program that `PISESS` names.
     pub fn done(self) -> Done {
+        if std::env::var_os("PISESS").is_some() {
+            return self.real();
+        }
         let mut stdout = Vec::new();
         let code = self.into_writer(&mut stdout);
         Done { stdout, ..code }
@@ -259,7 +296,7 @@ impl Call<'_> {
 
     /// Runs the real binary in the sandbox.
     pub fn real(self) -> Done {
-        let mut command = assert_cmd::Command::cargo_bin("pisess").unwrap();
+        let mut command = assert_cmd::Command::new(program());
         command.current_dir(self.sandbox.path("")).env_clear().envs(&self.env);
         if let Some(path) = std::env::var_os("PATH").filter(|_| !self.env.contains_key("PATH")) {
             command.env("PATH", path);

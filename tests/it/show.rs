@@ -192,8 +192,8 @@ fn what_is_odd_is_shown_too() {
 fn a_text_cannot_look_like_a_heading() {
     let s = Sandbox::new();
     let text = "one\\n\\naaaa0009  user message  2026-01-01 00:00  line 9, no parent\\r\\n\\ttwo\\u001b[2J";
-    let line = crate::tree::user("aaaa0001", None, "TEXT").replace("TEXT", &text.replace("\\\\", "\\"));
-    s.put("x.jsonl", crate::tree::session(&[line]));
+    let line = crate::sandbox::user("aaaa0001", None, "TEXT").replace("TEXT", &text.replace("\\\\", "\\"));
+    s.put("x.jsonl", crate::sandbox::session(&[line]));
     assert_snapshot!(s.unchanged("show ./x.jsonl"), @"
     aaaa0001  user message  2026-01-01 00:00  line 2, no parent
         one
@@ -208,7 +208,7 @@ fn a_value_of_any_depth() {
     let s = Sandbox::new();
     let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
     let line = format!(r#"{{"type":"odd","id":"aaaa0001","parentId":null,"deep":{deep}}}"#);
-    s.put("x.jsonl", crate::tree::session(&[line]));
+    s.put("x.jsonl", crate::sandbox::session(&[line]));
     let shown = s.unchanged("show ./x.jsonl").quiet();
     assert_eq!(shown.matches('[').count(), 50_000);
 }

@@ -426,7 +426,7 @@ fn a_label_that_is_none() {
 #[test]
 fn what_is_appended_meanwhile_is_not_lost_from_sight() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "one thing more");
+    let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));
     let append =
         format!("cat {} >> {}; echo s", s.path("more").display(), s.path("two-branches.jsonl").display());

@@ -98,7 +98,7 @@ fn where_one_stands_nothing_is_written() {
 fn a_message_after_the_move_makes_another_move_of_it() {
     let s = Sandbox::with(&[TWO]);
     s.run("switch ./two-branches.jsonl 1a2b3c05");
-    let more = crate::tree::user("aaaa0001", Some("226b1b5c"), "one thing more");
+    let more = crate::sandbox::user("aaaa0001", Some("226b1b5c"), "one thing more");
     s.put(TWO, [s.bytes(TWO), more.into_bytes(), b"\n".to_vec()].concat());
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"
@@ -319,7 +319,7 @@ fn the_mark_is_nothing_to_anyone() {
 #[test]
 fn the_file_grew_meanwhile() {
     let s = Sandbox::with(&[TWO]);
-    let more = crate::tree::user("aaaa0001", Some("1a2b3c07"), "one thing more");
+    let more = crate::sandbox::user("aaaa0001", Some("1a2b3c07"), "one thing more");
     s.put("more", format!("{more}\n"));
     let append = format!("cat {} >> {}", s.path("more").display(), s.path(TWO).display());
     s.run(&format!("switch ./{TWO} 1a2b3c05 --hook 'if grep -q _before_; then {append}; fi'"));

@@ -89,7 +89,7 @@ fn no_row_is_wider_than_the_terminal() {
 #[test]
 fn wide_characters_count_twice() {
     let s = Sandbox::new();
-    s.put("a.jsonl", crate::tree::session(&[crate::tree::user("aaaa0001", None, &"日本".repeat(60))]));
+    s.put("a.jsonl", crate::sandbox::session(&[crate::sandbox::user("aaaa0001", None, &"日本".repeat(60))]));
     let text = s.pisess("tree ./a.jsonl --color never").terminal(40).done().text();
     let row = text.split_inclusive('\n').next_back().unwrap();
     assert!(row.trim_end().width() <= 40 && row.trim_end().width() >= 38, "{row}");

@@ -1,5 +1,6 @@
 //! The repository checks itself: names agree everywhere.
 
+use crate::every::{CHANGES, MAKES, READS, SEARCHES};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +88,7 @@ fn documents_name_what_is_there() {
 /// Each promise names tests that exist.
 #[test]
 fn promises_name_their_tests() {
-    let folders = ["tests/it", "crates/store/src/tests", "src/core/ops/check"];
+    let folders = ["tests/it", "tests/large", "crates/store/src/tests", "src/core/ops/check"];
     let is_there = |module: &str, test: &str| {
         let paths = folders.iter().map(|folder| root().join(format!("{folder}/{module}.rs")));
         let source: String = paths.filter_map(|path| fs::read_to_string(path).ok()).collect();
@@ -256,4 +257,41 @@ fn no_arrow_runs_back_up() {
     }
     assert!(upward.is_empty(), "declared below where it is used: {upward:#?}");
     assert!(arrows > 300, "only {arrows} were found");
+}
+
+/// Commands that do not read a session.
+const OTHERS: &[&str] = &["completions"];
+
+/// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
+/// A form in [`CHANGES`] changes the session in place, and no other file.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
+    ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
+];
+
+#[test]
+fn no_command_is_left_out() {
+    let has = |lines: &[&str], verb: &str| lines.iter().any(|line| line.split(' ').next() == Some(verb));
+    for guide in pisess::GUIDES {
+        let reads = has(READS, guide.verb) || has(SEARCHES, guide.verb) || OTHERS.contains(&guide.verb);
+        assert!(reads, "{} is in no form that reads", guide.verb);
+        assert_eq!(
+            has(MAKES, guide.verb),
+            guide.writes && guide.verb != "relocate",
+            "{} among the forms that make a session",
+            guide.verb
+        );
+        let makes_only = ["fork", "redact"].contains(&guide.verb);
+        let is_elsewhere = ELSEWHERE.iter().any(|(verb, _)| *verb == guide.verb);
+        assert!(!guide.writes || makes_only || is_elsewhere || has(CHANGES, guide.verb), "{}", guide.verb);
+    }
+    for (verb, place) in ELSEWHERE {
+        let (_, file) = place.split_once(": ").unwrap();
+        let source = std::fs::read_to_string(format!("{}/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        for what in ["killed", "full_disk"] {
+            let is_tested =
+                source.contains(&format!("_{what}")) || what == "killed" && source.contains("fn a_kill_");
+            assert!(is_tested, "{verb}: no test of {what} in {file}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `pisess tree`: layout, filters, search, marks.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, session, user};
 use insta::assert_snapshot;
 
 /// A chat program's blocks before the words of a user are folded in rows for people, and only there.
@@ -533,22 +533,4 @@ fn reading_writes_nothing() {
         s.unchanged(&format!("context ./{name}"));
         s.unchanged(&format!("label ./{name}"));
     }
-}
-
-/// Returns a session of version 3 with these lines.
-pub fn session<L: AsRef<str>>(lines: &[L]) -> Vec<u8> {
-    let mut text = fixture("hazards/header-only.jsonl");
-    for line in lines {
-        text.extend_from_slice(line.as_ref().as_bytes());
-        text.push(b'\n');
-    }
-    text
-}
-
-/// Returns a user message.
-pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
-    let parent = parent.map_or("null".to_owned(), |parent| format!("{parent:?}"));
-    format!(
-        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{text}"}}}}"#
-    )
 }

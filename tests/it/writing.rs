@@ -224,7 +224,7 @@ fn an_oh_my_pi_file_in_use_is_left_alone() {
     let s = Sandbox::with(&["omp.jsonl", "omp-no-slot.jsonl"]);
     s.run("label ./omp-no-slot.jsonl @ n --wait 0 -o ./copy.jsonl");
     // The last entry was written just now, and is not a session_exit.
-    let line = crate::tree::user("aaaa0001", None, "still talking");
+    let line = crate::sandbox::user("aaaa0001", None, "still talking");
     let line = line.replace("2026-01-01T00:00:01.000Z", &jiff::Timestamp::now().to_string());
     s.put("live.jsonl", [fixture("omp-no-slot.jsonl"), line.into_bytes(), b"\n".to_vec()].concat());
     let said = s.unchanged("label ./live.jsonl @ n --wait 0").fails(3);

@@ -2,8 +2,7 @@
 //! size at which an agent failed; slow commands run once.
 
 use crate::every::{self, CHANGES, READS};
-use crate::sandbox::{Sandbox, fixture};
-use crate::tree::{session, user};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
@@ -13,6 +12,12 @@ fn put(s: &Sandbox, lines: impl IntoIterator<Item = String>) {
     out.write_all(&fixture("hazards/header-only.jsonl")).unwrap();
     lines.into_iter().for_each(|line| writeln!(out, "{line}").unwrap());
     out.flush().unwrap();
+}
+
+/// Returns the first read-only form of each command, for tests in which each run takes long.
+fn one_of_each() -> impl Iterator<Item = &'static str> {
+    let mut seen = std::collections::HashSet::new();
+    READS.iter().copied().filter(move |line| seen.insert(line.split(' ').next()))
 }
 
 fn id(at: usize) -> String {
@@ -35,7 +40,7 @@ fn a_chain_of_200_000_entries_with_an_early_compaction() {
         at => user(&id(at), Some(&id(at - 1)), "on"),
     };
     put(&s, (0..ENTRIES).map(entry));
-    for line in every::one_of_each() {
+    for line in one_of_each() {
         let done = s.pisess(&every::of(line, "./s")).done();
         assert!(done.code <= 1, "{line}: {}", done.stderr);
     }
@@ -54,7 +59,7 @@ fn one_entry_with_200_000_children() {
     let s = Sandbox::new();
     let child = |at| user(&id(at), Some("root0000"), "on");
     put(&s, std::iter::once(user("root0000", None, "root")).chain((0..CHILDREN).map(child)));
-    for line in every::one_of_each() {
+    for line in one_of_each() {
         let done = s.pisess(&every::of(line, "./s")).done();
         assert!(done.code <= 1, "{line}: {}", done.stderr);
     }
@@ -72,13 +77,67 @@ fn a_comb_of_branches_stays_small() {
         [user(&id(at), parent.as_deref(), "on"), user(&format!("s{at:07}"), Some(&id(at)), "side")]
     };
     put(&s, (0..TEETH).flat_map(tooth));
-    for line in every::one_of_each() {
+    for line in one_of_each() {
         let done = s.pisess(&every::of(line, "./s")).done();
         assert!(done.code <= 1, "{line}: {}", done.stderr);
     }
     let drawn = s.run("tree ./s");
     assert_eq!(drawn.lines().count(), 2 * TEETH);
     assert!(drawn.len() < 2 * TEETH * 200, "{}", drawn.len());
+}
+
+/// As many branches as entries, nested or side by side, take negligible time.
+#[test]
+fn nested_branches_and_wide_ones() {
+    let s = Sandbox::new();
+    let answer = |id: usize, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"i{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{{"role":"assistant","content":[{{"type":"text","text":"a"}}],"usage":{{"totalTokens":{id}}}}}}}"#
+        )
+    };
+    let comb: Vec<_> = (1..=20_000_usize)
+        .flat_map(|at| {
+            let parent = if at == 1 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
+            [user(&format!("u{at}"), None, "q").replace("null", &parent), answer(at, &parent)]
+        })
+        .collect();
+    s.put("comb.jsonl", session(&comb));
+    assert_eq!(s.run("branches --json ./comb.jsonl").lines().count(), 20_001);
+    let root = user("u", None, "q");
+    let fan: Vec<_> = (0..100_000_usize).map(|at| answer(at + 1, "\"u\"")).collect();
+    s.put("fan.jsonl", session(&[&[root][..], &fan[..]].concat()));
+    assert_eq!(s.run("branches --json ./fan.jsonl").lines().count(), 100_000);
+}
+
+/// Below an omitted system message each size is computed separately. For many nested tips that would take too
+/// long, so the work is limited.
+#[test]
+fn sizes_that_would_take_too_long_are_left_open() {
+    let s = Sandbox::new();
+    let entry = |fields: &str, id: &str, parent: &str| {
+        format!(
+            "{{{fields},\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.000Z\"}}\n"
+        )
+    };
+    let user = r#""type":"message","message":{"role":"user","content":"hi"}"#;
+    let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n");
+    lines += &entry(r#""type":"message","message":{"role":"system","content":"be"}"#, "system", "null");
+    lines += &entry(r#""type":"context_edit","targetId":"system","replacement":null"#, "way-0", "\"system\"");
+    for at in 1..=1500 {
+        let above = format!("\"way-{}\"", at - 1);
+        lines += &entry(user, &format!("tip-{at}"), &above);
+        lines += &entry(user, &format!("way-{at}"), &above);
+    }
+    s.put("a.jsonl", lines);
+    let rows = s.run("branches --json ./a.jsonl");
+    let open = rows.lines().filter(|row| row.contains("\"tokens\":null")).count();
+    assert_eq!(rows.lines().count(), 1501);
+    assert!((500..1500).contains(&open), "{open}");
+    let told = rows.lines().find(|row| !row.contains("\"tokens\":null")).unwrap();
+    let id = told.split('"').nth(3).unwrap();
+    let tokens = s.run(&format!("context ./a.jsonl {id} --tokens"));
+    assert!(told.contains(&format!("\"tokens\":{},", tokens.trim())), "{told} {tokens}");
+    assert!(s.run("branches ./a.jsonl").contains("  ?  "));
 }
 
 /// pi truncates an older file at a value of 5,000 levels, which it cannot write.
@@ -131,7 +190,7 @@ fn a_line_of_200_mb() {
     let size = s.path("s").metadata().unwrap().len();
     let rows = s.run("tree ./s --no-ids");
     assert_eq!(rows.lines().map(str::len).max(), Some("• user: ".len() + 200 + "  ← active".len()));
-    for line in every::one_of_each() {
+    for line in one_of_each() {
         let done = s.unchanged(&every::of(line, "./s"));
         assert!(done.code <= 1, "{line}: {}", done.stderr);
     }

@@ -1,6 +1,6 @@
 //! Unusual machines: no further thread, little memory, an overlay file system, and endless inputs.
 
-use crate::sandbox::{Sandbox, fixture, split};
+use crate::sandbox::{Sandbox, fixture, program, split};
 use std::fs;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ fn say(what: &str) {
 /// Runs pisess after a shell command that sets a limit.
 fn limited(s: &Sandbox, limit: &str, line: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(env!("CARGO_BIN_EXE_pisess"));
+    command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]).arg(program());
     command.args(split(line)).current_dir(s.path("")).stdin(Stdio::null());
     command
 }
@@ -47,8 +47,8 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     fs::create_dir(s.path("old")).unwrap();
     (0..20).for_each(|at| s.put(&format!("old/{at}.jsonl"), fixture("v1.jsonl")));
     // That user must be able to access the files.
-    let program = s.path("program");
-    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_pisess")).arg(&program).status().unwrap().success());
+    let copy = s.path("program");
+    assert!(Command::new("cp").arg(program()).arg(&copy).status().unwrap().success());
     assert!(Command::new("chmod").args(["-R", "a+rwX"]).arg(s.path("")).status().unwrap().success());
     if rustix::process::geteuid().is_root() {
         // A rewrite by another user would change the owner.
@@ -58,7 +58,7 @@ fn where_no_thread_can_be_started_one_does_it_all() {
     }
     let run = |limit: &str, line: &str| {
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("exec {limit} \"$0\" \"$@\"")]).arg(&program).args(split(line));
+        command.args(["-c", &format!("exec {limit} \"$0\" \"$@\"")]).arg(&copy).args(split(line));
         if rustix::process::geteuid().is_root() {
             command.uid(65_534).gid(65_534);
         }
@@ -93,9 +93,11 @@ fn where_no_thread_can_be_started_one_does_it_all() {
 /// A line that does not fit in memory is an error, in reading and in writing.
 #[test]
 fn a_line_longer_than_memory_is_an_error() {
+    // In bytes, of which none are stored.
+    const LENGTH: u64 = 1 << 30;
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let file = fs::OpenOptions::new().write(true).open(s.path("two-branches.jsonl")).unwrap();
-    file.set_len(10 << 30).unwrap();
+    file.set_len(LENGTH).unwrap();
     for line in [
         "tree ./two-branches.jsonl",
         "path ./two-branches.jsonl",
@@ -115,7 +117,7 @@ fn a_line_longer_than_memory_is_an_error() {
         assert!(said.contains("out of memory") && said.lines().count() == 1, "{line}: {said}");
     }
     assert_eq!(s.names(), ["two-branches.jsonl"]);
-    assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), 10 << 30);
+    assert_eq!(fs::metadata(s.path("two-branches.jsonl")).unwrap().len(), LENGTH);
 }
 
 /// Endless devices are read up to a limit, and are then an error. A device in `TZ` is not read as a time zone.
@@ -186,7 +188,7 @@ fn a_session_of_a_lower_layer_can_be_changed() {
             );
             let mut command = Command::new("unshare");
             let flags: &[&str] = if rustix::process::geteuid().is_root() { &["-m"] } else { &["-r", "-m"] };
-            command.args(flags).args(["sh", "-c", &script, env!("CARGO_BIN_EXE_pisess")]).args(split(line));
+            command.args(flags).args(["sh", "-c", &script]).arg(program()).args(split(line));
             let output = command.current_dir(s.path("")).env("LOWER", lower).output();
             let output = match output {
                 Ok(output)
