@@ -59,7 +59,7 @@ pub struct Args {
 struct BranchList<'a> {
     session: &'a Session,
     drawing: Drawing<'a>,
-    branches: Vec<Branch<'a>>,
+    branches: Vec<Branch>,
     sizes: HashMap<EntryIx, f64>,
     /// The tips that are marks of a switch: the text of a mark does not describe the branch.
     marks: Vec<EntryIx>,
@@ -70,7 +70,8 @@ struct BranchList<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, options(args, ui), ui)?;
+    let options = Options { timestamps: args.json, ..Options::default() };
+    let mut open = OpenSession::open(&args.session, options, ui)?;
     let session = &open.session;
     let tree = Tree::new(session);
     let branches = branches(session, &tree);
@@ -90,6 +91,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let text = session.agent().draft_text(session, &bodies, request).map_err(unreadable)?;
         typed.insert(request, on_one_line(&text));
     }
+    // Only these rows are shown.
+    let mut shown: Vec<_> = branches.iter().map(|branch| branch.request.unwrap_or(branch.tip)).collect();
+    shown.sort_unstable();
+    shown.dedup();
+    let form = if args.json { Form::Agent } else { Form::Readable };
+    open.add_rows(&shown, Options { timestamps: args.json, ..row_options(ui, form) })?;
+    let session = &open.session;
     let drawing = rows(session, session.leaf);
     let listing = BranchList { session, drawing, branches, sizes, marks, typed };
     match args.json {
@@ -99,14 +107,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn options(args: &Args, ui: &Ui) -> Options {
-    let form = if args.json { Form::Agent } else { Form::Readable };
-    Options { timestamps: args.json, ..row_options(ui, form) }
-}
-
 impl BranchList<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
         self.sizes.get(&branch.tip).copied()
+    }
+
+    fn label(&self, branch: &Branch) -> Option<Text<'_>> {
+        branch.labelled.and_then(|ix| self.drawing.label(ix))
     }
 
     /// Returns the entry that represents the branch: the last user message; if there is none, its tip, unless that
@@ -132,7 +139,7 @@ impl BranchList<'_> {
             .text_or_null("id", id(tip).as_ref())
             .number("line", f64::from(session.entry(tip).line.0))
             .text_or_null("timestamp", session.timestamp(tip).as_ref())
-            .text_or_null("label", branch.label.as_ref())
+            .text_or_null("label", self.label(branch).as_ref())
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
             .json("tokens", self.size(branch).map_or("null".to_owned(), js::number).as_bytes())
@@ -171,7 +178,7 @@ impl BranchList<'_> {
 
     /// Returns the label of the branch and its last user message.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let label = branch.label.as_ref().map(|label| visible(&format!("[{label}] ")));
+        let label = self.label(branch).map(|label| visible(&format!("[{label}] ")));
         let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
         if let Some(ix) = self.question(branch) {
             let row = self.drawing.row(ix);

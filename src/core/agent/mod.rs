@@ -149,8 +149,8 @@ pub trait Agent: Sync {
     /// Returns its estimate of one message, in tokens.
     fn message_tokens(&self, message: Raw) -> u64;
 
-    /// Returns the estimate of [`Agent::tokens`] at each of `tips`, in time proportional to the size of the
-    /// file, not of the paths; tips that would take longer are omitted.
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
+    /// to the size of the file, not of the paths; tips that would take longer are omitted.
     fn sizes(
         &self,
         session: &Session,

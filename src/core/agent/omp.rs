@@ -185,11 +185,11 @@ impl Agent for OhMyPi {
     fn sizes(
         &self,
         session: &Session,
-        tree: &Tree,
+        _: &Tree,
         tips: &[EntryIx],
         bodies: &dyn Bodies,
     ) -> io::Result<HashMap<EntryIx, f64>> {
-        tokens::sizes(session, tree, tips, bodies)
+        tokens::sizes(session, tips, bodies)
     }
 
     fn prepare_compaction(

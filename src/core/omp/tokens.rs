@@ -7,7 +7,6 @@ use crate::core::entry::{EntryIx, Role};
 use crate::core::json::{Raw, js};
 use crate::core::session::Session;
 use crate::core::text::Text;
-use crate::core::tree::Tree;
 use std::collections::HashMap;
 use std::io;
 
@@ -115,32 +114,29 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
     Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
 }
 
-/// Returns the size at each of `tips`, reading every body once.
+/// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn sizes(
-    session: &Session,
-    tree: &Tree,
-    tips: &[EntryIx],
-    bodies: &dyn Bodies,
-) -> io::Result<HashMap<EntryIx, f64>> {
-    let mut sizes = vec![0.0; session.entries.len()];
-    let mut told = vec![false; session.entries.len()];
-    for ix in session.all().filter(|&ix| session.is_message(ix, Role::Assistant)) {
-        bodies.with_message(ix, &mut |message| {
-            if let Some(usage) = ContextUsage::told(message) {
-                (sizes[ix.at()], told[ix.at()]) = (usage.context, true);
+pub fn sizes(session: &Session, tips: &[EntryIx], bodies: &dyn Bodies) -> io::Result<HashMap<EntryIx, f64>> {
+    let mut sizes: HashMap<EntryIx, f64> = HashMap::new();
+    for &tip in tips {
+        let (mut size, mut below) = (None, Vec::new());
+        for ix in session.upwards(Some(tip)) {
+            size = sizes.get(&ix).copied();
+            if size.is_none() && session.is_message(ix, Role::Assistant) {
+                bodies.with_message(ix, &mut |message| {
+                    size = ContextUsage::told(message).map(|usage| usage.context);
+                })?;
             }
-        })?;
-    }
-    // Parents precede their children.
-    for ix in tree.walk(&told) {
-        if let Some(parent) = session.entry(ix).parent.filter(|_| !told[ix.at()]) {
-            sizes[ix.at()] = sizes[parent.at()];
+            below.push(ix);
+            if size.is_some() {
+                break;
+            }
         }
+        sizes.extend(below.into_iter().map(|ix| (ix, size.unwrap_or(0.0))));
     }
-    Ok(tips.iter().map(|&tip| (tip, sizes[tip.at()])).collect())
+    Ok(sizes)
 }
 
 impl ContextUsage {

@@ -15,12 +15,11 @@ use crate::core::entry::{EntryIx, Flags};
 use crate::core::labels::Labels;
 use crate::core::reference::Position;
 use crate::core::session::Session;
-use crate::core::text::Text;
 use crate::core::tree::Tree;
 
 /// A branch of the session.
-#[derive(Clone, Debug)]
-pub struct Branch<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
     /// Its last entry.
     pub tip: EntryIx,
     /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
@@ -29,8 +28,8 @@ pub struct Branch<'a> {
     pub entries: u32,
     /// The last user request on the path to its tip.
     pub request: Position,
-    /// The label nearest to its tip, on the branch itself or its notes.
-    pub label: Option<Text<'a>>,
+    /// The entry with the label nearest to its tip, on the branch itself or its notes.
+    pub labelled: Position,
     /// Whether the leaf is on it.
     pub active: bool,
 }
@@ -48,7 +47,7 @@ struct PathEnd {
 }
 
 /// Returns all branches, newest first.
-pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
+pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
     let is_part = parts(session, &order);
@@ -80,13 +79,12 @@ pub fn branches<'a>(session: &'a Session, tree: &Tree) -> Vec<Branch<'a>> {
     let active = session.leaf.and_then(|leaf| ways[leaf.at()].part);
     let tip = |ix: EntryIx| {
         let way = &ways[ix.at()];
-        let name = named_below[ix.at()].or(way.named).and_then(|ix| labels.name(ix));
         Branch {
             tip: ix,
             branch_point: way.branch_point,
             entries: way.entries,
             request: way.request,
-            label: name,
+            labelled: named_below[ix.at()].or(way.named),
             active: active == Some(ix),
         }
     };

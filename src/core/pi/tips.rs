@@ -1,5 +1,7 @@
-//! The size of the context at many entries at once: the result of [`super::tokens::context`] for each, with
-//! every body read once and in file order.
+//! The size of the context at many entries at once: the result of [`super::tokens::context`] for each.
+//!
+//! If a provider has counted since the last change, its count is used: usually the tip is the response that it counted,
+//! and only the tips are read. Otherwise every body is read, once and in file order, and the size is computed from sums:
 //!
 //! ```text
 //! path:      a  b  C1  c  d  e  C2  f  g       C2 keeps from c
@@ -7,8 +9,7 @@
 //! sum:       4  13 13  15 17 24 24  29 32      size = C2's own + 32 - the 13 before c
 //! ```
 //!
-//! If a provider has counted since the last change, its count is used. Otherwise the size is computed from the
-//! sums. The effect of edits and system messages depends on the whole path, so the sizes of tips below them are
+//! The effect of edits and system messages depends on the whole path, so the sizes of tips below them are
 //! computed separately, up to a limit in proportion to the file.
 
 use super::context::{projection, role, speak};
@@ -34,9 +35,21 @@ pub fn sizes(
     tips: &[EntryIx],
     bodies: &dyn Bodies,
 ) -> io::Result<HashMap<EntryIx, f64>> {
+    let mut sizes = HashMap::with_capacity(tips.len());
+    let mut counts = Counts::default();
+    // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
+    let has_edits = session.kinds.has(Kind::ContextEdit);
+    for &tip in if has_edits { &[] } else { tips } {
+        match counts.at(session, tip, bodies)? {
+            Some((usage, since)) => sizes.insert(tip, usage + since as f64),
+            None => break,
+        };
+    }
+    if sizes.len() == tips.len() {
+        return Ok(sizes);
+    }
     let states = states(session, tree, bodies)?;
     let mut budget = SINGLE.0 * session.entries.len() + SINGLE.1;
-    let mut sizes = HashMap::with_capacity(tips.len());
     for &tip in tips {
         let state = &states[tip.at()];
         let size = match state.counted {
@@ -55,12 +68,43 @@ pub fn sizes(
     Ok(sizes)
 }
 
+/// A provider's count, and the estimate of what follows the counted response.
+type Count = (f64, u64);
+
+/// The counts at the entries read so far, which are not read again: `None` where there is none since the last compaction.
+#[derive(Default)]
+struct Counts(HashMap<EntryIx, Option<Count>>);
+
+impl Counts {
+    /// Returns the nearest count above `tip` in a session without edits.
+    fn at(&mut self, session: &Session, tip: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Count>> {
+        let (mut counted, mut below) = (None, Vec::new());
+        for ix in session.upwards(Some(tip)) {
+            if let Some(&known) = self.0.get(&ix) {
+                counted = known;
+                break;
+            }
+            let is_compaction = session.entry(ix).kind == Kind::Compaction;
+            let step = if is_compaction { Step::default() } else { step(session, ix, bodies)? };
+            below.push((ix, step));
+            if is_compaction || step.usage.is_some() {
+                break;
+            }
+        }
+        for (ix, step) in below.into_iter().rev() {
+            counted = step.counted(counted);
+            self.0.insert(ix, counted);
+        }
+        Ok(counted)
+    }
+}
+
 /// The sums over the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct State {
     depth: u32,
     /// The provider's count since the context last changed, and the estimate of what follows.
-    counted: Option<(f64, u64)>,
+    counted: Option<Count>,
     /// The estimates of the path, without system messages and compactions.
     sum: u64,
     /// The part of the sum before the entries that the compaction in effect keeps.
@@ -80,6 +124,16 @@ struct Step {
     is_system: bool,
     /// The entry that a compaction keeps from, or that an edit changes.
     target: Option<EntryIx>,
+}
+
+impl Step {
+    /// Returns the count after an entry, given the one before it.
+    fn counted(&self, before: Option<Count>) -> Option<Count> {
+        match self.usage {
+            Some(usage) => Some((usage, 0)),
+            None => before.map(|(usage, since)| (usage, since + self.estimate)),
+        }
+    }
 }
 
 fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec<State>> {
@@ -107,10 +161,7 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
             _ if state.is_single && is_edited(ix) => state.counted = None,
             _ => {
                 state.sum += if step.is_system { 0 } else { step.estimate };
-                state.counted = match step.usage {
-                    Some(usage) => Some((usage, 0)),
-                    None => state.counted.map(|(usage, since)| (usage, since + step.estimate)),
-                };
+                state.counted = step.counted(state.counted);
             }
         }
         states[ix.at()] = state;
