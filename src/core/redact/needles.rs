@@ -6,7 +6,10 @@
 use super::rules::RULES;
 use super::search::{SHORTEST_ENCODED, is_digit};
 use super::values::base64_spellings;
-use aho_corasick::{AhoCorasick, AhoCorasickBuilder, AhoCorasickKind, StartKind};
+use aho_corasick::automaton::{Automaton, StateID};
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, dfa};
+use std::array::from_fn;
 use std::collections::BTreeMap;
 use std::ops::{BitOr, BitOrAssign, Range};
 use std::sync::OnceLock;
@@ -63,9 +66,16 @@ impl BitOrAssign for Calls {
 /// Literals, at least one of which is in every line to be searched.
 #[derive(Debug)]
 pub struct Needles {
-    automaton: AhoCorasick,
+    automaton: Automata,
     /// For each needle what it calls for, if the bytes that follow it allow that.
     calls: Vec<Vec<(Calls, MayFollow)>>,
+}
+
+/// The automaton, with a table for each state, which takes some megabytes, or with lists, which take three times as long.
+#[derive(Debug)]
+enum Automata {
+    Tables(dfa::DFA),
+    Lists(NFA),
 }
 
 /// Whether these bytes may follow a needle.
@@ -118,47 +128,105 @@ impl Needles {
 
     fn of(all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>>) -> Needles {
         let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-        // A table for every state takes some megabytes, and a third of the time of lists.
-        let kind = (literals.len() < MOST_IN_TABLES).then_some(AhoCorasickKind::DFA);
-        let mut builder = AhoCorasickBuilder::new();
-        let automaton = builder.kind(kind).start_kind(StartKind::Unanchored).build(literals);
+        let automaton = if literals.len() < MOST_IN_TABLES {
+            dfa::Builder::new().prefilter(false).build(literals).map(Automata::Tables)
+        } else {
+            NFA::builder().prefilter(false).build(literals).map(Automata::Lists)
+        };
         Needles { automaton: automaton.expect("values of a file fit"), calls }
     }
 
     /// Returns what the needles in a text call for.
     pub fn calls_in(&self, text: &[u8]) -> Calls {
         let mut all = Calls::default();
-        self.each(text, &mut |_, calls| all |= calls);
+        self.each([text], &mut |_, _, calls| all |= calls);
         all
     }
 
     /// Returns the lines of `bytes` that contain needles, in order: their ranges, newline excluded, and what the
     /// needles call for.
     pub fn lines(&self, bytes: &[u8]) -> Vec<(Range<usize>, Calls)> {
-        let mut lines: Vec<(Range<usize>, Calls)> = Vec::new();
-        self.each(bytes, &mut |at, calls| match lines.last_mut() {
-            Some((range, all)) if at < range.end => *all |= calls,
-            _ => {
-                let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
-                let end = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
-                lines.push((start..end, calls));
-            }
-        });
-        lines
+        let cuts = cuts(bytes);
+        let mut lines: [Vec<(Range<usize>, Calls)>; LANES] = from_fn(|_| Vec::new());
+        self.each(
+            from_fn::<_, LANES, _>(|lane| &bytes[cuts[lane]..cuts[lane + 1]]),
+            &mut |lane, at, calls| {
+                let at = cuts[lane] + at;
+                match lines[lane].last_mut() {
+                    Some((range, all)) if at < range.end => *all |= calls,
+                    _ => {
+                        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+                        let end =
+                            memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
+                        lines[lane].push((start..end, calls));
+                    }
+                }
+            },
+        );
+        lines.into_iter().flatten().collect()
     }
 
-    /// Calls `found` with the offset of the last byte of each needle in the bytes that calls for something, in order.
-    fn each(&self, bytes: &[u8], found: &mut dyn FnMut(usize, Calls)) {
-        for needle in self.automaton.find_overlapping_iter(bytes) {
-            let rest = &bytes[needle.end()..];
-            let may_follow = |call: &&(Calls, MayFollow)| call.1(rest);
-            let calls = self.calls[needle.pattern().as_usize()].iter().filter(may_follow);
-            let all = calls.fold(Calls::default(), |all, call| all | call.0);
+    /// Calls `found` with each needle in the texts that calls for something, in order for each text: with the number of
+    /// the text, and the offset of the needle's last byte.
+    fn each<const N: usize>(&self, texts: [&[u8]; N], found: &mut dyn FnMut(usize, usize, Calls)) {
+        match &self.automaton {
+            Automata::Tables(automaton) => self.each_with(automaton, texts, found),
+            Automata::Lists(automaton) => self.each_with(automaton, texts, found),
+        }
+    }
+
+    fn each_with<const N: usize>(
+        &self,
+        automaton: &impl Automaton,
+        texts: [&[u8]; N],
+        found: &mut dyn FnMut(usize, usize, Calls),
+    ) {
+        let mut see = |state: StateID, text: usize, at: usize| {
+            let rest = &texts[text][at + 1..];
+            let needles = (0..automaton.match_len(state)).map(|index| automaton.match_pattern(state, index));
+            let calls = needles.flat_map(|needle| &self.calls[needle.as_usize()]);
+            let all = calls.filter(|call| call.1(rest)).fold(Calls::default(), |all, call| all | call.0);
             if all != Calls::default() {
-                found(needle.end() - 1, all);
+                found(text, at, all);
+            }
+        };
+        let Ok(start) = automaton.start_state(Anchored::No) else { return };
+        let mut states = [start; N];
+        // A step waits for memory, and steps in different texts do not wait for each other.
+        let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
+        let even = texts.map(|text| &text[..shortest]);
+        for at in 0..shortest {
+            for text in 0..N {
+                states[text] = automaton.next_state(Anchored::No, states[text], even[text][at]);
+                if automaton.is_match(states[text]) {
+                    see(states[text], text, at);
+                }
+            }
+        }
+        for text in 0..N {
+            for at in shortest..texts[text].len() {
+                states[text] = automaton.next_state(Anchored::No, states[text], texts[text][at]);
+                if automaton.is_match(states[text]) {
+                    see(states[text], text, at);
+                }
             }
         }
     }
+}
+
+/// The number of texts that are searched at the same time.
+const LANES: usize = 4;
+
+/// Returns where to cut bytes into parts of whole lines and about the same length, including both ends.
+fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
+    from_fn(|lane| match lane {
+        0 => 0,
+        LANES => bytes.len(),
+        lane => {
+            let near = bytes.len() / LANES * lane;
+            memchr::memchr(b'\n', &bytes[near..]).map_or(bytes.len(), |newline| near + newline + 1)
+        }
+    })
 }
 
 /// Whether enough digits of base64 follow to encode a key.
