@@ -4,9 +4,9 @@
 //! buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
 use super::store::ReadAt;
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
 const STRETCH: usize = 512 * 1024;
@@ -32,7 +32,56 @@ pub struct Stretch<'a> {
     pub bytes: &'a [u8],
 }
 
+/// Splits a source at line starts into several parts per worker, so that all workers finish at about the same
+/// time.
+///
+/// # Errors
+/// If reading fails.
+pub fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
+    const SMALL: u64 = 1 << 20;
+    let count = (source.len() / SMALL).clamp(1, 8 * workers.max(1) as u64);
+    let starts = (1..count).map(|part| next_line(source, source.len() / count * part));
+    let starts = starts.collect::<io::Result<Vec<_>>>()?;
+    let ends = starts.iter().copied().chain([source.len()]);
+    Ok([0].into_iter().chain(starts.iter().copied()).zip(ends).map(|(start, end)| start..end).collect())
+}
+
+/// Returns the offset of the first line that begins after `from`.
+fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
+    let mut bytes = vec![0; 64 * 1024];
+    loop {
+        let read = source.read_at(&mut bytes, from)?;
+        match memchr(b'\n', &bytes[..read]) {
+            Some(newline) => return Ok(from + newline as u64 + 1),
+            None if read == 0 => return Ok(source.len()),
+            None => from += read as u64,
+        }
+    }
+}
+
 impl StretchReader {
+    /// Calls `take` with the lines of a part, in stretches.
+    ///
+    /// # Errors
+    /// As [`StretchReader::read`].
+    pub fn read_part(
+        &mut self,
+        source: &dyn ReadAt,
+        part: Range<u64>,
+        mut take: impl FnMut(Stretch),
+    ) -> io::Result<()> {
+        let _: ControlFlow<()> = self.read(source, part.start, |Stretch { start, bytes }| {
+            let end = part.end.saturating_sub(start).min(bytes.len() as u64) as usize;
+            take(Stretch { start, bytes: &bytes[..end] });
+            if start + (bytes.len() as u64) < part.end {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        })?;
+        Ok(())
+    }
+
     /// Calls `take` with the lines from the offset `from` on, until it breaks.
     ///
     /// # Errors

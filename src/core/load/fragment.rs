@@ -183,6 +183,8 @@ impl Fragment {
         let parent = self.parent(ix, record.parent_id);
         if let Some(rows) = &reading.options.rows {
             self.row(ix, &typed, rows, reading);
+        } else if reading.options.calls {
+            self.calls(ix, &typed, None, reading);
         }
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time = parse_js_date(timestamp.as_bytes());
@@ -235,7 +237,7 @@ impl Fragment {
         None
     }
 
-    /// Stores the row of an entry and what it requires, such as tool calls.
+    /// Stores the row of an entry, and its tool calls.
     pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
         let agent = reading.agent;
         let readable = match rows.form {
@@ -250,6 +252,11 @@ impl Fragment {
             let text = self.keep(&agent.searchable(typed));
             self.searchable.push(text);
         }
+        self.calls(entry, typed, Some(rows), reading);
+    }
+
+    /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool result.
+    fn calls(&mut self, entry: EntryIx, typed: &Typed, rows: Option<&RowOptions>, reading: &Reading) {
         if typed.kind == Kind::Message && typed.role == Role::Assistant {
             let is_call = |block: &&Block| block.kind.is_some_and(|kind| kind.is("toolCall"));
             for block in typed.blocks.iter().filter(is_call) {
@@ -264,10 +271,19 @@ impl Fragment {
         }
     }
 
-    fn tool_call(&mut self, entry: EntryIx, block: &Block, rows: &RowOptions, reading: &Reading) -> ToolCall {
+    fn tool_call(
+        &mut self,
+        entry: EntryIx,
+        block: &Block,
+        rows: Option<&RowOptions>,
+        reading: &Reading,
+    ) -> ToolCall {
         let name = block.name.and_then(Raw::text).unwrap_or_default();
         let arguments = block.arguments.unwrap_or(Raw::NULL);
         let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
+        let Some(rows) = rows else {
+            return ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
+        };
         if rows.form == Form::Readable {
             let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
             let call = readable::call(&name, arguments, folders);

@@ -46,6 +46,8 @@ pub struct Options {
     pub workers: usize,
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
+    /// Keep tool calls and results; those of rows are kept in any case.
+    pub calls: bool,
     /// Search all text of each entry for these words.
     pub search: Words,
     /// Keep each entry's `timestamp` as stored.
@@ -65,6 +67,7 @@ impl Default for Options {
         Options {
             workers: 1,
             rows: None,
+            calls: false,
             search: Words::default(),
             timestamps: false,
             usage: false,

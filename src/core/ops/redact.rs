@@ -9,12 +9,12 @@ use crate::core::omp::title::repadded;
 use crate::core::plan::copy;
 use crate::core::redact::{Finds, Redacted, Redactor, Secret};
 use crate::core::store::{ReadAt, resize};
-use crate::core::stretches::StretchReader;
+use crate::core::stretches::{Stretch, StretchReader, parts};
 use crate::core::text::Text;
 use crate::core::workers::in_order;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 /// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
@@ -176,36 +176,10 @@ fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Resul
     Ok(lines)
 }
 
-/// Splits a source at line starts into several parts per worker, so that all workers finish at about the same
-/// time.
-fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
-    const SMALL: u64 = 1 << 20;
-    let count = (source.len() / SMALL).clamp(1, 8 * workers.max(1) as u64);
-    let starts = (1..count).map(|part| next_line(source, source.len() / count * part));
-    let starts = starts.collect::<io::Result<Vec<_>>>()?;
-    let ends = starts.iter().copied().chain([source.len()]);
-    Ok([0].into_iter().chain(starts.iter().copied()).zip(ends).map(|(start, end)| start..end).collect())
-}
-
-/// Returns the offset of the first line that begins after `from`.
-fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
-    let mut bytes = vec![0; 64 * 1024];
-    loop {
-        let read = source.read_at(&mut bytes, from)?;
-        match memchr::memchr(b'\n', &bytes[..read]) {
-            Some(newline) => return Ok(from + newline as u64 + 1),
-            None if read == 0 => return Ok(source.len()),
-            None => from += read as u64,
-        }
-    }
-}
-
 /// Searches the lines that begin in a range.
 fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> io::Result<Searched> {
     let mut searched = Searched::default();
-    let _: ControlFlow<()> = StretchReader::default().read(source, range.start, |stretch| {
-        let end = (range.end.saturating_sub(stretch.start)).min(stretch.bytes.len() as u64) as usize;
-        let bytes = &stretch.bytes[..end];
+    StretchReader::default().read_part(source, range, |Stretch { start, bytes }| {
         let mut counted = 0;
         redactor.each_line(bytes, &mut |line, finds| {
             if finds.is_clean() && !finds.has_secrets() {
@@ -216,17 +190,12 @@ fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> i
             let id = || Raw::parse(&bytes[line.clone()]).ok()?.get_text("id").map(Text::into_owned);
             searched.lines.push(Line {
                 number: LineNo(searched.count + 1),
-                span: Span { start: stretch.start + line.start as u64, len: line.len() as u64 },
+                span: Span { start: start + line.start as u64, len: line.len() as u64 },
                 id: if finds.has_secrets() { id() } else { None },
                 finds,
             });
         });
         searched.count += newlines(&bytes[counted..]);
-        if stretch.start + (stretch.bytes.len() as u64) < range.end {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
     })?;
     Ok(searched)
 }

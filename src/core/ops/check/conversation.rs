@@ -8,7 +8,7 @@ use crate::core::omp::native;
 use crate::core::session::{Format, Session};
 use crate::core::text::Text;
 use crate::core::tree::Ancestry;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
@@ -23,7 +23,7 @@ pub(super) fn check(
     }
     labels(session, findings);
     summaries(session, bodies, active, findings)?;
-    tools(session, bodies, findings)?;
+    tools(session, findings);
     Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
 }
 
@@ -160,33 +160,27 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
 }
 
 /// Checks calls and results on the active path.
-fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> io::Result<()> {
+fn tools(session: &Session, findings: &mut Vec<Draft>) {
     // The calls not answered yet, and whether the agents omit their message.
-    let mut open: HashMap<Text<'static>, (EntryIx, bool)> = HashMap::new();
-    let mut called: std::collections::HashSet<Text<'static>> = std::collections::HashSet::new();
+    let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::new();
+    let mut called: HashSet<Text> = HashSet::new();
     for ix in session.path(session.leaf) {
         let entry = session.entry(ix);
-        if entry.kind != Kind::Message || !matches!(entry.role, Role::Assistant | Role::ToolResult) {
-            continue;
-        }
-        let line = bodies.line(ix)?;
-        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        if entry.role == Role::ToolResult {
-            let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+        if session.is_message(ix, Role::ToolResult) {
+            let result = session.tool_results.binary_search_by_key(&ix, |result| result.entry);
+            let id =
+                result.map_or_else(|_| Text::default(), |at| session.text(session.tool_results[at].call));
             if open.remove(&id).is_none() && !called.contains(&id) {
                 let what = format!("no tool call on the path to it has the id {:?}", id.to_string());
                 findings.push(found(session, ix, K::ResultWithoutCall, what));
             }
-            continue;
         }
         // The agents omit such messages from the context.
-        let stopped = message.get("stopReason");
-        let is_left_out = stopped.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
-        let blocks = message.get("content").into_iter().flat_map(Raw::items);
-        for block in blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall"))) {
-            let id = block.get_text("id").unwrap_or_default().into_owned();
-            called.insert(id.clone());
-            open.insert(id, (ix, is_left_out));
+        let is_left_out = entry.flags.has(Flags::FAILED) || entry.flags.has(Flags::ABORTED);
+        let first = session.tool_calls.partition_point(|call| call.entry < ix);
+        for call in session.tool_calls[first..].iter().take_while(|call| call.entry == ix) {
+            called.insert(session.text(call.id));
+            open.insert(session.text(call.id), (ix, is_left_out));
         }
     }
     let mut unanswered: Vec<_> = open.into_iter().filter(|(_, (_, left_out))| !left_out).collect();
@@ -195,5 +189,4 @@ fn tools(session: &Session, bodies: &FileBodies, findings: &mut Vec<Draft>) -> i
         let what = format!("the tool call {:?} has no result on the active path", id.to_string());
         findings.push(found(session, ix, K::CallWithoutResult, what));
     }
-    Ok(())
 }

@@ -1,5 +1,8 @@
 //! Checks each line, and derives the file with its lines repaired.
 //!
+//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Workers find the other lines,
+//! which are then checked one by one, in order.
+//!
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken line, a value
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
@@ -9,12 +12,16 @@ use super::mending::{Located, Mending, OddIds, named};
 use super::resync;
 use crate::core::entry::{LineNo, Span};
 use crate::core::json::edit::Edit;
-use crate::core::json::{Raw, Scanner};
-use crate::core::lines::{Line, Lines};
+use crate::core::json::string::is_utf8;
+use crate::core::json::{KeyCache, Raw, Scanner};
+use crate::core::lines::Line;
 use crate::core::load::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::core::record::{Record, scan};
-use crate::core::store::ReadAt;
+use crate::core::record::{self, Block, Member, Record, scan, scan_into};
+use crate::core::store::{ReadAt, resize};
+use crate::core::stretches::{Stretch, StretchReader, parts};
+use crate::core::workers::in_order;
 use std::io;
+use std::ops::Range;
 
 /// The length of oh-my-pi's title line in bytes, including its newline.
 const TITLE_LINE: usize = 256;
@@ -22,8 +29,8 @@ const TITLE_LINE: usize = 256;
 /// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
 
-/// Checks all lines.
-pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
+/// Checks all lines; on `workers` threads, finds those that are not plain entries.
+pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Mending<'a>> {
     let version = read_header(source).ok().map(|preamble| preamble.version);
     let mut mending = Mending {
         file: Mended::new(source),
@@ -39,12 +46,24 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
         ends: [false; 2],
         last: LineNo(0),
     };
-    let mut lines = Lines::new(source);
-    let mut number = LineNo(0);
-    while let Some(line) = lines.next_line()? {
-        number.0 += 1;
-        mending.line(number, &line);
-    }
+    // In an older format, each entry is looked at.
+    let look = |part| sift(source, part, version == Some(Version::Three));
+    let (mut number, mut at, mut bytes) = (LineNo(0), 0, Vec::new());
+    in_order(parts(source, workers)?, workers, look, |part| {
+        let part = part?;
+        for Odd { before, span, newline } in part.odd {
+            mending.pass(number, before, Span { start: at, len: span.start - at });
+            number.0 += before + 1;
+            resize(&mut bytes, span.len as usize)?;
+            source.read_exact_at(&mut bytes, span.start)?;
+            mending.line(number, &Line { span, bytes: &bytes, newline });
+            at = span.end() + u64::from(newline);
+        }
+        mending.pass(number, part.rest, Span { start: at, len: part.end - at });
+        (number.0, at) = (number.0 + part.rest, part.end);
+        (0..2).for_each(|end| mending.ends[end] |= part.ends[end]);
+        Ok::<(), io::Error>(())
+    })?;
     // The last value decides the leaf.
     let last = mending.last;
     let ends_with =
@@ -60,7 +79,77 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt) -> io::Result<Mending<'a>> {
     Ok(mending)
 }
 
+/// What is to be looked at in a part of the file.
+#[derive(Default)]
+struct Sifted {
+    odd: Vec<Odd>,
+    /// The number of plain lines after the last odd one.
+    rest: u32,
+    /// How the plain lines end: with LF, and with CR LF.
+    ends: [bool; 2],
+    /// The end of the part.
+    end: u64,
+}
+
+/// A line that is not a plain entry.
+struct Odd {
+    /// The number of plain lines between it and the previous odd one.
+    before: u32,
+    span: Span,
+    newline: bool,
+}
+
+/// Finds the lines of a part that are not plain entries; all of them if none may be.
+fn sift(source: &dyn ReadAt, part: Range<u64>, may_be_plain: bool) -> io::Result<Sifted> {
+    let mut sifted = Sifted { end: part.end, ..Sifted::default() };
+    let mut keys = record::keys();
+    StretchReader::default().read_part(source, part, |Stretch { start, bytes }| {
+        let (mut at, mut blocks) = (0, Vec::new());
+        while at < bytes.len() {
+            let newline = memchr::memchr(b'\n', &bytes[at..]).map(|newline| at + newline);
+            let line = &bytes[at..newline.unwrap_or(bytes.len())];
+            if may_be_plain && newline.is_some() && is_plain(line, &mut keys, &mut blocks) {
+                sifted.rest += 1;
+                sifted.ends[usize::from(line.ends_with(b"\r"))] = true;
+            } else {
+                let span = Span { start: start + at as u64, len: line.len() as u64 };
+                let before = std::mem::take(&mut sifted.rest);
+                sifted.odd.push(Odd { before, span, newline: newline.is_some() });
+            }
+            at += line.len() + 1;
+        }
+    })?;
+    Ok(sifted)
+}
+
+/// Whether a line is certainly an entry with nothing to repair or to report.
+fn is_plain<'l>(line: &'l [u8], keys: &mut KeyCache<Member>, blocks: &mut Vec<Block<'l>>) -> bool {
+    let (mut scanner, mut record) = (Scanner::new(line), Record::default());
+    if scanner.at_end() || scan_into(&mut scanner, keys, &mut record, blocks).is_err() || !scanner.at_end() {
+        return false;
+    }
+    let is = |name| record.kind.is_some_and(|kind| kind.is(name));
+    let non_ascii = scanner.take_non_ascii();
+    record.id.is_some()
+        && record.parent_id.is_none_or(|parent| parent.is_string() || parent.is_null())
+        && !is("session")
+        && !is("title")
+        && (!is("message") || record.message.is_some())
+        && (non_ascii.is_empty() || is_utf8(&line[non_ascii]))
+        && resync::count_blobs(line) == 0
+}
+
 impl Mending<'_> {
+    /// Keeps plain lines, which follow the line `number`.
+    fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
+        if lines > 0 {
+            self.last = LineNo(number.0 + lines);
+            self.map_line(LineNo(number.0 + 1));
+            self.made += lines - 1;
+            self.file.keep(span);
+        }
+    }
+
     fn line(&mut self, number: LineNo, line: &Line) {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {

@@ -126,16 +126,21 @@ impl Mending<'_> {
         self.file.make(line);
     }
 
-    /// Records that a line of the repaired file comes from here.
+    /// Begins a line of the repaired file.
     fn start_line(&mut self, located: &Located) {
-        self.made += 1;
-        let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
-        if self.made + line != located.number.0 + made {
-            self.lines.push((self.made, located.number.0));
-        }
+        self.map_line(located.number);
         if located.alone && !located.newline {
             let draft = Draft::new(located.number, K::NoFinalNewline, "the last line has no newline");
             self.findings.push(draft.fix("it gets one"));
+        }
+    }
+
+    /// Counts the next line of the repaired file, which comes from the line `number` of the source.
+    pub fn map_line(&mut self, number: LineNo) {
+        self.made += 1;
+        let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
+        if self.made + line != number.0 + made {
+            self.lines.push((self.made, number.0));
         }
     }
 

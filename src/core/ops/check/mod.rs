@@ -56,7 +56,8 @@ pub struct Checkup<'a> {
 /// # Errors
 /// If it cannot be read, or is not a session even with its lines repaired.
 pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
-    let mut mending = mend(source)?;
+    let mut mending = mend(source, options.workers)?;
+    let options = &Options { calls: true, ..options.clone() };
     let session = match load(&mending.file, options) {
         Ok(session) => session,
         // The error of the original file describes it better.
