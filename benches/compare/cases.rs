@@ -19,10 +19,11 @@ pub struct Plan {
 }
 
 /// The cases that read one session: name, shape, entries, and whether jq, jaq and pi run, too.
-const READING: [(&str, Shape, u32, bool); 4] = [
+const READING: [(&str, Shape, u32, bool); 5] = [
     ("session", Shape::Turns { percent: 100 }, 100_000, true),
     ("tenth", Shape::Turns { percent: 10 }, 100_000, false),
     ("tenfold", Shape::Turns { percent: 1000 }, 100_000, false),
+    ("tokens", Shape::Tokens, 100_000, false),
     ("chain", Shape::Chain, 1_000_000, true),
 ];
 /// The cases that would not end if pisess took more than linear time: name, shape, entries.
@@ -35,6 +36,10 @@ const WIDE: [(&str, Shape, u32); 4] = [
 const OTHERS: [&str; 5] = ["append", "folder", "v1", "complete", "start"];
 /// The commands that read a session and are timed.
 const SHOWN: [&str; 6] = ["tree", "path", "path --json", "label", "context", "redact --check"];
+/// Those that are timed in the cases that read one session, too.
+const ALSO: [&str; 3] = ["check", "branches", "fork -n"];
+/// A word in nearly every entry with text, to be counted.
+const WORD: &str = "parse";
 
 impl Plan {
     /// Returns `None` if the list of cases was requested.
@@ -138,8 +143,11 @@ impl Bench<'_> {
     fn reading(&self, name: &str, shape: Shape, entries: u32, beside: bool) -> Result<(), String> {
         let (session, facts) = self.make(&format!("{name}.jsonl"), shape, entries, 1)?;
         let mut runs = vec![Run::new("wc -l", &["wc", "-l", &session])];
-        runs.extend(SHOWN.map(|words| self.shown(words, &session)));
+        runs.extend(SHOWN.iter().chain(&ALSO).map(|words| self.shown(words, &session)));
         self.check(&session, &facts)?;
+        self.check_also(&session, &facts)?;
+        runs.push(self.tools.pisess("grep -c", &["grep", "-c", WORD, &session]).search());
+        runs.extend(self.tools.rg.as_ref().map(|rg| Run::new("rg -c", &[rg, "-c", WORD, &session]).search()));
         if beside {
             for run in self.tools.four_fields(&session) {
                 expect(&run.name, Hash::of(&run.output()?), facts.fields)?;
@@ -223,6 +231,16 @@ impl Bench<'_> {
         expect("context", Hash::of(&output(&["context", session])?), facts.context)?;
         expect("secrets", count(&output(&["redact", session, "--check", "-q"])?), 0)?;
         expect("labels", count(&output(&["label", session])?), facts.labels)
+    }
+
+    /// Checks answers that not every shape has.
+    fn check_also(&self, session: &str, facts: &Facts) -> Result<(), String> {
+        let output = |words: &[&str]| self.tools.pisess(words[0], words).output();
+        expect("findings", count(&output(&["check", session, "--json"])?), 0)?;
+        expect("branches", count(&output(&["branches", session, "--json"])?), facts.branches)?;
+        let plan = String::from_utf8_lossy(&output(&["fork", "-n", session])?).into_owned();
+        let copied = format!(" {} ", facts.path_entries);
+        expect("entries that fork copies", plan.contains(&copied), true)
     }
 
     /// Appends one entry to a large session, which writes one line.
@@ -391,7 +409,9 @@ fn print(rows: &[Row]) {
         let seconds = took.as_secs_f64();
         let memory = peak.map_or("-".to_owned(), |kib| format!("{:.1} MB", kib as f64 / 1024.0));
         let mut line = format!("  {name:22} {:9.1} ms {memory:>10}", seconds * 1e3);
-        for (floor, time) in floors.into_iter().filter(|(floor, _)| name != floor) {
+        let is_compared =
+            |floor: &str| name != floor && (floor == "wc -l" || name.starts_with("pisess grep"));
+        for (floor, time) in floors.into_iter().filter(|(floor, _)| is_compared(floor)) {
             line +=
                 &time.map(|time| format!("   {:5.2} x {}", seconds / time, &floor[..2])).unwrap_or_default();
         }

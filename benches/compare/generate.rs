@@ -14,6 +14,8 @@ pub enum Shape {
         /// 100 for texts as long as in real sessions.
         percent: u32,
     },
+    /// The same about tokens and keys: in nearly every entry, ordinary words that are also names of secrets.
+    Tokens,
     /// One chain of the smallest user messages.
     Chain,
     /// All entries are children of the first.
@@ -35,6 +37,7 @@ impl Shape {
             "turns" => Shape::Turns { percent: 100 },
             "small" => Shape::Turns { percent: 10 },
             "big" => Shape::Turns { percent: 1000 },
+            "tokens" => Shape::Tokens,
             "chain" => Shape::Chain,
             "fan" => Shape::Fan,
             "comb" => Shape::Comb,
@@ -72,7 +75,7 @@ pub struct Facts {
     /// The number of assistant messages, and their input tokens.
     pub answers: u64,
     pub input: u64,
-    /// The number of branches, for [`Shape::Turns`].
+    /// The number of branches, for [`Shape::Turns`], [`Shape::Tokens`] and [`Shape::Chain`].
     pub branches: u64,
 }
 
@@ -127,7 +130,7 @@ pub fn write(shape: Shape, entries: u32, seed: u64, out: &mut dyn Write) -> io::
     let mut maker = Maker::new(shape, seed, out);
     maker.header()?;
     match shape {
-        Shape::Turns { .. } | Shape::V1 => maker.turns(entries)?,
+        Shape::Turns { .. } | Shape::Tokens | Shape::V1 => maker.turns(entries)?,
         Shape::Chain => maker.chain(entries)?,
         Shape::Fan => maker.fan(entries)?,
         Shape::Comb => maker.comb(entries)?,
@@ -158,7 +161,7 @@ struct Maker<'a> {
 impl<'a> Maker<'a> {
     fn new(shape: Shape, seed: u64, out: &'a mut dyn Write) -> Self {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let pool = (0..2048).map(|_| pooled(&mut random)).collect();
+        let pool = (0..2048).map(|_| pooled(&mut random, shape == Shape::Tokens)).collect();
         let mut context = Hash::default();
         context.add(b"{\"messages\":[");
         Maker {
@@ -485,12 +488,13 @@ impl Maker<'_> {
 }
 
 /// Returns a line of prose or code. One in 16 contains characters outside ASCII, one in four quotes or tabs.
-fn pooled(random: &mut Random) -> String {
+fn pooled(random: &mut Random, is_about_tokens: bool) -> String {
     const WORDS: [&str; 24] = [
         "the", "session", "tree", "branch", "entry", "return", "const", "await", "of", "file", "line",
         "parse", "value", "summary", "model", "if", "context", "read", "write", "error", "a", "to", "from",
         "index",
     ];
+    const TOKENS: [&str; 6] = ["token", "key", "string", "secret", "token: string;", "key: string;"];
     const FOREIGN: [&str; 6] = ["naïve", "größer", "日本語", "—", "✓", "😀"];
     let mut line = String::new();
     match random.below(16) {
@@ -501,6 +505,10 @@ fn pooled(random: &mut Random) -> String {
     }
     for _ in 0..2 + random.below(14) {
         line += WORDS[random.below(24) as usize];
+        line.push(' ');
+    }
+    if is_about_tokens {
+        line += TOKENS[random.below(6) as usize];
         line.push(' ');
     }
     line.pop();

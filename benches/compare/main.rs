@@ -19,7 +19,7 @@ cargo bench --bench compare -- [options] [CASE]...
   --dir DIR     where the sessions are made (default: a folder that is removed again)
   --list        the cases
 cargo bench --bench compare -- generate SHAPE COUNT SEED FILE
-  SHAPE         turns, small, big, chain, fan, comb, labels, line, v1";
+  SHAPE         turns, small, big, tokens, chain, fan, comb, labels, line, v1";
 
 fn main() -> ExitCode {
     // Cargo adds --bench when it starts a benchmark.
