@@ -9,8 +9,7 @@ use super::input::{Input, OpenSession};
 use super::transaction::{Attempted, store_options, under_lock};
 use crate::core::load::Options;
 use crate::core::ops::prune::{PayloadKind, Prune, Wanted, pruned_file, size};
-use crate::core::plan::copy_all;
-use crate::core::store::{self, Attempt, Beside, Committed, Locked, ReadAt, SessionFile, StoreError};
+use crate::core::store::{self, Attempt, Beside, Committed, Locked, SessionFile, StoreError};
 use crate::guide::{Example, Guide};
 use crate::options::{WriteArgs, bytes};
 use crate::ui::{Exit, Failure, Ui};
@@ -175,8 +174,8 @@ impl Job<'_> {
         prune.map_err(|error| now.input.unreadable(error))
     }
 
-    /// Writes the existing lines of the file beside the session, then the new payloads. Neither adds to a file that
-    /// pisess did not write, nor replaces one.
+    /// Writes the lines of the file beside the session that are still needed, then the new payloads: those that a killed
+    /// run wrote are in the session, too. Neither adds to a file that pisess did not write, nor replaces one.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -184,14 +183,13 @@ impl Job<'_> {
         old: Option<&SessionFile>,
         replaces: bool,
     ) -> Result<Beside, Failure> {
-        let there = existing(&self.pruned)?.filter(|_| replaces);
-        old.into_iter().chain(&there).try_for_each(|file| found_places(now, file).map(drop))?;
+        if let Some(there) = existing(&self.pruned)?.filter(|_| replaces) {
+            found_places(now, &there)?;
+        }
+        let old = old.map(|old| Ok::<_, Failure>((old, found_places(now, old)?))).transpose()?;
         let made = store::create_beside(&self.pruned, now.input.file(), replaces, &mut |out| {
-            if let Some(old) = old.filter(|old| old.len() > 0) {
-                copy_all(old, out)?;
-                let mut last = [0];
-                old.read_exact_at(&mut last, old.len() - 1)?;
-                out.write_all(if last == *b"\n" { b"" } else { b"\n" })?;
+            if let Some((old, places)) = &old {
+                places.write_missing(*old, out)?;
             }
             prune.write_payloads(&now.session, now.input.source(), out)
         });

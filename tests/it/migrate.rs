@@ -250,16 +250,6 @@ fn a_backup_holds_the_old_bytes() {
     assert_eq!(s.bytes("v1.jsonl.old"), fixture("v1.jsonl"));
 }
 
-/// A kill after the backup leaves a copy of the session: the same command completes the change.
-#[test]
-fn a_backup_of_a_killed_run_is_taken_up() {
-    let s = Sandbox::with(&["v1.jsonl"]);
-    s.put("v1.jsonl.bak", fixture("v1.jsonl"));
-    s.run("migrate --backup ./v1.jsonl");
-    assert_eq!(s.bytes("v1.jsonl.bak"), fixture("v1.jsonl"));
-    assert_ne!(s.bytes("v1.jsonl"), fixture("v1.jsonl"));
-}
-
 #[test]
 fn a_backup_never_overwrites() {
     let s = Sandbox::with(&["v1.jsonl"]);

@@ -6,8 +6,8 @@ use insta::assert_snapshot;
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/home/u/p"}"#;
 
-/// A session with a payload of each kind, in lines that no serializer writes.
-fn large() -> String {
+/// Returns a session with a payload of each kind, in lines that no serializer writes.
+pub fn large() -> String {
     let data = "iVBORw0KGgo".repeat(200);
     let text = "a line of output\\n".repeat(100);
     let lines = [
@@ -328,16 +328,4 @@ fn a_file_beside_the_copy_is_never_lost() {
         let done = s.pisess(&format!("prune -q --over 1k ./s.jsonl -o ./{place} --force")).done();
         assert_eq!((done.code, s.files()), (2, before), "{place}: {done}");
     }
-}
-
-/// A kill between the two files leaves the first: the same command completes the change.
-#[test]
-fn what_a_kill_left_beside_the_copy_is_taken_up() {
-    let s = Sandbox::new();
-    s.put("s.jsonl", large());
-    s.run("prune -q --over 1k ./s.jsonl -o ./copy");
-    let both = (s.bytes("copy"), s.bytes("copy.pruned"));
-    std::fs::remove_file(s.path("copy")).unwrap();
-    s.run("prune -q --over 1k ./s.jsonl -o ./copy");
-    assert_eq!((s.bytes("copy"), s.bytes("copy.pruned")), both);
 }

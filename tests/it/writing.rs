@@ -246,3 +246,29 @@ fn a_title_line_of_another_width_goes_back_as_it_is() {
         s.bytes("title-slot-too-short.jsonl").starts_with(&fixture("hazards/title-slot-too-short.jsonl"))
     );
 }
+
+/// A command that writes several files and is killed leaves the first of them: the same command gives the result that it
+/// would have given.
+#[test]
+fn the_same_command_completes_what_a_kill_left() {
+    let damaged = fixture("hazards/malformed-v3.jsonl");
+    for (line, session, made) in [
+        ("migrate --backup ./s.jsonl", fixture("v1.jsonl"), &["s.jsonl.bak"][..]),
+        ("check --repair --backup ./s.jsonl", damaged.clone(), &["s.jsonl.rejected", "s.jsonl.bak"]),
+        ("check --repair ./s.jsonl -o ./copy", damaged, &["copy.rejected"]),
+        ("prune --over 1k ./s.jsonl", crate::prune::large().into(), &["s.jsonl.pruned"]),
+        ("prune --over 1k ./s.jsonl -o ./copy", crate::prune::large().into(), &["copy.pruned"]),
+    ] {
+        let s = Sandbox::new();
+        s.put("s.jsonl", &session);
+        let code = s.pisess(line).done().code;
+        let whole = s.files();
+        for left in 1..=made.len() {
+            let s = Sandbox::new();
+            s.put("s.jsonl", &session);
+            made[..left].iter().for_each(|name| s.put(name, &whole[*name]));
+            assert_eq!(s.pisess(line).done().code, code, "{line}, {left}");
+            assert!(s.files() == whole, "{line}, {left}: {:?}", s.names());
+        }
+    }
+}

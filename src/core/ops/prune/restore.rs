@@ -7,6 +7,7 @@ use crate::core::entry::{EntryIx, LineNo, Span};
 use crate::core::json::edit::Edit;
 use crate::core::json::{Raw, js};
 use crate::core::lines::Lines;
+use crate::core::plan::copy;
 use crate::core::session::Session;
 use crate::core::store::{ReadAt, resize};
 use std::collections::BTreeMap;
@@ -19,6 +20,8 @@ pub struct Restore {
     places: BTreeMap<(EntryIx, String), Span>,
     /// Payloads without a place in the session: the ids of their entries, and their fields.
     pub lost: Vec<(String, String)>,
+    /// The lines of the pruned file whose payloads the session does not contain.
+    missing: Vec<Span>,
 }
 
 /// Why a file is not a valid pruned file.
@@ -67,6 +70,9 @@ pub fn find_places(
             }
             is_back |= value.is_some_and(|value| value.bytes() == record.payload.bytes());
         }
+        if place.is_some() || !is_back {
+            restore.missing.push(line.span);
+        }
         match place {
             Some(entry) => drop(restore.places.insert((entry, record.field), line.span)),
             None if is_back => {}
@@ -85,6 +91,17 @@ impl Restore {
     /// Returns the entries and fields to restore.
     pub fn places(&self) -> impl Iterator<Item = (EntryIx, &str)> {
         self.places.keys().map(|(entry, field)| (*entry, &**field))
+    }
+
+    /// Copies the lines of the pruned file whose payloads the session does not contain.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write_missing(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        self.missing.iter().try_for_each(|line| {
+            copy(pruned, *line, out)?;
+            out.write_all(b"\n")
+        })
     }
 
     /// Writes the session with its payloads.
