@@ -85,7 +85,9 @@ pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
         "{name}:{line}: {kind}{others} would remain in {}; nothing was written",
         place(first)
     ));
-    Err(failure.path(name).on_line(line).hint("remove it there with pisess edit, and try again"))
+    Err(failure.path(name).on_line(line).hint(
+        "a placeholder replaces only text; change the number in a copy of the session, and redact that",
+    ))
 }
 
 /// Returns the field of a secret, for messages.

@@ -257,14 +257,14 @@ fn what_cannot_be_removed_is_named() {
     let s = Sandbox::new();
     let lines = [
         r#"{"type":"session","version":3,"id":"s","cwd":"/w"}"#,
-        r#"{"type":"custom","customType":"x","id":"00000001","parentId":null,"data":{"pin":86753091,"text":"86753091"}}"#,
+        r#"{"type":"custom","customType":"x","id":"00000001","parentId":null,"data":{"list":[{},{"a":1,"pin":86753091}],"text":"86753091"}}"#,
     ];
     s.put("s.jsonl", lines.join("\n") + "\n");
     s.put("list", "86753091\n");
     let failed = s.pisess("redact ./s.jsonl --secret-file ./list -o ./copy.jsonl").done().fails(2);
-    insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in a number; nothing was written (hint: remove it there with pisess edit, and try again)");
+    insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in data.list[1].pin; nothing was written (hint: a placeholder replaces only text; change the number in a copy of the session, and redact that)");
     assert_eq!(s.names(), ["list", "s.jsonl"]);
     let failed = s.pisess("export --redact ./s.jsonl --secret-file ./list -o ./page.html").done().fails(2);
-    insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in a number; nothing was written (hint: remove it there with pisess edit, and try again)");
+    insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in data.list[1].pin; nothing was written (hint: a placeholder replaces only text; change the number in a copy of the session, and redact that)");
     assert_eq!(s.names(), ["list", "s.jsonl"]);
 }

@@ -49,6 +49,22 @@ impl<'a> Strings<'a> {
         Strings { scanner: Scanner::document(line), open: Vec::new(), next: Next::Value }
     }
 
+    /// Returns the path of the value at an offset of a line; empty if there is none.
+    pub fn path_at(line: &'a [u8], offset: usize) -> String {
+        let mut strings = Strings::new(line);
+        loop {
+            let stepped = match strings.next {
+                Next::Key => strings.key().map(|_| true),
+                Next::Value => strings.value().map(|_| true),
+                Next::Behind if strings.scanner.pos() > offset => return strings.path(),
+                Next::Behind => strings.go_on(),
+            };
+            if !stepped.unwrap_or(false) {
+                return String::new();
+            }
+        }
+    }
+
     /// Returns the next string; `None` at the end of the value.
     ///
     /// # Errors

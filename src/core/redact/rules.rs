@@ -29,7 +29,7 @@ pub struct Rule {
     compiled: OnceLock<Regex>,
 }
 
-/// Where a secret may begin whose own beginning is no proof: not after a letter, but after `_`, the code of a colour, or
+/// Where a secret may begin whose own beginning may be the end of a word: not after a letter, but after `_`, the code of a colour, or
 /// a character that is encoded for a URL.
 const START: &str = r"(?:\b|_|\[[0-9;]{0,12}m|%[0-9A-Fa-f]{2})";
 
@@ -118,12 +118,12 @@ pub static RULES: [Rule; 80] = [
     Rule::new("openrouter-key", &["sk-or-v1-"], r"(?-u)sk-or-v1-[0-9a-f]{64}"),
     Rule::new("openai-key", &["T3BlbkFJ"], r"(?-u)sk-(?:[a-z]+-)?[A-Za-z0-9_-]{20,80}T3BlbkFJ[A-Za-z0-9_-]{20,80}"),
     Rule::checked("openai-key", &["sk-proj-", "sk-svcacct-", "sk-admin-"], r"(?-u)sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{40,200}", mixed),
-    Rule::checked("model-key", &["sk-"], r"(?-u)^(sk-[A-Za-z0-9]{32,64}\b)", random),
+    Rule::checked("model-key", &["sk-"], r"(?-u)(?:\b|%[0-9A-Fa-f]{2}|[^aeiou])(sk-[A-Za-z0-9]{32,64}\b)", random),
     Rule::checked("google-api-key", &["AIza"], r"(?-u)AIza[A-Za-z0-9_-]{35}", mixed),
     Rule::new("google-oauth-secret", &["GOCSPX-"], r"(?-u)GOCSPX-[A-Za-z0-9_-]{28}"),
     Rule::new("google-oauth-token", &["ya29."], r"(?-u)ya29\.[A-Za-z0-9_-]{30,}"),
-    Rule::checked("huggingface-token", &["hf_", "api_org_"], r"(?-u)^((?:hf_|api_org_)[A-Za-z]{34}\b)", mixed),
-    Rule::checked("replicate-token", &["r8_"], r"(?-u)^(r8_[A-Za-z0-9]{37}\b)", mixed),
+    Rule::checked("huggingface-token", &["hf_", "api_org_"], r"(?-u)(?:hf_|api_org_)[A-Za-z]{34}\b", mixed),
+    Rule::checked("replicate-token", &["r8_"], r"(?-u)r8_[A-Za-z0-9]{37}\b", mixed),
     Rule::checked("groq-key", &["gsk_"], r"(?-u)gsk_[A-Za-z0-9]{52}\b", mixed),
     Rule::checked("perplexity-key", &["pplx-"], r"(?-u)pplx-[A-Za-z0-9]{48}\b", mixed),
     Rule::checked("xai-key", &["xai-"], r"(?-u)xai-[A-Za-z0-9]{70,84}\b", mixed),
@@ -144,7 +144,7 @@ pub static RULES: [Rule; 80] = [
     Rule::checked("aws-access-key", &["AKIA", "ASIA", "ABIA", "ACCA"], r"(?-u)(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b", mixed),
     Rule::checked("aws-secret-key", &["ws_secret_access_key", "WS_SECRET_ACCESS_KEY", "ecretAccessKey", "SecretKey"], r#"(?i-u)(?:aws_secret_access_key|secretaccesskey|aws_?secretkey)["'\\]*\s*[:=]\s*["'\\]*([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+]|$)"#, mixed),
     Rule::new("azure-storage-key", &["AccountKey=", "SharedAccessKey="], r"(?-u)(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{42,88}={1,2})"),
-    Rule::checked("azure-client-secret", &["7Q~", "8Q~"], r"(?-u)^([A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34})", mixed),
+    Rule::checked("azure-client-secret", &["7Q~", "8Q~"], r"(?-u)[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}", mixed),
     Rule::checked("alibaba-key", &["LTAI"], r"(?-u)LTAI[A-Za-z0-9]{17,21}\b", mixed),
     Rule::new("digitalocean-token", &["dop_v1_", "doo_v1_", "dor_v1_"], r"(?-u)do[opr]_v1_[0-9a-f]{64}\b"),
     Rule::new("databricks-token", &["dapi"], r"(?-u)dapi[0-9a-f]{32}(?:-[0-9])?\b"),
@@ -154,8 +154,8 @@ pub static RULES: [Rule; 80] = [
     Rule::new("fly-token", &["fm1r_", "fm1a_", "fm2_"], r"(?-u)fm(?:1[ar]|2)_[A-Za-z0-9+/=]{60,}"),
     Rule::checked("cloudflare-token", &["cfut_", "cfat_", "cfk_"], r"(?-u)cf(?:ut|at|k)_[A-Za-z0-9]{40,60}\b", mixed),
     Rule::new("vault-token", &["hvs.", "hvb."], r"(?-u)hv[sb]\.[A-Za-z0-9_-]{80,300}"),
-    Rule::new("terraform-token", &[".atlasv1."], r"(?-u)^([A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70})"),
-    Rule::new("pulumi-token", &["pul-"], r"(?-u)^(pul-[0-9a-f]{40}\b)"),
+    Rule::new("terraform-token", &[".atlasv1."], r"(?-u)[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,70}"),
+    Rule::new("pulumi-token", &["pul-"], r"(?-u)pul-[0-9a-f]{40}\b"),
     Rule::new("doppler-token", &["dp.pt.", "dp.st.", "dp.ct."], r"(?-u)dp\.(?:pt|ct|st(?:\.[a-z0-9_-]+)?)\.[A-Za-z0-9]{40,44}\b"),
     Rule::checked("supabase-key", &["sbp_", "sb_secret_"], r"(?-u)(?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,60})", mixed),
     Rule::new("planetscale-token", &["pscale_"], r"(?-u)pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
@@ -163,9 +163,9 @@ pub static RULES: [Rule; 80] = [
     // Messaging, payment, office.
     Rule::new("slack-token", &["xoxb-", "xoxp-", "xoxa-", "xoxr-", "xoxs-", "xoxe", "xoxc-", "xoxd-"], r"(?-u)xox(?:[abceprsd]-|e\.xox[bp]-)[A-Za-z0-9%-]{10,250}"),
     Rule::new("slack-app-token", &["xapp-"], r"(?-u)xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{30,}"),
-    Rule::new("slack-webhook", &["hooks.slack.com"], r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,80})"),
+    Rule::checked("slack-webhook", &["hooks.slack.com"], r"(?-u)hooks\.slack\.com/(?:services|workflows|triggers)/([A-Za-z0-9+/_-]{30,80})", mixed),
     Rule::new("discord-webhook", &["webhooks"], r"(?-u)discord(?:app)?\.com/api/webhooks/([0-9]{17,20}/[A-Za-z0-9_-]{60,80})"),
-    Rule::checked("telegram-token", &[":AA"], r"(?-u)^([0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b)", mixed),
+    Rule::checked("telegram-token", &[":AA"], r"(?-u)[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b", mixed),
     Rule::checked("stripe-key", &["sk_live_", "rk_live_", "sk_test_", "rk_test_", "sk_prod_", "rk_prod_"], r"(?-u)[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,248}\b", mixed),
     Rule::checked("webhook-secret", &["whsec_"], r"(?-u)whsec_[A-Za-z0-9+/]{24,64}=*", mixed),
     Rule::new("square-token", &["sq0atp-", "sq0csp-"], r"(?-u)sq0[ac][ts]p-[A-Za-z0-9_-]{22,60}"),
@@ -179,11 +179,11 @@ pub static RULES: [Rule; 80] = [
     Rule::checked("figma-token", &["figd_"], r"(?-u)figd_[A-Za-z0-9_-]{38,44}", mixed),
     Rule::new("langfuse-key", &["sk-lf-"], r"(?-u)sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     Rule::checked("langsmith-key", &["lsv2_"], r"(?-u)lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", mixed),
-    Rule::checked("fireworks-key", &["fw_"], r"(?-u)^(fw_[A-Za-z0-9]{20,48}\b)", random),
-    Rule::checked("twilio-key", &["SK"], r"(?-u)^(SK[0-9a-f]{32}\b)", random),
+    Rule::checked("fireworks-key", &["fw_"], r"(?-u)fw_[A-Za-z0-9]{20,48}\b", random),
+    Rule::checked("twilio-key", &["SK"], r"(?-u)SK[0-9a-f]{32}\b", random),
     Rule::checked("newrelic-key", &["NRAK-"], r"(?-u)NRAK-[A-Z0-9]{27}\b", mixed),
     Rule::checked("tailscale-key", &["tskey-"], r"(?-u)tskey-(?:[a-z]+-)?[A-Za-z0-9]{6,20}-[A-Za-z0-9]{16,40}", random),
-    Rule::checked("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)^([MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40})", random).followed(is_second_of_three),
+    Rule::checked("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}", random).followed(is_second_of_three),
     Rule::checked("grafana-token", &["glc_", "glsa_"], r"(?-u)(?:glc_[A-Za-z0-9+/]{32,400}=*|glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}\b)", mixed),
     Rule::new("postman-key", &["PMAK-"], r"(?-u)PMAK-[0-9a-f]{24}-[0-9a-f]{34}\b"),
     Rule::checked("sentry-token", &["sntrys_", "sntryu_"], r"(?-u)sntry(?:s_[A-Za-z0-9+/=_]{60,}|u_[0-9a-f]{64})", mixed),

@@ -157,7 +157,8 @@ impl Search {
             let is_part = is_digit(range.start.checked_sub(1)) || is_digit(Some(range.end));
             if !is_part && !hits.iter().any(|hit| overlap(&hit.range, &range)) {
                 let Value { kind, bytes } = self.values[value].clone();
-                stuck.push(Hit { field: "a number".to_owned(), range, kind, secret: bytes });
+                let field = Strings::path_at(line, range.start);
+                stuck.push(Hit { field, range, kind, secret: bytes });
             }
         });
         hits.retain(|hit| !splices.iter().any(|splice| contains(&splice.range, &hit.range)));

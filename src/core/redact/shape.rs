@@ -3,10 +3,21 @@
 //! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token ===
 //! expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
-/// Whether it has the randomness of a key: digits and letters, many different ones.
+/// Whether it has the randomness of a key: digits and letters, or letters as in no word, many different ones.
 pub fn random(secret: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
-    has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) && mixed(secret)
+    let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) || is_scrambled(secret);
+    is_drawn && mixed(secret)
+}
+
+/// Whether capitals are where no identifier has them: several in a row more than once, and single small letters.
+fn is_scrambled(secret: &[u8]) -> bool {
+    let runs = || secret.chunk_by(|a, b| a.is_ascii_uppercase() == b.is_ascii_uppercase());
+    let capitals = runs().filter(|run| run.len() > 1 && run[0].is_ascii_uppercase()).count();
+    secret.len() >= 16
+        && secret.iter().all(u8::is_ascii_alphanumeric)
+        && capitals > 1
+        && runs().any(|run| matches!(run, [b'a'..=b'z']))
 }
 
 /// Whether its characters vary: not a repeated letter, a row of `x`, or an alphabet.
@@ -59,7 +70,7 @@ pub fn assigned(secret: &[u8]) -> bool {
     if is_placeholder(secret) || is_reference(secret) || is_time(secret) {
         return false;
     }
-    if is_uuid(secret) || is_random_base64(secret) {
+    if is_uuid(secret) || is_random_base64(secret) || is_scrambled(secret) && mixed(secret) {
         return true;
     }
     let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
@@ -128,7 +139,7 @@ pub fn is_common_setting(value: &[u8]) -> bool {
     SETTINGS.iter().any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
 }
 
-/// Whether it refers to a value stored elsewhere.
+/// Whether it refers to a value stored elsewhere, or is a pattern.
 fn is_reference(secret: &[u8]) -> bool {
     let starts = [
         &b"$"[..],
@@ -144,6 +155,7 @@ fn is_reference(secret: &[u8]) -> bool {
         b"./",
         b"../",
         b"~/",
+        b".*",
     ];
     starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
 }
@@ -210,9 +222,19 @@ mod tests {
             assert!(!password(text.as_bytes()), "{text}");
             assert!(!assigned(text.as_bytes()), "{text}");
         }
-        for text in ["userToken", "expectedValue", "max_tokens_per_request_2024_v1_a", "1234567890"] {
+        for text in [
+            "userToken",
+            "expectedValue",
+            "max_tokens_per_request_2024_v1_a",
+            "1234567890",
+            "getURLFromXMLDocument",
+            "GetUserByIdOrByKey",
+            ".*/PASSWORD=xxx/",
+        ] {
             assert!(!assigned(text.as_bytes()), "{text}");
         }
+        assert!(assigned(b"rBtlxy9MEMUdsmIPTmhHtsss"));
+        assert!(assigned(b"IcXmIMMGKBqZyISosUxgToqhEAzNxIwK"));
         assert!(password(b"prod-foobar-secret"));
         assert!(password(b"hunter2"));
         assert!(assigned(b"prod-foobar-secret-42"));

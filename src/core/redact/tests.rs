@@ -125,6 +125,19 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
     }
 }
 
+/// In the output of a terminal, in an address and in a name, a secret follows other letters without a space.
+#[test]
+fn what_precedes_a_secret_does_not_hide_it() {
+    let before = ["\u{1b}[32m", "\u{1b}[1;38;5;208m", "%20", "%3D", "%3a", "_", "n", "qx"];
+    for (kind, secret) in samples().into_iter().filter(|(kind, _)| !rules::is_contextual(kind)) {
+        for before in before {
+            let (_, secrets) =
+                redacted(&format!("{{\"a\":{}}}", json(&format!("see {before}{secret}\u{1b}[0m"))));
+            assert_eq!(secrets.len(), 1, "{kind} after {before:?}: {secret}");
+        }
+    }
+}
+
 /// Every assignment that the expression matches contains one of the rule's keywords.
 #[test]
 fn every_name_of_a_secret_has_a_keyword() {
@@ -229,6 +242,10 @@ fn code_that_names_secrets_is_left_alone() {
         "maxTokens: \"unlimited_for_now\", tokenType: \"BearerTokenAuthentication\"",
         "task-manager risk-free disk-usage-of-a-very-long-name-indeed-1234567890abcdef",
         "const password = 'your-password-here'; SECRET=changeme",
+        "AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "sed 's/PASSWORD=.*/PASSWORD=xxx/'",
+        "the task-9c4e78a1b2c3d4e5f60718293a4b5c6d of disk-9c4e78a1b2c3d4e5f60718293a4b5c6d",
         "toolCallId: toolu_01ABCDEFGHIJKLMNOPQRSTUV, call_abcdefghijklmnopqrstuvwx",
     ] {
         let line = format!(r#"{{"a":{}}}"#, json(text));
