@@ -26,4 +26,4 @@ mod ui;
 
 mod commands;
 
-pub use commands::{GUIDES, command, completion_scripts, run};
+pub use commands::{command, completion_scripts, guides, run};

@@ -58,7 +58,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// If several options are given, each appends an entry, settings before messages. If the text of a message is
 /// `-`, it is read from standard input.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
@@ -77,7 +77,7 @@ pub struct Args {
 }
 
 /// Entries given by options, in the order in which they are written.
-#[derive(clap::Args, Debug)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Words {
     /// Set the name of the session; an empty NAME clears it (pi only)
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
@@ -124,7 +124,8 @@ enum Given {
 }
 
 /// Runs the command.
-pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut args = args.clone();
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let given = given(&mut args, &open.input, ui)?;
     let mut unknown = BTreeSet::new();

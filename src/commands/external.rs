@@ -29,13 +29,10 @@ const FROM_GIT: &[(&str, &str)] = &[
 /// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
 
-/// Runs an external command; the first word is its name.
-pub fn run(words: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
-    let Some((name, arguments)) = words.split_first() else {
-        return Err(Failure::usage("no command given").hint(LOOK));
-    };
-    let found = name.to_str().filter(|name| is_name(name)).and_then(|name| find(name, ui));
-    let Some(program) = found else { return Err(unknown(&name.to_string_lossy(), &built_in(command), ui)) };
+/// Runs an external command.
+pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
+    let found = Some(name).filter(|name| is_name(name)).and_then(|name| find(name, ui));
+    let Some(program) = found else { return Err(unknown(name, &built_in(command), ui)) };
     ui.flush()?;
     ui.run_program(&program, arguments).map_err(|error| {
         let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));

@@ -54,7 +54,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones; sessions are searched in the order of their paths.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp", allow_hyphen_values = true)]
@@ -98,7 +98,8 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(mut args: Args, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut args = args.clone();
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let query = Query {
         pattern: pattern(&mut args)?,

@@ -71,8 +71,8 @@ use crate::options::GlobalArgs;
 use crate::ui::{Exit, Failure, Ui};
 use crate::world::World;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::ffi::OsString;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, value_parser};
+use std::ffi::{OsStr, OsString};
 
 /// The version with the target and, in release builds, the commit; see `build.rs`.
 const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS_BUILD"), ")");
@@ -91,117 +91,61 @@ struct Cli {
     list: bool,
 }
 
-/// The commands. Each is documented at its `Args`.
-#[derive(Debug, Subcommand)]
-enum Verb {
-    Tree(tree::Args),
-    Path(path::Args),
-    Show(show::Args),
-    Branches(branches::Args),
-    Context(context::Args),
-    Diff(diff::Args),
-    List(list::Args),
-    Grep(grep::Args),
-    Stats(stats::Args),
-    Switch(switch::Args),
-    Pop(pop::Args),
-    #[command(alias = "summarise")]
-    Summarize(summarize::Args),
-    Merge(merge::Args),
-    Fork(fork::Args),
-    Pick(pick::Args),
-    Label(label::Args),
-    Append(append::Args),
-    Edit(edit::Args),
-    Compact(compact::Args),
-    Prune(prune::Args),
-    Export(export::Args),
-    Redact(redact::Args),
-    Relocate(relocate::Args),
-    Migrate(migrate::Args),
-    Check(check::Args),
-    Completions(completions::Args),
-    /// A program `pisess-NAME`: the name followed by its arguments.
-    #[command(external_subcommand)]
-    External(Vec<OsString>),
+/// A command, as its file defines it.
+struct Command {
+    guide: Guide,
+    /// Adds its arguments to its definition.
+    define: fn(clap::Command) -> clap::Command,
+    run: fn(&ArgMatches, &mut Ui) -> Result<Exit, Failure>,
 }
 
-/// The guides of all commands, in the order of `--help`.
-pub const GUIDES: [Guide; 26] = [
-    tree::GUIDE,
-    path::GUIDE,
-    show::GUIDE,
-    branches::GUIDE,
-    context::GUIDE,
-    diff::GUIDE,
-    list::GUIDE,
-    grep::GUIDE,
-    stats::GUIDE,
-    switch::GUIDE,
-    pop::GUIDE,
-    summarize::GUIDE,
-    merge::GUIDE,
-    fork::GUIDE,
-    pick::GUIDE,
-    label::GUIDE,
-    append::GUIDE,
-    edit::GUIDE,
-    compact::GUIDE,
-    prune::GUIDE,
-    export::GUIDE,
-    redact::GUIDE,
-    relocate::GUIDE,
-    migrate::GUIDE,
-    check::GUIDE,
-    completions::GUIDE,
-];
+/// Lists the commands by the names of their files, each of which has `Args`, `GUIDE` and `run`.
+macro_rules! commands {
+    ($($file:ident)*) => {
+        &[$(Command {
+            guide: $file::GUIDE,
+            define: $file::Args::augment_args,
+            run: |matches, ui| $file::run(&read(matches)?, ui),
+        }),*]
+    };
+}
 
-/// Adds the arguments of a command to its definition.
-type Define = fn(clap::Command) -> clap::Command;
+/// All commands, in the order of `--help`.
+const COMMANDS: &[Command] = commands! {
+    tree path show branches context diff
+    list grep stats
+    switch pop summarize merge fork pick
+    label append edit
+    compact prune
+    export redact relocate
+    migrate check completions
+};
 
-/// The definitions of all commands, for [`parse`].
-const DEFINITIONS: [(&str, Define); 26] = [
-    ("tree", tree::Args::augment_args),
-    ("path", path::Args::augment_args),
-    ("show", show::Args::augment_args),
-    ("branches", branches::Args::augment_args),
-    ("context", context::Args::augment_args),
-    ("diff", diff::Args::augment_args),
-    ("list", list::Args::augment_args),
-    ("grep", grep::Args::augment_args),
-    ("stats", stats::Args::augment_args),
-    ("switch", switch::Args::augment_args),
-    ("pop", pop::Args::augment_args),
-    ("summarize", summarize::Args::augment_args),
-    ("merge", merge::Args::augment_args),
-    ("fork", fork::Args::augment_args),
-    ("pick", pick::Args::augment_args),
-    ("label", label::Args::augment_args),
-    ("append", append::Args::augment_args),
-    ("edit", edit::Args::augment_args),
-    ("compact", compact::Args::augment_args),
-    ("prune", prune::Args::augment_args),
-    ("export", export::Args::augment_args),
-    ("redact", redact::Args::augment_args),
-    ("relocate", relocate::Args::augment_args),
-    ("migrate", migrate::Args::augment_args),
-    ("check", check::Args::augment_args),
-    ("completions", completions::Args::augment_args),
-];
+/// Returns the arguments of a command, which clap has validated.
+fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
+    A::from_arg_matches(matches).map_err(Failure::usage)
+}
+
+/// Returns the guides of all commands, in the order of `--help`.
+pub fn guides() -> impl Iterator<Item = Guide> {
+    COMMANDS.iter().map(|command| command.guide)
+}
 
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
-    // The later description, that of `Cli`, replaces that of `Verb`.
-    let command = Cli::augment_args(Verb::augment_subcommands(clap::Command::new("pisess")));
+    let verbs = COMMANDS.iter().map(|command| command.defined().after_long_help(command.guide.help()));
+    let command = Cli::command().subcommands(verbs);
     let command = command.after_help(guide::short_help()).after_long_help(guide::help());
-    command.mut_subcommands(with_guide)
+    command.allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
 }
 
-/// Adds its guide to the help of a command.
-fn with_guide(verb: clap::Command) -> clap::Command {
-    match GUIDES.iter().find(|guide| guide.verb == verb.get_name()) {
-        Some(guide) => verb.after_long_help(guide.help()),
-        None => verb,
+impl Command {
+    fn defined(&self) -> clap::Command {
+        (self.define)(clap::Command::new(self.guide.verb))
+    }
+
+    fn named(name: &OsStr) -> Option<&'static Command> {
+        COMMANDS.iter().find(|command| name == command.guide.verb)
     }
 }
 
@@ -215,8 +159,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();
     let mut ui = Ui::new(world, wants_json(&args));
     let done = match parse(&args) {
-        Ok((cli, verb)) => {
-            dispatch(&cli, verb, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
+        Ok(matches) => {
+            dispatch(&matches, &mut ui).map_err(|failure| hints::with_session_first(failure, &args))
         }
         Err(error) => usage(&error, &args, &mut ui),
     };
@@ -232,66 +176,27 @@ fn wants_json(args: &[OsString]) -> bool {
 
 /// Parses the command line. Defining all commands takes longer than drawing a small session, so only the command that
 /// is named is defined, without its guide. If parsing fails, all are defined, for messages and help.
-fn parse(args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
-    match named(args).map(|command| parse_with(command, args)) {
-        Some(Ok(parsed)) => Ok(parsed),
-        Some(Err(_)) | None => parse_with(command(), args),
-    }
+fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
+    let named = args.iter().skip(1).find_map(|arg| Command::named(arg));
+    let alone = named.map(|named| Cli::command().subcommand(named.defined()));
+    let parsed = alone.and_then(|command| command.try_get_matches_from(args).ok());
+    parsed.map_or_else(|| command().try_get_matches_from(args), Ok)
 }
 
-/// Returns the definition of the command line with one command: the first argument that is the name of one.
-fn named(args: &[OsString]) -> Option<clap::Command> {
-    let definition = |arg: &OsString| DEFINITIONS.iter().find(|(verb, _)| arg == verb);
-    let (verb, define) = args.iter().skip(1).find_map(definition)?;
-    Some(Cli::command().subcommand(define(clap::Command::new(*verb))))
-}
-
-fn parse_with(mut command: clap::Command, args: &[OsString]) -> Result<(Cli, Option<Verb>), clap::Error> {
-    let matches = command.try_get_matches_from_mut(args)?;
-    let verb = matches.subcommand_name().map(|_| Verb::from_arg_matches(&matches)).transpose();
-    let parsed = verb.and_then(|verb| Ok((Cli::from_arg_matches(&matches)?, verb)));
-    parsed.map_err(|error| error.format(&mut command))
-}
-
-fn dispatch(cli: &Cli, verb: Option<Verb>, ui: &mut Ui) -> Result<u8, Failure> {
+fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
+    let cli: Cli = read(matches)?;
     ui.configure(&cli.global);
-    let verb = match (cli.list, verb) {
-        (true, None) => {
-            let exit = external::list(command(), ui)?;
-            return ui.flush().map(|()| exit.code());
-        }
-        (true, Some(_)) => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
-        (false, None) => return Err(Failure::usage("no command given").hint(external::LOOK)),
-        (false, Some(verb)) => verb,
-    };
-    let exit = match verb {
-        Verb::Tree(args) => tree::run(&args, ui),
-        Verb::Path(args) => path::run(&args, ui),
-        Verb::Show(args) => show::run(&args, ui),
-        Verb::Branches(args) => branches::run(&args, ui),
-        Verb::Context(args) => context::run(&args, ui),
-        Verb::Diff(args) => diff::run(&args, ui),
-        Verb::List(args) => list::run(&args, ui),
-        Verb::Grep(args) => grep::run(args, ui),
-        Verb::Stats(args) => stats::run(&args, ui),
-        Verb::Switch(args) => switch::run(&args, ui),
-        Verb::Pop(args) => pop::run(&args, ui),
-        Verb::Summarize(args) => summarize::run(&args, ui),
-        Verb::Merge(args) => merge::run(&args, ui),
-        Verb::Fork(args) => fork::run(&args, ui),
-        Verb::Pick(args) => pick::run(&args, ui),
-        Verb::Label(args) => label::run(&args, ui),
-        Verb::Append(args) => append::run(args, ui),
-        Verb::Edit(args) => edit::run(&args, ui),
-        Verb::Compact(args) => compact::run(&args, ui),
-        Verb::Prune(args) => prune::run(&args, ui),
-        Verb::Export(args) => export::run(&args, ui),
-        Verb::Redact(args) => redact::run(&args, ui),
-        Verb::Relocate(args) => relocate::run(&args, ui),
-        Verb::Migrate(args) => migrate::run(&args, ui),
-        Verb::Check(args) => check::run(&args, ui),
-        Verb::Completions(args) => completions::run(&args, ui),
-        Verb::External(words) => return external::run(&words, command(), ui),
+    let exit = match matches.subcommand() {
+        Some(_) if cli.list => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
+        None if cli.list => external::list(command(), ui),
+        None => return Err(Failure::usage("no command given").hint(external::LOOK)),
+        Some((name, args)) => match Command::named(name.as_ref()) {
+            Some(command) => (command.run)(args, ui),
+            None => {
+                let args: Vec<_> = args.get_many("").into_iter().flatten().cloned().collect();
+                return external::run(name, &args, command(), ui);
+            }
+        },
     }?;
     match ui.flush() {
         // A closed pipe does not hide a failure that was reported.
@@ -310,7 +215,7 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
             ui.print(&topic)?;
             return ui.flush().map(|()| Exit::Done.code());
         }
-        return external::run(&[name.into(), "--help".into()], command(), ui);
+        return external::run(name, &["--help".into()], command(), ui);
     }
     let text = error.render();
     match error.kind() {
@@ -331,33 +236,17 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
 mod tests {
     use super::*;
 
-    /// What [`named`] defines is what [`command`] defines, except for the guides.
-    #[test]
-    fn each_command_is_defined_alone() {
-        let all = command();
-        let verbs: Vec<_> = all.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(DEFINITIONS.map(|(verb, _)| verb), *verbs);
-        for verb in all.get_subcommands() {
-            let alone = named(&["pisess".into(), verb.get_name().into()]).unwrap();
-            let alone = alone.get_subcommands().next().unwrap().clone();
-            let help = with_guide(alone).render_long_help().to_string();
-            assert_eq!(help, verb.clone().render_long_help().to_string());
-        }
-    }
-
     /// Names of commands are found wherever they are, but only the first argument is the command.
     #[test]
     fn an_argument_may_be_the_name_of_a_command() {
         for (line, verb) in [
-            ("pisess label tree @ path", "Label"),
-            ("pisess -q --color never grep show tree", "Grep"),
-            ("pisess summarise tree path", "Summarize"),
-            ("pisess other tree", "External"),
+            ("pisess label tree @ path", "label"),
+            ("pisess -q --color never grep show tree", "grep"),
+            ("pisess summarise tree path", "summarize"),
+            ("pisess other tree", "other"),
         ] {
             let args: Vec<_> = line.split(' ').map(OsString::from).collect();
-            let (_, parsed) = parse(&args).unwrap();
-            let parsed = format!("{:?}", parsed.unwrap());
-            assert!(parsed.starts_with(verb), "{line}: {parsed}");
+            assert_eq!(parse(&args).unwrap().subcommand_name(), Some(verb), "{line}");
         }
         let args = ["pisess", "--color", "tree", "list"].map(OsString::from);
         assert_eq!(parse(&args).unwrap_err().kind(), ErrorKind::InvalidValue);

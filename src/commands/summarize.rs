@@ -45,6 +45,7 @@ pub const GUIDE: Guide = Guide {
 /// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
+#[command(alias = "summarise")]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

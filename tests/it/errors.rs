@@ -390,7 +390,7 @@ fn an_ambiguous_label_lists_its_entries() {
 #[test]
 fn usage_errors_are_json_with_json() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for guide in pisess::GUIDES {
+    for guide in pisess::guides() {
         let line = format!("{} ./two-branches.jsonl --no-such-option --json", guide.verb);
         let done = s.unchanged(&line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
     command.build();
-    let verbs = pisess::GUIDES.map(|guide| {
+    let verbs = pisess::guides().map(|guide| {
         let verb = command.find_subcommand(guide.verb).expect("each guide has its command");
         (format!("pisess-{}.1", guide.verb), of_command(verb, &guide))
     });
@@ -81,7 +81,7 @@ fn of_command(command: &Command, guide: &Guide) -> String {
         true => "`pisess(1)` describes how files are written, and what to do while an agent is running.",
         false => "This command writes no file. Older formats are read as if they were migrated.",
     });
-    let others = pisess::GUIDES.into_iter().map(|guide| format!("pisess-{}", guide.verb));
+    let others = pisess::guides().map(|guide| format!("pisess-{}", guide.verb));
     page.see_also(std::iter::once("pisess".to_owned()).chain(others.filter(|other| *other != name)));
     page.text
 }
