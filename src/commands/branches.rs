@@ -5,7 +5,6 @@ use super::amounts::tokens;
 use super::entry_rows::{row_options, tone_style};
 use super::ids::Ids;
 use super::input::OpenSession;
-use super::tables::{Cell, SmallTable};
 use crate::core::entry::{EntryIx, Flags};
 use crate::core::json::js;
 use crate::core::json::write::Object;
@@ -19,7 +18,7 @@ use crate::core::session::Session;
 use crate::core::text::Text;
 use crate::core::tree::Tree;
 use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Styles, Ui, visible};
+use crate::ui::{Cell, Column, Exit, Failure, Styles, Table, Ui, visible};
 use owo_colors::Style;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -149,14 +148,17 @@ impl BranchList<'_> {
     }
 
     fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.branches.is_empty() {
-            return Ok(());
-        }
         let now = Ids::new(ui)?.now_ms(ui);
         let styles = ui.styles;
         let cell = |text: String, style: Style| vec![(text, style)];
-        let mut table = SmallTable::new(&[5]);
-        table.header(&["", "id", "age", "entries", "tokens", "last user message"], ui);
+        let mut table = Table::new([
+            Column::text(""),
+            Column::text("id"),
+            Column::number("age"),
+            Column::number("entries"),
+            Column::number("tokens"),
+            Column::text("last user message").cut(),
+        ]);
         for branch in &self.branches {
             table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
@@ -167,7 +169,6 @@ impl BranchList<'_> {
                 self.said(branch, &styles),
             ]);
         }
-        table.align_right(2..5);
         table.print(ui)
     }
 

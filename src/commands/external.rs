@@ -3,7 +3,8 @@
 //! Only absolute directories on the PATH are searched. An empty or relative one depends on the current
 //! directory, which may belong to anyone.
 
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::ui::{Column, Exit, Failure, Table, Ui, visible};
+use owo_colors::Style;
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
 use std::ffi::OsString;
@@ -50,11 +51,11 @@ pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
     let built_in = command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb)));
     let programs =
         programs(&command, ui).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
-    let rows: Vec<_> = built_in.chain(programs).collect();
-    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, what) in rows {
-        ui.print(&format!("{name:width$}  {what}\n"))?;
+    let mut table = Table::new([Column::text(""); 2]);
+    for (name, what) in built_in.chain(programs) {
+        table.row([name, what].map(|text| vec![(text, Style::new())]).into());
     }
+    table.print(ui)?;
     Ok(Exit::Done)
 }
 

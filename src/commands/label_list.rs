@@ -2,7 +2,6 @@
 
 use super::entry_rows::{row_options, tone_style};
 use super::input::OpenSession;
-use super::tables::{Cell, SmallTable};
 use crate::core::entry::{Entry, EntryIx};
 use crate::core::json::write::Object;
 use crate::core::labels::Labels;
@@ -14,7 +13,7 @@ use crate::core::row::Form;
 use crate::core::session::{LabelChange, Session};
 use crate::core::text::Text;
 use crate::core::time::parse_js_date;
-use crate::ui::{Clock, Exit, Failure, Styles, Ui, visible};
+use crate::ui::{Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, visible};
 use owo_colors::Style;
 use std::path::Path;
 
@@ -87,12 +86,10 @@ impl Labelled<'_> {
     }
 
     fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.changes.is_empty() {
-            return Ok(());
-        }
         let (clock, styles) = (Clock::new(ui), ui.styles);
         let shown = |slice| visible(&self.session.text(slice).to_string_lossy());
-        let mut table = SmallTable::new(&[0, 3]);
+        let [id, time] = [Column::text(""); 2];
+        let mut table = Table::new([Column::text("").cut(), id, time, Column::text("").cut()]);
         for change in &self.changes {
             let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
             table.row(vec![

@@ -3,7 +3,7 @@
 use super::age::age;
 use crate::core::ops::list::{Listed, Row};
 use crate::core::paths::{below_home, name};
-use crate::ui::{Clock, Failure, Styles, Ui, columns, fitted, styled, visible};
+use crate::ui::{Cell, Clock, Column, Failure, Styles, Table, Ui, visible};
 use owo_colors::Style;
 use std::collections::HashSet;
 use std::path::Path;
@@ -14,9 +14,6 @@ const WIDE: usize = 110;
 const PROJECT: usize = 12;
 /// The number of characters shown from the end of an id, unless more are needed to distinguish ids.
 pub const ID: usize = 8;
-/// The columns before the title; numbers are aligned to the right.
-const HEADER: [&str; 9] = ["", "age", "time", "id", "project", "msgs", "br", "context", "cost"];
-const RIGHT: [usize; 5] = [1, 5, 6, 7, 8];
 
 /// The data that rows depend on, besides the list.
 pub struct Look<'a> {
@@ -26,138 +23,82 @@ pub struct Look<'a> {
     pub last: Option<&'a Path>,
 }
 
-/// Prints the rows of a list, with a header.
+/// Prints the rows of a list, with titles.
 pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<(), Failure> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let width = ui.width();
-    let is_wide = width.is_none_or(|width| width >= WIDE);
     let shape = Shape {
         look,
-        list,
-        is_wide,
+        is_wide: ui.width().is_none_or(|width| width >= WIDE),
         id: id_length(list),
         has_projects: list.iter().any(|session| session.cwd != list[0].cwd),
         clock: Clock::new(ui),
         home: ui.home(),
+        styles: ui.styles,
     };
-    let cells: Vec<Cells> = rows.iter().map(|row| shape.cells(row)).collect();
-    let styles = ui.styles;
-    let header = Cells { columns: HEADER.map(str::to_owned), title: "name or first user message".to_owned() };
-    let header = Cells { columns: shape.shown(header.columns), ..header };
-    let widths = widths(&cells, &header);
-    ui.print(&header.line(&widths, width, &[styles.dim; 10]))?;
-    for (row, cells) in rows.iter().zip(&cells) {
-        ui.print(&cells.line(&widths, width, &row_styles(&list[row.at], &styles)))?;
+    let mut table = Table::new(shape.columns());
+    for row in rows {
+        table.row(shape.cells(row, &list[row.at]));
     }
-    Ok(())
+    table.print(ui)
 }
 
 /// The properties that the rows of a list share.
 struct Shape<'a> {
     look: &'a Look<'a>,
-    list: &'a [Listed],
     is_wide: bool,
     /// The number of characters shown from the end of an id.
     id: usize,
     has_projects: bool,
     clock: Clock,
     home: Option<String>,
-}
-
-/// The cells of one row.
-struct Cells {
-    columns: [String; HEADER.len()],
-    title: String,
+    styles: Styles,
 }
 
 impl Shape<'_> {
-    fn cells(&self, row: &Row) -> Cells {
-        let session = &self.list[row.at];
-        let is_last = self.look.last == Some(&session.path);
-        let columns = [
-            (if is_last { "*" } else { "" }).to_owned(),
-            age(self.look.now, session.modified).replace(' ', ""),
-            self.clock.text(session.modified),
-            visible(id_end(&session.id.to_string_lossy(), self.id)),
-            self.project(session),
-            session.messages.to_string(),
-            session.branches.to_string(),
-            session.context.map_or("-".to_owned(), short),
-            cost(session),
-        ];
-        Cells { columns: self.shown(columns), title: title(session, row) }
+    fn columns(&self) -> Vec<Column> {
+        let project = Column::text("project").at_most(if self.is_wide { usize::MAX } else { PROJECT });
+        self.shown([
+            Column::text(""),
+            Column::number("age"),
+            Column::text("time"),
+            Column::text("id"),
+            project,
+            Column::number("msgs"),
+            Column::number("br"),
+            Column::number("context"),
+            Column::number("cost"),
+            Column::text("name or first user message").cut(),
+        ])
     }
 
-    /// Removes columns that have no information or no space.
-    fn shown(&self, mut columns: [String; HEADER.len()]) -> [String; HEADER.len()] {
-        if !self.is_wide {
-            columns[2].clear();
-        }
-        if !self.has_projects {
-            columns[4].clear();
-        }
-        columns
+    fn cells(&self, row: &Row, session: &Listed) -> Vec<Cell> {
+        let (styles, plain) = (&self.styles, Style::new());
+        let is_last = self.look.last == Some(&session.path);
+        let cells = [
+            ((if is_last { "*" } else { "" }).to_owned(), styles.active),
+            (age(self.look.now, session.modified).replace(' ', ""), plain),
+            (self.clock.text(session.modified), styles.dim),
+            (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
+            (self.project(session), plain),
+            (session.messages.to_string(), plain),
+            (session.branches.to_string(), plain),
+            (session.context.map_or("-".to_owned(), short), plain),
+            (cost(session), plain),
+            (title(session, row), if session.name.is_some() { styles.label } else { plain }),
+        ];
+        self.shown(cells.map(|cell| vec![cell]))
+    }
+
+    /// Returns the columns that have information and space.
+    fn shown<T>(&self, columns: [T; 10]) -> Vec<T> {
+        let is_shown = |at: usize| !(at == 2 && !self.is_wide || at == 4 && !self.has_projects);
+        columns.into_iter().enumerate().filter(|(at, _)| is_shown(*at)).map(|(_, column)| column).collect()
     }
 
     /// Returns the directory, with `~` for the home directory; only its last part if space is scarce.
     fn project(&self, session: &Listed) -> String {
         let cwd = session.cwd.to_string_lossy();
-        if !self.is_wide {
-            return fitted(&visible(name(&cwd)), PROJECT, "…");
-        }
-        visible(&below_home(&cwd, self.home.as_deref()))
+        visible(&if self.is_wide { below_home(&cwd, self.home.as_deref()) } else { name(&cwd).to_owned() })
     }
-}
-
-impl Cells {
-    fn line(&self, widths: &[usize], width: Option<usize>, styles: &[Style]) -> String {
-        let mut line = String::new();
-        let mut used = 0;
-        for (at, (cell, &column)) in self.columns.iter().zip(widths).enumerate() {
-            if column == 0 {
-                continue;
-            }
-            let blank = " ".repeat(column.saturating_sub(columns(cell)));
-            let gap = if at == 0 { " " } else { "  " };
-            let (before, behind) = match RIGHT.contains(&at) {
-                true => (blank, gap.to_owned()),
-                false => (String::new(), blank + gap),
-            };
-            for (text, style) in
-                [(&before, Style::default()), (cell, styles[at]), (&behind, Style::default())]
-            {
-                let room = width.map_or(usize::MAX, |width| width.saturating_sub(used));
-                let text = fitted_exactly(text, room);
-                used += columns(&text);
-                line += &styled(&text, style);
-            }
-        }
-        let room = width.map_or(usize::MAX, |width| width.saturating_sub(used));
-        line += &styled(&fitted(&self.title, room, "…"), styles[HEADER.len()]);
-        format!("{}\n", line.trim_end())
-    }
-}
-
-/// Returns a text truncated to the width; trailing spaces are kept.
-fn fitted_exactly(text: &str, room: usize) -> String {
-    if columns(text) <= room { text.to_owned() } else { fitted(text, room, "") }
-}
-
-fn widths(cells: &[Cells], header: &Cells) -> Vec<usize> {
-    let width = |at: usize| {
-        let widest = cells.iter().map(|cells| columns(&cells.columns[at])).max().unwrap_or(0);
-        // A column without content has no header either, except for the mark.
-        if widest == 0 { usize::from(at == 0) } else { widest.max(columns(&header.columns[at])) }
-    };
-    (0..HEADER.len()).map(width).collect()
-}
-
-fn row_styles(session: &Listed, styles: &Styles) -> [Style; HEADER.len() + 1] {
-    let plain = Style::default();
-    let title = if session.name.is_some() { styles.label } else { plain };
-    [styles.active, plain, styles.dim, styles.dim, plain, plain, plain, plain, plain, title]
 }
 
 /// Returns the name or the first user message, after the marks of the row's position.

@@ -2,7 +2,6 @@
 
 use super::input::OpenSession;
 use super::places::{named, refuse_sweep};
-use super::tables::SmallTable;
 use super::transaction::{output_or_input, store_options};
 use crate::core::load::{Options, load};
 use crate::core::plan::{Change, copy_all};
@@ -11,7 +10,7 @@ use crate::core::store::{self, Batch, SessionFile, StoreError};
 use crate::core::workers::in_order;
 use crate::guide::{Example, Guide};
 use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::ui::{Column, Exit, Failure, Table, Ui, visible};
 use owo_colors::Style;
 use serde::Serialize;
 use std::convert::Infallible;
@@ -340,7 +339,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
             let is_listed =
                 |outcome: &&Outcome| matches!(outcome.status, Status::Migrated | Status::Outdated);
             outcomes.iter().filter(is_listed).try_for_each(|outcome| ui.print(&one_line(outcome)))?;
-            table(outcomes, args, ui).print(ui)
+            table(outcomes, args).print(ui)
         }
     }
 }
@@ -356,10 +355,10 @@ fn one_line(outcome: &Outcome) -> String {
 }
 
 /// Returns a table of the results, with a row for each version found.
-fn table(outcomes: &[Outcome], args: &Args, ui: &Ui) -> SmallTable {
-    let mut table = SmallTable::new(&[]);
+fn table(outcomes: &[Outcome], args: &Args) -> Table {
     let done = if args.writes() { "migrated" } else { "to migrate" };
-    table.header(&["from", "files", "entries", done, "current", "failed"], ui);
+    let numbers = ["files", "entries", done, "current", "failed"].map(Column::number);
+    let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
         let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
         let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
@@ -376,6 +375,5 @@ fn table(outcomes: &[Outcome], args: &Args, ui: &Ui) -> SmallTable {
         ];
         table.row(cells.map(|text| vec![(text, Style::new())]).into());
     }
-    table.align_right(1..6);
     table
 }

@@ -28,7 +28,6 @@ mod age;
 mod amounts;
 mod entry_rows;
 mod hunk_rows;
-mod tables;
 
 mod label_list;
 mod list_rows;

@@ -124,7 +124,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             warn_of_damage(&harvested, &name, ui);
             if by_entry {
                 let entries = harvested.entries.iter().filter(|entry| is_late(entry));
-                return rows.print(target, &harvested, entries, ui);
+                return rows.add(target, &harvested, entries, ui);
             }
             let copies = seen.copies(&harvested);
             let entries = harvested.entries.iter().zip(copies).filter(|(_, copied)| !copied);
@@ -136,6 +136,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok(())
         },
     )?;
+    rows.finish(ui)?;
     // Sums over nothing could be mistaken for a result.
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {

@@ -8,11 +8,13 @@ mod visible;
 mod clock;
 mod progress;
 mod rows;
+mod table;
 
 pub use clock::Clock;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, styled};
+pub use table::{Cell, Column, Table};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::core::load::is_small;

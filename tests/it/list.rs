@@ -29,7 +29,7 @@ fn sessions_newest_first() {
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
     age  id        project  msgs  br  context   cost  name or first user message
-    1mo  6e8a4d70  ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up as…
+    1mo  6e8a4d70  ferry      25   2     1.5k  $0.04  The 00:10 ferry shows up a…
     1mo  8a1b7e90  garden      7   1      940  $0.01  When should I sow carrots?
     1mo  456789ab  photos      7   1      10k  $0.03  Photos by year
     1mo  00000002  garden      4   2      940  $0.01  When should I sow carrots?
@@ -63,9 +63,9 @@ fn this_folder_all_and_since() {
     assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
     assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-      age  id        msgs  br  context   cost  name or first user message
-    * 3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
-      3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
+       age  id        msgs  br  context   cost  name or first user message
+    *  3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
+       3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
     ");
 }
 
@@ -147,12 +147,12 @@ fn sub_agents_are_listed_below_their_session() {
     d.put(&format!("{folder}/__advisor.jsonl"), "0199cccc-3333", 7, &[]);
     d.omp("0199dddd-4444", 6, &[]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
-      age  id        msgs  br  context  cost  name or first user message
-    * 3mo  ddd-4444     1   1        7     -  question of 0199dddd-4444
-      3mo  aaa-1111     1   1        7     -  question of 0199aaaa-1111
-      3mo  bbb-2222     1   1        7     -  ├─ Scout: question of 0199bbbb-2222
-      3mo  bbb-3333     1   1        7     -  ├─ Inner: question of 0199bbbb-3333
-      3mo  ccc-3333     1   1        7     -  └─ advisor: question of 0199cccc-3333
+       age  id        msgs  br  context  cost  name or first user message
+    *  3mo  ddd-4444     1   1        7     -  question of 0199dddd-4444
+       3mo  aaa-1111     1   1        7     -  question of 0199aaaa-1111
+       3mo  bbb-2222     1   1        7     -  ├─ Scout: question of 0199bbbb-2222
+       3mo  bbb-3333     1   1        7     -  ├─ Inner: question of 0199bbbb-3333
+       3mo  ccc-3333     1   1        7     -  └─ advisor: question of 0199cccc-3333
     ");
     let listed = rows(&d.pisess("list --json").done().quiet());
     assert_eq!(listed[1]["owner"], Value::Null);

@@ -131,7 +131,11 @@ fn each_billed_entry_is_a_row() {
             "tokens": {"input": 2140, "output": 96, "cacheRead": 0, "cacheWrite": 0, "total": 2236}, "cost": 0.00786, "subAgents": false,
         })
     );
-    assert_snapshot!(s.run("stats --by entry ./tour.jsonl").lines().next().unwrap(), @"c25f81e7  2026-03-14T09:27:46.589Z  assistant       2140       96         0        0    $0.0079  anthropic/claude-sonnet-4-5");
+    let table = s.run("stats --by entry ./tour.jsonl");
+    assert_snapshot!(table.lines().take(2).collect::<Vec<_>>().join("\n"), @"
+    entry     time                      role       input  output  cache r  cache w     cost  model
+    c25f81e7  2026-03-14T09:27:46.589Z  assistant   2140      96        0        0  $0.0079  anthropic/claude-sonnet-4-5
+    ");
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::core::entry::EntryIx;
 use crate::core::json::write::Object;
 use crate::core::ops::prune::{PayloadKind, Prune, size};
 use crate::core::store::Committed;
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::ui::{Column, Exit, Failure, Table, Ui, visible};
+use owo_colors::Style;
 
 /// What was pruned or restored.
 #[derive(Default)]
@@ -21,9 +22,11 @@ impl Job<'_> {
         let (session, source) = (&self.open.session, self.open.input.source());
         let unreadable = |error| self.open.input.unreadable(error);
         let prune = Prune::new(session, source, self.args.wanted()).map_err(unreadable)?;
-        for pruned in &prune.payloads {
-            self.print_row(pruned.entry, &pruned.field, Some((pruned.kind, pruned.bytes)), ui)?;
-        }
+        let payloads = prune.payloads.iter();
+        self.print_rows(
+            payloads.map(|found| (found.entry, &*found.field, Some((found.kind, found.bytes)))),
+            ui,
+        )?;
         let [before, after] = prune.tokens(session, source).map_err(unreadable)?;
         let whole = source.len() as usize;
         let (payloads, context) = (
@@ -44,26 +47,33 @@ impl Job<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints the row of a payload.
-    pub fn print_row(
+    /// Prints a row for each payload: its entry and field, and its kind and size.
+    pub fn print_rows<'p>(
         &self,
-        entry: EntryIx,
-        field: &str,
-        what: Option<(PayloadKind, usize)>,
+        payloads: impl Iterator<Item = (EntryIx, &'p str, Option<(PayloadKind, usize)>)>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let session = &self.open.session;
-        let (id, line) = (session.id(entry), session.entry(entry).line.0);
-        if self.args.write.json {
-            let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
-            let row = row.number("line", f64::from(line)).str("field", field);
-            let row = row
-                .with(what, |row, (kind, bytes)| row.str("kind", kind.name()).number("bytes", bytes as f64));
-            return ui.print_json(&row.finish());
+        let text = Column::text("");
+        let sizes = if self.args.restore { vec![] } else { vec![text, Column::number("")] };
+        let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
+        for (entry, field, what) in payloads {
+            let id = session.id(entry);
+            if self.args.write.json {
+                let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
+                let row = row.number("line", f64::from(session.entry(entry).line.0)).str("field", field);
+                let row = row.with(what, |row, (kind, bytes)| {
+                    row.str("kind", kind.name()).number("bytes", bytes as f64)
+                });
+                ui.print_json(&row.finish())?;
+                continue;
+            }
+            let sizes = what.into_iter().flat_map(|(kind, bytes)| [kind.name().to_owned(), size(bytes)]);
+            let cells = [visible(&id.to_string_lossy())].into_iter().chain(sizes).chain([visible(field)]);
+            table.row(cells.map(|text| vec![(text, Style::new())]).collect());
+            table.stream(ui)?;
         }
-        let what =
-            what.map(|(kind, bytes)| format!("  {:7}  {:>6}", kind.name(), size(bytes))).unwrap_or_default();
-        ui.print(&format!("{}{what}  {}\n", visible(&id.to_string_lossy()), visible(field)))
+        table.print(ui)
     }
 
     /// Reports the result. A failure here does not affect what is written (rule 7 of the store).

@@ -20,10 +20,8 @@ impl Job<'_> {
         };
         if self.args.write.dry_run {
             let restore = self.places(self.open, &pruned)?;
-            for (entry, field) in restore.places() {
-                self.print_row(entry, field, None, ui)?;
-            }
-            return Ok(Exit::Done);
+            let payloads = restore.places().map(|(entry, field)| (entry, field, None));
+            return self.print_rows(payloads, ui).map(|()| Exit::Done);
         }
         if self.args.write.output.is_some() {
             let restore = self.places(self.open, &pruned)?;

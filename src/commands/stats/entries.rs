@@ -5,23 +5,28 @@ use crate::core::json::js;
 use crate::core::json::write::{Object, texts};
 use crate::core::ops::stats::{Counted, Harvest, Usage};
 use crate::core::text::Text;
-use crate::ui::{Failure, Ui, fitted, visible};
-use std::fmt::Write as _;
+use crate::ui::{Cell, Column, Failure, Table, Ui, visible};
+use owo_colors::Style;
 
-/// The format of the rows.
+/// The rows, as they are printed.
 pub struct EntryRows {
     json: bool,
     paths: bool,
+    table: Table,
 }
 
 impl EntryRows {
     /// Rows include the path of their session, unless it is the only one.
     pub fn new(json: bool, is_one: bool) -> EntryRows {
-        EntryRows { json, paths: !is_one }
+        let [input, output, read, write] = ["input", "output", "cache r", "cache w"].map(Column::number);
+        let [entry, time, role] = ["entry", "time", "role"].map(Column::text);
+        let model = Column::text("model").cut();
+        let columns = [entry, time, role, input, output, read, write, Column::number("cost"), model];
+        EntryRows { json, paths: !is_one, table: Table::new(columns) }
     }
 
     /// Prints the billed entries of a session.
-    pub fn print<'h>(
+    pub fn add<'h>(
         &mut self,
         target: &Target,
         harvest: &'h Harvest,
@@ -30,42 +35,41 @@ impl EntryRows {
     ) -> Result<(), Failure> {
         let path = target.path.to_string_lossy();
         for entry in entries.filter(|entry| entry.is_billed()) {
-            match self.json {
-                true => ui.print_json(&json(&path, harvest, entry))?,
-                false => {
-                    let row = self.row(&path, harvest, entry);
-                    ui.print(&format!("{}\n", fitted(&row, ui.width().unwrap_or(usize::MAX), "…")))?;
-                }
+            if self.json {
+                ui.print_json(&json(&path, harvest, entry))?;
+            } else {
+                self.table.row(self.row(&path, harvest, entry));
+                self.table.stream(ui)?;
             }
         }
         Ok(())
     }
 
-    fn row(&self, path: &str, harvest: &Harvest, entry: &Counted) -> String {
-        let mut row = if self.paths { format!("{}:", visible(path)) } else { String::new() };
+    /// Prints the rest.
+    pub fn finish(self, ui: &mut Ui) -> Result<(), Failure> {
+        self.table.print(ui)
+    }
+
+    fn row(&self, path: &str, harvest: &Harvest, entry: &Counted) -> Vec<Cell> {
         let usage = entry.usage.unwrap_or_default();
+        let path = if self.paths { format!("{path}:") } else { String::new() };
         let id = match harvest.id(entry) {
             id if id.is_empty() => format!(":{}", entry.line.0),
-            id => visible(&id.to_string_lossy()),
+            id => id.to_string(),
         };
         let parts = [harvest.provider(entry), harvest.model(entry)];
-        let model = parts.into_iter().flatten().collect::<Vec<_>>().join("/");
-        let what = harvest.tool(entry).unwrap_or(harvest.role_name(entry));
-        let cost = usage.cost.map_or("unpriced".to_owned(), |cost| format!("${cost:.4}"));
-        // Writing to a string cannot fail.
-        let _ = write!(
-            row,
-            "{id:8}  {:24}  {:10}  {:>8} {:>8} {:>9} {:>8}  {cost:>9}  {}",
-            visible(&harvest.timestamp(entry).to_string_lossy()),
-            visible(what),
+        let cells = [
+            path + &id,
+            harvest.timestamp(entry).to_string(),
+            harvest.tool(entry).unwrap_or(harvest.role_name(entry)).to_owned(),
             js::number(usage.input),
             js::number(usage.output),
             js::number(usage.cache_read),
             js::number(usage.cache_write),
-            visible(&model)
-        );
-        row.truncate(row.trim_end().len());
-        row
+            usage.cost.map_or("unpriced".to_owned(), |cost| format!("${cost:.4}")),
+            parts.into_iter().flatten().collect::<Vec<_>>().join("/"),
+        ];
+        cells.map(|text| vec![(visible(&text), Style::new())]).into()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums for each key of `--by`.
 
 use super::By;
-use super::table::{Table, summary};
+use super::table::{GroupTable, print_summary};
 use crate::core::json::js;
 use crate::core::json::write::Object;
 use crate::core::ops::stats::{Counted, Harvest, Role, Totals};
@@ -155,7 +155,7 @@ impl Groups {
         let Some(by) = self.by else {
             return match json {
                 true => ui.print_json(&row(Object::new(), &self.total)),
-                false => ui.print(&summary(&self.total)),
+                false => print_summary(&self.total, ui),
             };
         };
         match by {
@@ -169,7 +169,7 @@ impl Groups {
         if json {
             return self.list.iter().try_for_each(|group| ui.print_json(&group_json(by, group)));
         }
-        Table { by, groups: &self.list, total: &self.total }.print(ui)
+        GroupTable { by, groups: &self.list, total: &self.total }.print(ui)
     }
 }
 

@@ -1,10 +1,11 @@
-//! Tables for people: grouped digits, a total, small bars on a terminal.
+//! The tables for people: grouped digits, a total, small bars on a terminal.
 
 use super::By;
 use super::groups::{Group, key_name};
 use crate::commands::amounts;
 use crate::core::ops::stats::Totals;
-use crate::ui::{Failure, Ui, columns, fitted, styled, visible};
+use crate::ui::{Cell, Column, Failure, Table, Ui, visible};
+use owo_colors::Style;
 
 /// The maximum width of a bar, and the minimum.
 const BAR: usize = 20;
@@ -13,10 +14,12 @@ const SHORTEST_BAR: usize = 6;
 const KEY: usize = 48;
 const SHORTEST_KEY: usize = 24;
 
-/// Returns the sums of one session, or of all sessions.
-pub fn summary(totals: &Totals) -> String {
-    let mut out = String::new();
-    let mut row = |name: &str, text: String| out += &format!("{name:11}  {text}\n");
+/// Prints the sums of one session, or of all sessions.
+pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
+    let mut table = Table::new([Column::text(""); 2]);
+    let mut row = |name: &str, text: String| {
+        table.row([name.to_owned(), text].map(|text| vec![(text, Style::new())]).into());
+    };
     if totals.sessions != 1 {
         row("sessions", grouped(totals.sessions as f64));
     }
@@ -51,7 +54,8 @@ pub fn summary(totals: &Totals) -> String {
     row("cost", cost(totals, decimals(totals.cost)));
     row("time", duration(totals.took_ms));
     row("files", grouped(totals.files() as f64));
-    out + &unpriced(totals)
+    table.print(ui)?;
+    ui.print(&unpriced(totals))
 }
 
 /// Returns a note on the part of the cost that is unknown.
@@ -67,7 +71,7 @@ fn unpriced(totals: &Totals) -> String {
 }
 
 /// The table of all groups.
-pub struct Table<'g> {
+pub struct GroupTable<'g> {
     /// The key of the groups.
     pub by: By,
     /// The groups, in order.
@@ -77,13 +81,22 @@ pub struct Table<'g> {
 }
 
 /// A column of numbers.
-struct Column {
+#[derive(Clone, Copy)]
+struct Figure {
     name: &'static str,
     /// Its title if numbers are short.
     short: &'static str,
     cell: fn(&Totals, Numbers) -> String,
-    /// The higher, the earlier the column is removed if space is scarce.
+    /// The higher, the earlier the figure is removed if space is scarce.
     expendable: u8,
+}
+
+/// What the table shows.
+struct Layout {
+    /// The maximum width of a key.
+    key: usize,
+    figures: Vec<Figure>,
+    numbers: Numbers,
 }
 
 /// The format of numbers.
@@ -101,115 +114,80 @@ impl Numbers {
     }
 }
 
-const fn column(
+const fn figure(
     [name, short]: [&'static str; 2],
     expendable: u8,
     cell: fn(&Totals, Numbers) -> String,
-) -> Column {
-    Column { name, short, cell, expendable }
+) -> Figure {
+    Figure { name, short, cell, expendable }
 }
 
-const SESSIONS: Column = column(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64));
-const MESSAGES: Column = column(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
-const CALLS: Column = column(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
-const FAILED: Column = column(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
-const INPUT: Column = column(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.input));
-const OUTPUT: Column = column(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.output));
-const CACHE_WRITE: Column =
-    column(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.cache_write));
-const CACHE_READ: Column =
-    column(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.cache_read));
-const TOTAL: Column = column(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.tokens()));
-const COST: Column = column(["cost"; 2], 0, |totals, numbers| cost(totals, numbers.places));
-const TIME: Column = column(["time"; 2], 8, |totals, _| duration(totals.took_ms));
-const FILES: Column = column(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
+const SESSIONS: Figure = figure(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64));
+const MESSAGES: Figure = figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
+const CALLS: Figure = figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
+const FAILED: Figure = figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
+const INPUT: Figure = figure(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.input));
+const OUTPUT: Figure = figure(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.output));
+const CACHE_WRITE: Figure =
+    figure(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.cache_write));
+const CACHE_READ: Figure =
+    figure(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.cache_read));
+const TOTAL: Figure = figure(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.tokens()));
+const COST: Figure = figure(["cost"; 2], 0, |totals, numbers| cost(totals, numbers.places));
+const TIME: Figure = figure(["time"; 2], 8, |totals, _| duration(totals.took_ms));
+const FILES: Figure = figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
 
-/// The columns that fit, with their widths.
-struct Layout {
-    key: usize,
-    columns: Vec<(Column, usize)>,
-    numbers: Numbers,
-}
-
-impl Layout {
-    fn width(&self) -> usize {
-        self.key + self.columns.iter().map(|(_, width)| width + 2).sum::<usize>()
-    }
-
-    fn line(&self, key: &str, cell: impl Fn(&Column) -> String) -> String {
-        let mut line = pad_right(&fitted(key, self.key, "…"), self.key);
-        for (column, width) in &self.columns {
-            let cell = cell(column);
-            line += &format!("  {}{cell}", " ".repeat(width.saturating_sub(columns(&cell))));
-        }
-        line
-    }
-
-    fn header(&self, key: &str) -> String {
-        self.line(key, |column| if self.numbers.is_short { column.short } else { column.name }.to_owned())
-    }
-
-    fn row(&self, key: &str, totals: &Totals) -> String {
-        self.line(key, |column| (column.cell)(totals, self.numbers))
-    }
-}
-
-impl Table<'_> {
-    /// Prints the table, without columns for which there is no space.
+impl GroupTable<'_> {
+    /// Prints the table, without figures for which there is no space.
     pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
         if self.groups.is_empty() {
             return Ok(());
         }
-        let keys: Vec<String> = self.groups.iter().map(|group| self.key(group)).collect();
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
-        let layout = self.layout(&keys, room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
-        let bar = room.saturating_sub(layout.width() + 2).min(BAR);
-        let bar = if has_bars && bar >= SHORTEST_BAR { bar } else { 0 };
-        let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
-        ui.print(&styled(layout.header(key_name(self.by)).trim_end(), ui.styles.dim))?;
-        ui.print("\n")?;
-        for (group, key) in self.groups.iter().zip(&keys) {
-            let bar = drawn(self.worth(&group.totals) / most, bar);
-            let bar = if bar.is_empty() { bar } else { format!("  {}", styled(&bar, ui.styles.active)) };
-            ui.print(&format!("{}{bar}\n", layout.row(key, &group.totals)))?;
-        }
-        if self.groups.len() > 1 {
-            ui.print(&format!("{}\n", layout.row("total", self.total)))?;
-        }
+        let layout = self.layout(room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
+        let bar = room.saturating_sub(self.table(&layout, None).width() + 2).min(BAR);
+        let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
+        self.table(&layout, bar).print(ui)?;
         ui.print(&unpriced(self.total))
     }
 
-    /// Returns all columns with whole numbers if they fit, else with short numbers, else fewer columns.
-    fn layout(&self, keys: &[String], room: usize) -> Layout {
-        let widest = keys.iter().map(|key| columns(key)).max().unwrap_or(0);
-        let key = widest
-            .max(key_name(self.by).len())
-            .max("total".len())
-            .min(KEY.min(room / 5 * 2).max(SHORTEST_KEY));
-        let places = decimals(self.total.cost);
-        let mut layout = self.with_numbers(key, Numbers { places, is_short: false });
-        if layout.width() > room {
-            layout = self.with_numbers(key, Numbers { places, is_short: true });
-        }
-        while layout.width() > room && layout.columns.len() > 1 {
-            let worst = layout.columns.iter().enumerate().max_by_key(|(_, (column, _))| column.expendable);
+    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures.
+    fn layout(&self, room: usize) -> Layout {
+        let key = KEY.min(room / 5 * 2).max(SHORTEST_KEY);
+        let numbers = Numbers { places: decimals(self.total.cost), is_short: false };
+        let mut layout = Layout { key, figures: self.figures(), numbers };
+        layout.numbers.is_short = self.table(&layout, None).width() > room;
+        while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
+            let worst = layout.figures.iter().enumerate().max_by_key(|(_, figure)| figure.expendable);
             let Some((worst, _)) = worst else { break };
-            layout.columns.remove(worst);
+            layout.figures.remove(worst);
         }
         layout
     }
 
-    fn with_numbers(&self, key: usize, numbers: Numbers) -> Layout {
-        let width = |column: &Column| {
-            let name = if numbers.is_short { column.short } else { column.name };
-            let cells = self.groups.iter().map(|group| &group.totals).chain([self.total]);
-            let widest = cells.map(|totals| columns(&(column.cell)(totals, numbers))).max();
-            widest.unwrap_or(0).max(name.len())
+    /// Returns the table, with bars of this width and style.
+    fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
+        let Layout { key, figures, numbers } = layout;
+        let name = |figure: &Figure| if numbers.is_short { figure.short } else { figure.name };
+        let columns = [Column::text(key_name(self.by)).at_most(*key)].into_iter();
+        let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
+        let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
+        let cells = |key: String, totals: &Totals| -> Vec<Cell> {
+            let numbers = figures.iter().map(|figure| (figure.cell)(totals, *numbers));
+            [key].into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
         };
-        let columns = self.columns().into_iter().map(|column| (width(&column), column));
-        Layout { key, columns: columns.map(|(width, column)| (column, width)).collect(), numbers }
+        let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
+        for group in self.groups {
+            let mut row = cells(self.key(group), &group.totals);
+            row.extend(bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]));
+            table.row(row);
+        }
+        if self.groups.len() > 1 {
+            table.row(cells("total".to_owned(), self.total));
+        }
+        table
     }
 
     fn key(&self, group: &Group) -> String {
@@ -222,8 +200,8 @@ impl Table<'_> {
         group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)
     }
 
-    /// Returns the columns that are not empty for these groups.
-    fn columns(&self) -> Vec<Column> {
+    /// Returns the figures that are not empty for these groups.
+    fn figures(&self) -> Vec<Figure> {
         let mut all = vec![
             SESSIONS,
             MESSAGES,
@@ -238,7 +216,7 @@ impl Table<'_> {
             TIME,
             FILES,
         ];
-        all.retain(|column| match (self.by, column.name) {
+        all.retain(|figure| match (self.by, figure.name) {
             (By::Session, "sessions") => false,
             (By::Tool, "messages") => false,
             (By::Tool, "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost") => {
@@ -267,10 +245,6 @@ fn drawn(part: f64, columns: usize) -> String {
     }
     let eighths = (part.min(1.0) * columns as f64 * 8.0).round() as usize;
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
-}
-
-fn pad_right(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }
 
 /// Returns a whole number with its digits in groups of three.
