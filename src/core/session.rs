@@ -277,7 +277,13 @@ impl Session {
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
     /// call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
-        Text::from_wtf8(self.rows.get(ix.at()))
+        self.rows.get(ix.at()).0
+    }
+
+    /// Returns the role and the body of that row.
+    pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
+        let (row, parts) = self.rows.get(ix.at());
+        parts.of(&row)
     }
 
     /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.

@@ -3,7 +3,6 @@
 use super::Ui;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -23,13 +22,16 @@ impl Clock {
         Clock { zone: Arc::new(zone) }
     }
 
-    /// Appends a time as `2026-01-31 12:00`, or a `?` of the same width if it is not a valid time.
-    pub fn push(&self, out: &mut String, time_ms: i64) {
-        let written = match Timestamp::from_millisecond(time_ms) {
-            Ok(time) => write!(out, "{}", time.to_zoned(self.zone().clone()).strftime("%Y-%m-%d %H:%M")),
-            Err(_) => write!(out, "{:16}", "?"),
-        };
-        written.expect("the format is valid, and writing to a string cannot fail");
+    /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a `?` and spaces of the
+    /// same width.
+    pub fn parts(&self, time_ms: i64) -> (String, String) {
+        match Timestamp::from_millisecond(time_ms) {
+            Ok(time) => {
+                let time = time.to_zoned(self.zone().clone());
+                (time.strftime("%Y-%m-%d").to_string(), time.strftime("%H:%M").to_string())
+            }
+            Err(_) => (format!("{:10}", "?"), " ".repeat(5)),
+        }
     }
 
     /// Returns the local date of a time, in days since 1970.
@@ -51,11 +53,10 @@ impl Clock {
         self.zone.get_or_init(TimeZone::system)
     }
 
-    /// Returns the time as [`push`](Clock::push) formats it.
+    /// Returns the date and the time of day.
     pub fn text(&self, time_ms: i64) -> String {
-        let mut out = String::with_capacity(16);
-        self.push(&mut out, time_ms);
-        out
+        let (date, time) = self.parts(time_ms);
+        format!("{date} {time}")
     }
 }
 

@@ -163,7 +163,7 @@ impl Rows {
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
     pub fn follow(&mut self, time_ms: Option<i64>) {
         self.date = match (&self.clock, time_ms) {
-            (Some(clock), Some(time_ms)) => date_of(&clock.text(time_ms)).to_owned(),
+            (Some(clock), Some(time_ms)) => clock.parts(time_ms).0,
             _ => String::new(),
         };
     }
@@ -173,8 +173,7 @@ impl Rows {
         let Some(clock) = &self.clock else { return };
         let number = Some(time_ms.div_euclid(60_000));
         if self.minute.number != number || time_ms < WHOLE_MINUTES {
-            let mut date = clock.text(time_ms);
-            let time = date.split_off(date_of(&date).len());
+            let (date, time) = clock.parts(time_ms);
             self.minute = Minute { number, date, time };
         }
         let Minute { date, time, .. } = &self.minute;
@@ -184,6 +183,7 @@ impl Rows {
             self.text.extend_from_slice(date.as_bytes());
             self.date.clone_from(date);
         }
+        self.text.push(b' ');
         self.text.extend_from_slice(time.as_bytes());
     }
 
@@ -299,11 +299,6 @@ pub fn draw_stretches(
     };
     let out = ui.stdout();
     in_turns(stretches, workers, KEPT, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
-}
-
-/// Returns the date of a time such as `2026-01-31 12:00`.
-fn date_of(time: &str) -> &str {
-    &time[..time.find(' ').unwrap_or(0)]
 }
 
 fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {

@@ -13,6 +13,7 @@ pub use omp::OhMyPi;
 pub use pi::Pi;
 
 use super::bodies::{Bodies, Context, Message};
+use super::column::Parts;
 use super::defect::{FindingKind, Severity};
 use super::dialect::Dialect;
 use super::entry::{Entry, EntryIx, Kind};
@@ -53,7 +54,7 @@ pub trait Agent: Sync {
     fn name(&self) -> &'static str;
 
     /// Appends the text of an entry's row in the tree; for a tool result, without its call.
-    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>);
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts;
 
     /// Returns the text of an entry that the agent's search covers, without the label.
     fn searchable(&self, typed: &Typed) -> Text<'static>;

@@ -2,6 +2,7 @@
 
 use super::{Agent, ForeignThinking, Manners};
 use crate::core::bodies::{Bodies, Context, Message};
+use crate::core::column::Parts;
 use crate::core::content;
 use crate::core::defect::{FindingKind, Severity};
 use crate::core::entry::{Entry, EntryIx, Kind, Role};
@@ -31,8 +32,8 @@ impl Agent for Pi {
         "pi"
     }
 
-    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) {
-        row::push_row(typed, row);
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
+        row::push_row(typed, row)
     }
 
     fn searchable(&self, typed: &Typed) -> Text<'static> {

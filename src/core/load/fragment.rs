@@ -245,7 +245,7 @@ impl Fragment {
             Form::Agent => None,
         };
         self.rows.push(entry.at(), |row| match readable {
-            Some(text) => row.extend_from_slice(text.as_bytes()),
+            Some(text) => text.append_to(row),
             None => agent.push_row(typed, row),
         });
         if rows.searchable {

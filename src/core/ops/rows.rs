@@ -71,12 +71,13 @@ impl Drawing<'_> {
         let tone = tone(entry.kind, entry.role);
         let ending = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
         let ending = ending.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending);
-        if let Some(call) = self.call(ix).filter(|call| !call.name.is_empty()) {
-            let (role, body) = (self.session.text(call.name), self.session.text(call.row));
+        let (role, body) = self.session.row_parts(ix);
+        if let Some(call) = self.call(ix) {
+            let name = Some(self.session.text(call.name)).filter(|name| !name.is_empty());
+            let (role, body) = (name.unwrap_or(role), self.session.text(call.row));
             let path = usize::from(call.path.0)..usize::from(call.path.1);
             return Row { tone, role, ending, body, path };
         }
-        let (role, body) = parted(self.text(ix));
         if let Some(rendered) = self.rendered(ix) {
             // The row of a custom entry contains only its type.
             let role = if entry.kind == Kind::Custom { body } else { role };
@@ -111,28 +112,6 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
         (Kind::Message, Role::ToolResult) => Tone::Tool,
         (Kind::Compaction | Kind::BranchSummary, _) => Tone::Summary,
         _ => Tone::Note,
-    }
-}
-
-/// Splits an agent's row into role and body: `user: text`, `[bash]: ls`, `[model: x]`, `[reset boundary]`.
-fn parted(row: Text<'_>) -> (Text<'_>, Text<'_>) {
-    let text = row.as_bytes();
-    // Rows are many and short: a substring searcher would take longer to build than to run.
-    let find = |mark: &[u8]| memchr::memchr_iter(mark[0], text).find(|&at| text[at..].starts_with(mark));
-    let part = |range: Range<usize>| row.part(range);
-    if !text.starts_with(b"[") {
-        return match find(b": ") {
-            Some(at) => (part(0..at), part(at + 2..text.len())),
-            None => (part(0..text.strip_suffix(b":").unwrap_or(text).len()), Text::default()),
-        };
-    }
-    if let Some(at) = find(b"]: ") {
-        return (part(1..at), part(at + 3..text.len()));
-    }
-    let end = text.len() - usize::from(text.ends_with(b"]"));
-    match find(b": ").filter(|at| at + 2 <= end) {
-        Some(at) => (part(1..at), part(at + 2..end)),
-        None => (part(1..end.max(1)), Text::default()),
     }
 }
 
@@ -313,27 +292,6 @@ pub fn extents(session: &Session) -> Vec<Extent> {
 mod tests {
     use super::*;
     use crate::core::load::{Options, load};
-
-    #[test]
-    fn rows_of_both_agents_come_apart() {
-        let cases = [
-            ("user: a: b", "user", "a: b"),
-            ("assistant: ", "assistant", ""),
-            ("[bash]: ls", "bash", "ls"),
-            ("[model: x]", "model", "x"),
-            ("[reset boundary]", "reset boundary", ""),
-            ("[note]: [x]: y", "note", "[x]: y"),
-            ("[custom: cut…", "custom", "cut…"),
-            ("advisor (sec): n", "advisor (sec)", "n"),
-            ("", "", ""),
-            ("[", "", ""),
-            ("[]", "", ""),
-            ("[a: ]", "a", ""),
-        ];
-        for (row, role, body) in cases {
-            assert_eq!(parted(Text::from(row)), (Text::from(role), Text::from(body)), "{row}");
-        }
-    }
 
     #[test]
     fn extents_do_not_depend_on_the_order_of_lines() {

@@ -14,6 +14,7 @@ pub mod readable;
 pub mod search;
 mod word;
 
+use super::column::{Parts, Shape};
 use super::entry::Role;
 use super::forwarded;
 use super::json::Raw;
@@ -47,6 +48,62 @@ pub enum Form {
     Readable,
 }
 
+/// A row as an agent draws it, and its parts.
+#[derive(Debug, Default)]
+pub struct RowText<'a> {
+    text: Text<'a>,
+    parts: Parts,
+}
+
+impl<'a> RowText<'a> {
+    /// Returns a row that consists of its role.
+    fn role(role: Text<'a>) -> Self {
+        RowText { parts: Parts::new(Shape::Said, role.as_bytes().len()), text: role }
+    }
+
+    /// Appends the row to others.
+    pub fn append_to(&self, rows: &mut Vec<u8>) -> Parts {
+        rows.extend_from_slice(self.text.as_bytes());
+        self.parts
+    }
+}
+
+impl RowText<'static> {
+    /// `role: body`
+    fn said(role: &str, body: &Text) -> Self {
+        RowText { text: prefixed(&[role, ": "], body), parts: Parts::new(Shape::Said, role.len()) }
+    }
+
+    /// `[role]: body`
+    fn named(role: &str, body: &Text) -> Self {
+        RowText { text: prefixed(&["[", role, "]: "], body), parts: Parts::new(Shape::Named, 1 + role.len()) }
+    }
+
+    /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket, or marks a text that
+    /// was truncated.
+    fn bracketed(role: &str, text: &Text, end: &str) -> Self {
+        let is_closed = end == "]";
+        let prefix: &[&str] = if role.is_empty() { &["["] } else { &["[", role, ": "] };
+        let mut row = prefixed(prefix, text);
+        row.push_str(end);
+        let parts = match (role.is_empty(), is_closed) {
+            (true, true) => Parts::new(Shape::Named, row.as_bytes().len() - 1),
+            (true, false) => Parts::new(Shape::Cut, row.as_bytes().len()),
+            (false, true) => Parts::new(Shape::Closed, 1 + role.len()),
+            (false, false) => Parts::new(Shape::Cut, 1 + role.len()),
+        };
+        RowText { text: row, parts }
+    }
+
+    /// Appends a body to `[role]`, unless the role was truncated.
+    fn push_body(&mut self, body: &Text) {
+        if self.text.as_bytes().ends_with(b"]") {
+            self.text.push_str(": ");
+            self.text.push(body);
+        }
+    }
+}
+
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
 pub fn normalize(text: Text) -> Text<'static> {
     let mut bytes = text.into_bytes();
@@ -73,14 +130,16 @@ fn push_text_or(
     blocks: &[Block],
     row: &mut Vec<u8>,
     otherwise: impl FnOnce() -> Text<'static>,
-) {
+) -> Parts {
     row.extend_from_slice(role.as_bytes());
+    row.extend_from_slice(b": ");
     let start = row.len();
     push_head(message, blocks, ROW_UNITS, row);
     normalize_from(row, start);
     if row.len() == start {
         row.extend_from_slice(otherwise().as_bytes());
     }
+    Parts::new(Shape::Said, role.len())
 }
 
 /// Whether an assistant message has no text that `counts`, and ended neither in an error nor early.

@@ -1,6 +1,7 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
-use super::{ROW_UNITS, message_head, normalize, omp_note, prefixed, push_text_or, role_name};
+use super::{ROW_UNITS, RowText, message_head, normalize, omp_note, push_text_or, role_name};
+use crate::core::column::Parts;
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode, decode_head};
@@ -15,17 +16,17 @@ const ABORT: u32 = 0x0800_0000;
 const NOTE_COLUMNS: usize = 80;
 
 /// Appends the row of an entry; for a tool result, its row if its call is not found.
-pub fn push_row(typed: &Typed, row: &mut Vec<u8>) {
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
     let Typed { kind, role, record, blocks } = *typed;
     match (kind, &record.message) {
         (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
-        (Kind::Message, None) => {}
-        _ => row.extend_from_slice(text(kind, record).as_bytes()),
+        (Kind::Message, None) => Parts::default(),
+        _ => text(kind, record).append_to(row),
     }
 }
 
 /// Returns the row of an entry that is not a message.
-fn text(kind: Kind, record: &Record) -> Text<'static> {
+fn text(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| display(entry.get(key));
     match kind {
@@ -35,28 +36,28 @@ fn text(kind: Kind, record: &Record) -> Text<'static> {
             // JavaScript's Math.round rounds halves up.
             let thousands = (tokens / 1000.0 + 0.5).floor();
             let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
-            Text::from(format!("[compaction: {thousands}k tokens]"))
+            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
         }
         Kind::BranchSummary => {
             let summary = entry.get_text("summary").unwrap_or_default();
-            prefixed(&["[branch summary]: "], &normalize(summary).head(ROW_UNITS))
+            RowText::named("branch summary", &normalize(summary).head(ROW_UNITS))
         }
-        Kind::ModelChange => bracketed("model: ", &member("model")),
+        Kind::ModelChange => bracketed("model", &member("model")),
         Kind::ModelUsage => model_usage(entry),
         Kind::ThinkingLevelChange => {
             let level = entry.get_some("thinkingLevel");
-            bracketed("thinking: ", &level.map_or(Text::from("off"), |level| display(Some(level))))
+            bracketed("thinking", &level.map_or(Text::from("off"), |level| display(Some(level))))
         }
-        Kind::Custom => bracketed("custom: ", &member("customType")),
+        Kind::Custom => bracketed("custom", &member("customType")),
         Kind::Label => {
             let label = entry.get_some("label");
-            bracketed("label: ", &label.map_or(Text::from("(cleared)"), |label| display(Some(label))))
+            bracketed("label", &label.map_or(Text::from("(cleared)"), |label| display(Some(label))))
         }
-        Kind::ServiceTierChange => bracketed("service tier: ", &service_tier(entry)),
-        Kind::TitleChange => bracketed("title: ", &normalize(member("title"))),
-        Kind::ModeChange => bracketed("mode: ", &member("mode")),
-        Kind::CredentialPin => bracketed("credential pin: ", &member("provider")),
-        Kind::Missing => Text::from("[no type]"),
+        Kind::ServiceTierChange => bracketed("service tier", &service_tier(entry)),
+        Kind::TitleChange => bracketed("title", &normalize(member("title"))),
+        Kind::ModeChange => bracketed("mode", &member("mode")),
+        Kind::CredentialPin => bracketed("credential pin", &member("provider")),
+        Kind::Missing => bracketed("", &Text::from("no type")),
         _ => {
             let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
             let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
@@ -65,10 +66,10 @@ fn text(kind: Kind, record: &Record) -> Text<'static> {
     }
 }
 
-fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     let text = match role {
-        Role::User => return push_text_or("user: ", message, blocks, row, Text::default),
-        Role::Developer => return push_text_or("developer: ", message, blocks, row, Text::default),
+        Role::User => return push_text_or("user", message, blocks, row, Text::default),
+        Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
         Role::Assistant => return push_assistant(message, blocks, row),
         Role::ToolResult => {
             let name = message.tool_name.filter(|name| !name.is_null());
@@ -77,20 +78,20 @@ fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut 
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
             let command = command.map(|command| display(Some(command))).unwrap_or_default();
-            prefixed(&["[bash]: "], &normalize(command).head(ROW_UNITS))
+            RowText::named("bash", &normalize(command).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
     };
-    row.extend_from_slice(text.as_bytes());
+    text.append_to(row)
 }
 
-fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
-    const ROLE: &str = "assistant: ";
+fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+    const ROLE: &str = "assistant";
     let recovery = message.retry_recovery.unwrap_or(Raw::NULL);
     let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
     if is("recovered") {
         let note = omp_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
-        return row.extend_from_slice(prefixed(&[ROLE], &note).as_bytes());
+        return RowText::said(ROLE, &note).append_to(row);
     }
     push_text_or(ROLE, message, blocks, row, || {
         let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
@@ -98,7 +99,7 @@ fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
             Some(ending) => normalize(ending).head(80),
             None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
         }
-    });
+    })
 }
 
 /// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
@@ -119,41 +120,34 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     error.filter(|_| told).map(|error| display(Some(error)))
 }
 
-fn custom_message(entry: Raw) -> Text<'static> {
+fn custom_message(entry: Raw) -> RowText<'static> {
     if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
         let advice = omp_note::Advice::of(entry);
-        let mut row = Text::from("advisor");
-        if !advice.qualifier.is_empty() {
-            row = prefixed(&["advisor ("], &advice.qualifier);
-            row.push_str(")");
-        }
-        row.push_str(": ");
-        row.push(&normalize(advice.text).head(ROW_UNITS));
-        return row;
+        let role = match advice.qualifier.is_empty() {
+            true => "advisor".to_owned(),
+            false => format!("advisor ({})", advice.qualifier),
+        };
+        return RowText::said(&role, &normalize(advice.text).head(ROW_UNITS));
     }
     let content = whole_text(entry.get("content"));
     let mut row = bracketed("", &display(entry.get("customType")));
-    if row.as_bytes().ends_with(b"]") {
-        row.push_str(": ");
-        row.push(&normalize(omp_note::unwrapped(&content)).head(ROW_UNITS));
-    }
+    row.push_body(&normalize(omp_note::unwrapped(&content)).head(ROW_UNITS));
     row
 }
 
-fn model_usage(entry: Raw) -> Text<'static> {
+fn model_usage(entry: Raw) -> RowText<'static> {
     let field = |key: &str| omp_note::field(&entry.get_text(key).unwrap_or_default());
-    let mut row = prefixed(&["[model usage: "], &field("purpose"));
-    row.push_str(" ");
+    let mut used = field("purpose");
+    used.push_str(" ");
     let role = field("role");
     if !role.is_empty() {
-        row.push(&role);
-        row.push_str(" ");
+        used.push(&role);
+        used.push_str(" ");
     }
-    row.push(&field("provider"));
-    row.push_str("/");
-    row.push(&field("model"));
-    row.push_str("]");
-    row
+    used.push(&field("provider"));
+    used.push_str("/");
+    used.push(&field("model"));
+    RowText::bracketed("model usage", &used, "]")
 }
 
 fn service_tier(entry: Raw) -> Text<'static> {
@@ -268,11 +262,9 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
 }
 
 /// Returns a text in brackets, truncated if it is long.
-pub(super) fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
-    let cut = text.utf16_len() > ROW_UNITS;
-    let mut row = prefixed(&["[", prefix], &text.head(ROW_UNITS));
-    row.push_str(if cut { "…" } else { "]" });
-    row
+pub(super) fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+    let is_cut = text.utf16_len() > ROW_UNITS;
+    RowText::bracketed(role, &text.head(ROW_UNITS), if is_cut { "…" } else { "]" })
 }
 
 #[cfg(test)]

@@ -11,15 +11,15 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
         found.map(|value| js::string(value)).unwrap_or_default()
     };
-    let path = |prefix: &str| bracketed(prefix, &short_path(&argument(&["path", "file_path"]), home));
-    match name.as_bytes() {
+    let path = |tool: &str| bracketed(tool, &short_path(&argument(&["path", "file_path"]), home));
+    let row = match name.as_bytes() {
         b"read" => {
             let mut row = prefixed(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
-        b"write" => path("write: "),
-        b"edit" => path("edit: "),
+        b"write" => path("write"),
+        b"edit" => path("edit"),
         b"bash" => {
             let command = argument(&["command"]);
             let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
@@ -32,10 +32,10 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
             bracketed("", &row)
         }
-        b"glob" => bracketed("glob: ", &short_path(&scope(arguments, ["path", "paths"]), home)),
+        b"glob" => bracketed("glob", &short_path(&scope(arguments, ["path", "paths"]), home)),
         b"ls" => {
             let path = argument(&["path"]);
-            bracketed("ls: ", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
+            bracketed("ls", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
         }
         _ => {
             let arguments = js::stringify(arguments);
@@ -45,7 +45,8 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
             bracketed("", &row)
         }
-    }
+    };
+    row.text
 }
 
 /// Returns `:from-to`; an end of 0 is omitted.

@@ -1,6 +1,7 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
-use super::{ROW_UNITS, message_head, normalize, prefixed, push_text_or, push_texts, role_name};
+use super::{ROW_UNITS, RowText, message_head, normalize, prefixed, push_text_or, push_texts, role_name};
+use crate::core::column::Parts;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::{decode_head, is_blank};
 use crate::core::json::{Raw, js};
@@ -8,54 +9,52 @@ use crate::core::record::{Block, MessageFacts, Typed};
 use crate::core::text::{Text, joined};
 
 /// Appends the row of an entry; for a tool result, its row if its call is not found.
-pub fn push_row(typed: &Typed, row: &mut Vec<u8>) {
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
     let Typed { kind, role, record, blocks } = *typed;
     match (kind, &record.message) {
         (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
-        (Kind::Message, None) => {}
-        _ => row.extend_from_slice(text(kind, Raw::checked(record.bytes)).as_bytes()),
+        (Kind::Message, None) => Parts::default(),
+        _ => text(kind, Raw::checked(record.bytes)).append_to(row),
     }
 }
 
 /// Returns the row of an entry that is not a message.
-fn text(kind: Kind, entry: Raw) -> Text<'static> {
+fn text(kind: Kind, entry: Raw) -> RowText<'static> {
     let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
     match kind {
         Kind::CustomMessage => {
             let content = entry.get("content").map(content_head).unwrap_or_default();
             let mut row = bracketed("", &member("customType"));
-            if row.as_bytes().ends_with(b"]") {
-                row.push_str(": ");
-                row.push(&normalize(content));
-            }
+            row.push_body(&normalize(content));
             row
         }
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
             // JavaScript's Math.round rounds halves up.
-            Text::from(format!("[compaction: {}k tokens]", js::number((tokens / 1000.0 + 0.5).floor())))
+            let thousands = js::number((tokens / 1000.0 + 0.5).floor());
+            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
         }
         Kind::BranchSummary => {
             let summary = entry.get("summary").map(content_head).unwrap_or_default();
-            prefixed(&["[branch summary]: "], &normalize(summary))
+            RowText::named("branch summary", &normalize(summary))
         }
-        Kind::ModelChange => bracketed("model: ", &member("modelId")),
-        Kind::ThinkingLevelChange => bracketed("thinking: ", &member("thinkingLevel")),
-        Kind::Custom => bracketed("custom: ", &custom_type(entry)),
+        Kind::ModelChange => bracketed("model", &member("modelId")),
+        Kind::ThinkingLevelChange => bracketed("thinking", &member("thinkingLevel")),
+        Kind::Custom => bracketed("custom", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
-            bracketed(if omits { "context omit: " } else { "context replace: " }, &member("targetId"))
+            bracketed(if omits { "context omit" } else { "context replace" }, &member("targetId"))
         }
         Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
-            Some(label) => bracketed("label: ", &display(label)),
-            None => Text::from("[label: (cleared)]"),
+            Some(label) => bracketed("label", &display(label)),
+            None => bracketed("label", &Text::from("(cleared)")),
         },
         Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
-            Some(name) => bracketed("title: ", &display(name)),
-            None => Text::from("[title: empty]"),
+            Some(name) => bracketed("title", &display(name)),
+            None => bracketed("title", &Text::from("empty")),
         },
         // pi draws an empty row here; a name is more useful.
-        Kind::Missing => Text::from("[no type]"),
+        Kind::Missing => bracketed("", &Text::from("no type")),
         _ => bracketed("", &member("type")),
     }
 }
@@ -66,22 +65,22 @@ fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
     entry.get(if is_head { "name" } else { "label" })
 }
 
-fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) {
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     let text = match role {
-        Role::User => return push_text_or("user: ", message, blocks, row, Text::default),
+        Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Assistant => {
-            return push_text_or("assistant: ", message, blocks, row, || without_text(message));
+            return push_text_or("assistant", message, blocks, row, || without_text(message));
         }
         Role::ToolResult => bracketed(
             "",
             &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
         ),
         Role::BashExecution => {
-            prefixed(&["[bash]: "], &normalize(message.command.map(content_head).unwrap_or_default()))
+            RowText::named("bash", &normalize(message.command.map(content_head).unwrap_or_default()))
         }
         _ => bracketed("", &role_name(role, message)),
     };
-    row.extend_from_slice(text.as_bytes());
+    text.append_to(row)
 }
 
 /// Returns what is shown for an assistant message without text.
@@ -154,14 +153,14 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         let path = argument(keys);
         short_path(if path.is_empty() { Text::from(default) } else { path }, home)
     };
-    match &*name.to_string_lossy() {
+    let row = match &*name.to_string_lossy() {
         "read" => {
             let mut row = prefixed(&["read: "], &path(&["path", "file_path"], ""));
             row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
             bracketed("", &row)
         }
-        "write" => bracketed("write: ", &path(&["path", "file_path"], "")),
-        "edit" => bracketed("edit: ", &path(&["path", "file_path"], "")),
+        "write" => bracketed("write", &path(&["path", "file_path"], "")),
+        "edit" => bracketed("edit", &path(&["path", "file_path"], "")),
         "bash" => {
             let command = argument(&["command"]);
             let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
@@ -176,13 +175,14 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             let pattern = argument(&["pattern"]);
             searched("find: ", &pattern, " in ", &path(&["path"], "."))
         }
-        "ls" => bracketed("ls: ", &path(&["path"], ".")),
+        "ls" => bracketed("ls", &path(&["path"], ".")),
         other => other_call(other, arguments),
-    }
+    };
+    row.text
 }
 
 /// Returns the row of a search: the pattern, and where it is searched for.
-fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'static> {
+fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowText<'static> {
     let mut row = prefixed(&[before], pattern);
     if pattern.utf16_len() < ROW_UNITS {
         row.push_str(between);
@@ -192,7 +192,7 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> Text<'
 }
 
 /// Returns the row of any other call: its name and the first 40 units of its arguments.
-pub fn other_call(name: &str, arguments: Raw) -> Text<'static> {
+fn other_call(name: &str, arguments: Raw) -> RowText<'static> {
     let arguments = js::stringify(arguments);
     let mut row = prefixed(&[name, ": "], &arguments.head(40));
     row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
@@ -260,11 +260,9 @@ fn display(value: Raw) -> Text<'static> {
     }
 }
 
-fn bracketed(prefix: &str, text: &Text) -> Text<'static> {
-    let mut row = prefixed(&["[", prefix], text);
-    // A truncated text gets no closing bracket.
-    row.push_str(if text.utf16_len() < ROW_UNITS { "]" } else { "" });
-    row
+/// Returns a row in brackets; a truncated text gets no closing bracket.
+fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+    RowText::bracketed(role, text, if text.utf16_len() < ROW_UNITS { "]" } else { "" })
 }
 
 #[cfg(test)]

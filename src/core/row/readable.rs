@@ -6,7 +6,7 @@
 //! name, so that the tools of both agents and of extensions read alike. All other rows are those of the
 //! agents.
 
-use super::{ROW_UNITS, forwarded, normalize};
+use super::{ROW_UNITS, RowText, forwarded, normalize};
 use crate::core::content;
 use crate::core::entry::{Kind, Role};
 use crate::core::json::string::decode_head;
@@ -40,38 +40,30 @@ pub struct Folders<'a> {
 }
 
 /// Returns the row of an entry whose row in the agents' trees is less informative; `None` for all others.
-pub fn text<'r>(typed: &Typed<'r>) -> Option<Text<'r>> {
+pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
     let Typed { kind, role, record, .. } = *typed;
     let entry = Raw::checked(record.bytes);
     match kind {
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
             let thousands = (tokens / 1000.0).round();
-            let mut row = Text::from(format!("compaction: {}k tokens", js::number(thousands)));
+            let mut body = Text::from(format!("{}k tokens", js::number(thousands)));
             let summary = summary(entry);
-            row.push_str(if summary.is_empty() { "" } else { " · " });
-            row.push(&summary);
-            Some(row)
+            body.push_str(if summary.is_empty() { "" } else { " · " });
+            body.push(&summary);
+            Some(RowText::said("compaction", &body))
         }
-        Kind::BranchSummary => {
-            let mut row = Text::from("branch summary: ").into_owned();
-            row.push(&summary(entry));
-            Some(row)
-        }
+        Kind::BranchSummary => Some(RowText::said("branch summary", &summary(entry))),
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("skill-prompt")) => {
             let prompt = entry.get("details")?.get_text("prompt").filter(|prompt| !prompt.is_blank())?;
-            let mut row = Text::from("[skill-prompt]: ").into_owned();
-            row.push(&normalize(prompt.head(ROW_UNITS)));
-            Some(row)
+            Some(RowText::named("skill-prompt", &normalize(prompt.head(ROW_UNITS))))
         }
         Kind::Message if role == Role::User => {
-            let mut row = Text::from("user: ").into_owned();
-            row.push(&forwarded(record.message.as_ref()?, typed.blocks)?);
-            Some(row)
+            Some(RowText::said("user", &forwarded(record.message.as_ref()?, typed.blocks)?))
         }
         Kind::Message if role == Role::ToolResult => {
             let name = record.message.as_ref().and_then(|message| message.tool_name).and_then(Raw::text);
-            Some(name.unwrap_or(Text::from("tool")))
+            Some(RowText::role(name.unwrap_or(Text::from("tool"))))
         }
         _ => None,
     }
@@ -317,7 +309,7 @@ mod tests {
             let kind = Raw::parse(line.as_bytes()).unwrap().get_text("type").unwrap();
             let record = Record { bytes: line.as_bytes(), ..Record::default() };
             let kind = Kind::named(kind.as_bytes());
-            text(&Typed { kind, role: Role::Missing, record: &record, blocks: &[] }).unwrap().to_string()
+            text(&Typed { kind, role: Role::Missing, record: &record, blocks: &[] }).unwrap().text.to_string()
         };
         let preamble =
             String::from_utf8(crate::core::json::string::encoded(&Text::from(BRANCH_SUMMARY_PREAMBLE)));
