@@ -1,9 +1,9 @@
 //! `pisess grep`: full-text search over sessions.
 
+use super::ids::since_ms;
 use super::input::Input;
 use super::list_rows::{ID, id_end};
 use super::sessions::{Readers, Sessions, SessionsArgs, Target};
-use super::since::since_ms;
 use crate::core::entry::{Kind, Role};
 use crate::core::fields::Scope;
 use crate::core::json::write::Object;

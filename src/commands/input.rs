@@ -4,6 +4,7 @@ use super::places::{Named, named};
 use crate::core::bodies::FileBodies;
 use crate::core::entry::EntryIx;
 use crate::core::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small, load, read_header};
+use crate::core::ops::label::{self, NameError};
 use crate::core::ops::rows::{Edited, edited};
 use crate::core::reference::{Position, resolve};
 use crate::core::session::{Header, ProblemKind, Session};
@@ -216,6 +217,17 @@ impl OpenSession {
         edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }
 
+    /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.
+    pub fn label_is_free(&self, target: Position, name: Option<&Text>) -> Result<(), Failure> {
+        name.map_or(Ok(()), |name| label::check_name(&self.session, target, name))
+            .map_err(|error| self.refused(&error))
+    }
+
+    /// Returns the failure for a label that an entry cannot have.
+    pub fn refused(&self, error: &NameError) -> Failure {
+        self.input.cannot(error).hint(error.hint())
+    }
+
     /// Returns the entry that a reference names.
     pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
         self.resolve(reference)?.ok_or_else(|| {
@@ -282,6 +294,11 @@ impl OpenSession {
 
 /// The maximum number of ids in a message.
 const NAMED: usize = 16;
+
+/// Returns the label given by an argument.
+pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
+    label::name(given).map_err(|error| Failure::cannot(&error).hint(error.hint()))
+}
 
 /// Returns the ids of entries, for a message.
 pub fn ids(session: &Session, entries: &[EntryIx]) -> String {

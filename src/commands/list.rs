@@ -1,11 +1,10 @@
 //! `pisess list`: lists sessions.
 
-use super::ids::Ids;
+use super::ids::{Ids, since_ms};
 use super::input::Input;
 use super::list_rows::{Look, print};
 use super::places::{NamedSessions, Places};
 use super::sessions::NONE_HERE;
-use super::since::since_ms;
 use crate::core::digest::{Digesting, UsageSums};
 use crate::core::json::js;
 use crate::core::json::write::{Object, texts};

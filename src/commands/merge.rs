@@ -1,7 +1,6 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
 use super::input::OpenSession;
-use super::label_name::label_is_free;
 use super::navigation::{Move, Moved};
 use super::summary::SummaryArgs;
 use super::transaction::Decision;
@@ -107,7 +106,7 @@ fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) ->
         if !goes_on(session, found(&leaf)) {
             return Err(now.went_elsewhere());
         }
-        label_is_free(now, None, name.as_ref())?;
+        now.label_is_free(None, name.as_ref())?;
         let change = merged(session, found(&from), &summary, name.as_ref(), fresh);
         let old_leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
         let moved = Moved { old_leaf, summary: Some(&summary) };

@@ -17,10 +17,8 @@ mod hook;
 mod summary;
 
 mod ids;
-mod since;
 mod transaction;
 
-mod label_name;
 mod navigation;
 mod renderer;
 
@@ -29,7 +27,6 @@ mod amounts;
 mod entry_rows;
 mod hunk_rows;
 
-mod label_list;
 mod list_rows;
 mod tree_rows;
 

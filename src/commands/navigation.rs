@@ -5,8 +5,7 @@
 //! the hook, and writes the branch summary, or a mark for a move without one.
 
 use super::hook::{Context, Hook, Notification, entries};
-use super::input::OpenSession;
-use super::label_name::{label_is_free, label_name};
+use super::input::{OpenSession, label_name};
 use super::summary::{Source, SummaryArgs, extract};
 use super::transaction::Decision;
 use crate::core::agent;
@@ -82,7 +81,7 @@ impl Move<'_> {
             if from_leaf && id_of(&now.session, now.session.leaf) != old {
                 return Err(went_on(now));
             }
-            label_is_free(now, None, name.as_ref())?;
+            now.label_is_free(None, name.as_ref())?;
             let change = branch(&now.session, place(&old), place(&new), &summary, name.as_ref(), fresh);
             let moved = Moved { old_leaf: old.clone(), summary: Some(&summary) };
             let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
@@ -109,7 +108,7 @@ impl Move<'_> {
                 return Err(went_on(now));
             }
             let label = now.session.find(&summary).zip(name.as_ref());
-            label_is_free(now, now.session.find(&summary), name.as_ref())?;
+            now.label_is_free(now.session.find(&summary), name.as_ref())?;
             let wanted = Switch { place: now.session.leaf, label };
             let change = switch(&now.session, &now.bodies(), &wanted, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
@@ -136,7 +135,7 @@ impl Move<'_> {
         self.open.change(write, ui, |now, fresh| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
             let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
-            label_is_free(now, found(&target), name.as_ref())?;
+            now.label_is_free(found(&target), name.as_ref())?;
             let change = switch(&now.session, &now.bodies(), &wanted, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             let moved = Moved { old_leaf: id_of(&now.session, now.session.leaf), summary: None };
@@ -147,7 +146,7 @@ impl Move<'_> {
 
     /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
     pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
-        label_is_free(self.open, None, self.name()?.as_ref())?;
+        self.open.label_is_free(None, self.name()?.as_ref())?;
         let given = self.summary.given(&self.open.input, ui)?;
         if given.is_none() {
             self.something_left()?;

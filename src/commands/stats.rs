@@ -4,8 +4,8 @@ mod entries;
 mod groups;
 mod table;
 
+use super::ids::since_ms;
 use super::sessions::{Readers, SessionsArgs};
-use super::since::since_ms;
 use crate::core::ops::stats::{Counted, Harvest, HarvestOptions, Seen, Totals, harvest};
 use crate::guide::{Example, Guide};
 use crate::ui::{Exit, Failure, Ui};

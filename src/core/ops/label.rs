@@ -60,6 +60,12 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
 /// Why an entry cannot have a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
+    /// It is empty.
+    #[error("the label is empty")]
+    Empty,
+    /// It contains a control character.
+    #[error("the label contains a control character")]
+    Control,
     /// It reads as a reference.
     #[error("{name:?} reads as a reference and cannot be a label")]
     Form {
@@ -80,11 +86,27 @@ impl NameError {
     /// Returns what to try.
     pub fn hint(&self) -> &'static str {
         match self {
+            NameError::Empty => "clear a label with --clear",
+            NameError::Control => "give a label of one line, without control characters",
             NameError::Form { .. } => {
                 "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3"
             }
             NameError::Held { .. } => "choose another label, or move this one with `pisess label --move`",
         }
+    }
+}
+
+/// Returns a name as the user gives it, trimmed as in the dialogs of both agents.
+///
+/// # Errors
+/// If no entry can have it.
+pub fn name(given: &str) -> Result<Text<'_>, NameError> {
+    let trimmed = given.trim();
+    match trimmed {
+        "" => Err(NameError::Empty),
+        _ if trimmed.chars().any(char::is_control) => Err(NameError::Control),
+        _ if is_form(trimmed) => Err(NameError::Form { name: trimmed.to_owned() }),
+        _ => Ok(Text::from(trimmed)),
     }
 }
 
