@@ -1,10 +1,10 @@
 //! Tables: columns as wide as their content, without rules.
 //!
-//! `comfy-table` lays them out and truncates cells that do not fit. It would count the escape sequences of
-//! colours as text, so they are added afterwards.
+//! `comfy-table` arranges the columns, given the widest cells among the first rows. It would count the escape sequences
+//! of colours as text, so the rows are drawn here.
 
-use super::{Failure, Ui, columns, fitted, styled};
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, TableStyle, Width};
+use super::{Failure, Rows, Ui, columns, fitted};
+use comfy_table::{ColumnConstraint, ContentArrangement, TableStyle, Width};
 use owo_colors::Style;
 use std::mem::take;
 
@@ -16,7 +16,7 @@ const GAP: usize = 2;
 /// Replaces truncated text.
 const ELLIPSIS: &str = "…";
 /// The number of rows whose cells decide the widths of the columns.
-const MANY: usize = 1000;
+const MANY: usize = 256;
 
 /// A column of a table.
 #[derive(Clone, Copy, Debug)]
@@ -54,24 +54,26 @@ impl Column {
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// The widths of the columns, as far as rows were added.
+    /// The widths of the columns: of their widest cells, until the first row is printed.
     widths: Vec<usize>,
-    has_titles: bool,
+    is_arranged: bool,
 }
 
 impl Table {
     /// Returns an empty table.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         let columns = columns.into();
-        let has_titles = columns.iter().any(|column| !column.title.is_empty());
-        let widths = columns.iter().map(|column| self::columns(column.title)).collect();
-        Table { columns, rows: Vec::new(), widths, has_titles }
+        let widths = columns.iter().map(|column| self::columns(column.title).max(1)).collect();
+        Table { columns, rows: Vec::new(), widths, is_arranged: false }
     }
 
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
-        for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
-            *width = (*width).max(columns(&plain(cell))).min(column.most);
+        if !self.is_arranged {
+            for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
+                let text = cell.iter().map(|(text, _)| columns(text)).sum();
+                *width = (*width).max(text).min(column.most);
+            }
         }
         self.rows.push(cells);
     }
@@ -81,7 +83,7 @@ impl Table {
         self.widths.iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)
     }
 
-    /// Prints the rows so far if they are many. Columns of later rows are at least as wide.
+    /// Prints the rows so far if they are enough to arrange the columns.
     pub fn stream(&mut self, ui: &mut Ui) -> Result<(), Failure> {
         if self.rows.len() < MANY { Ok(()) } else { self.flush(ui) }
     }
@@ -92,92 +94,68 @@ impl Table {
     }
 
     fn flush(&mut self, ui: &mut Ui) -> Result<(), Failure> {
-        let mut rows = take(&mut self.rows);
+        let rows = take(&mut self.rows);
         if rows.is_empty() {
             return Ok(());
         }
-        if take(&mut self.has_titles) {
-            let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
-            rows.insert(0, self.columns.iter().map(title).collect());
-        }
         // A column that is cut takes what the others leave.
         let width = ui.width().filter(|_| self.columns.iter().any(|column| column.is_cut));
-        for (line, cells) in self.layout(&rows, width).lines().zip(&rows) {
-            let line = line.trim_end();
-            let cut = line.strip_suffix(ELLIPSIS).map(|cut| cut.trim_end().to_owned() + ELLIPSIS);
-            let line = cut.unwrap_or_else(|| line.to_owned());
-            // The columns that are not truncated may be too wide.
-            let line = width.map_or(line.clone(), |width| fitted(&line, width, ELLIPSIS));
-            ui.print(&format!("{}\n", coloured(&line, cells)))?;
+        let mut pen = Rows::new(width, ELLIPSIS, None);
+        if !self.is_arranged {
+            self.arrange(width);
+            let title = |column: &Column| vec![(column.title.to_owned(), ui.styles.dim)];
+            let titles: Vec<_> = self.columns.iter().map(title).collect();
+            if titles.iter().flatten().any(|(title, _)| !title.is_empty()) {
+                self.draw(&titles, &mut pen);
+            }
         }
-        Ok(())
+        rows.iter().for_each(|cells| self.draw(cells, &mut pen));
+        ui.stdout().write_all(&pen.text).map_err(Failure::output)
     }
 
-    fn layout(&self, rows: &[Vec<Cell>], width: Option<usize>) -> comfy_table::Table {
+    /// Fits the columns into this width, by laying out a row of their widest cells.
+    fn arrange(&mut self, width: Option<usize>) {
         let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         let mut table = comfy_table::Table::new();
         table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        // Text may be truncated at any character: it contains no control characters.
-        table.set_delimiter('\0');
-        for cells in rows {
-            let mut row = comfy_table::Row::from(cells.iter().map(plain));
-            row.max_height(1);
-            table.add_row(row);
-        }
-        let last = self.columns.len() - 1;
-        for (at, (column, laid)) in self.columns.iter().zip(table.column_iter_mut()).enumerate() {
-            let gap = if at == last { 0 } else { GAP };
-            laid.set_padding((0, narrow(gap)));
-            if column.is_number {
-                laid.set_cell_alignment(CellAlignment::Right);
-            }
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_delimiter('\0');
+        let mut row = comfy_table::Row::from(self.widths.iter().map(|&width| "x".repeat(width)));
+        table.add_row(take(row.max_height(1)));
+        for ((column, laid), &width) in self.columns.iter().zip(table.column_iter_mut()).zip(&self.widths) {
+            laid.set_padding((0, GAP as u16));
             if !column.is_cut {
-                laid.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(self.widths[at] + gap))));
+                laid.set_constraint(ColumnConstraint::Absolute(Width::Fixed(narrow(width + GAP))));
             }
         }
+        // The last column has a gap, too.
         if let Some(width) = width {
-            table.set_width(narrow(width));
+            table.set_width(narrow(width + GAP));
         }
-        table
+        let line = table.lines().next().unwrap_or_default();
+        self.widths = line.split_whitespace().map(columns).collect();
+        self.is_arranged = true;
     }
-}
 
-/// Returns the text of a cell, without styles.
-fn plain(cell: &Cell) -> String {
-    cell.iter().map(|(text, _)| text.as_str()).collect()
-}
-
-/// Returns the line, coloured like its cells.
-fn coloured(line: &str, cells: &[Cell]) -> String {
-    let mut out = String::with_capacity(line.len() + 32);
-    let mut rest = line;
-    for cell in cells {
-        for (text, style) in cell {
-            // Cells are separated only by spaces.
-            let start = rest.len() - rest.trim_start_matches(' ').len();
-            out.push_str(&rest[..start]);
-            rest = &rest[start..];
-            let text = text.trim_matches(' ');
-            let shown = common_prefix(rest, text);
-            out.push_str(&styled(&rest[..shown], *style));
-            rest = &rest[shown..];
-            if shown < text.len() {
-                break;
+    fn draw(&self, cells: &[Cell], pen: &mut Rows) {
+        pen.begin();
+        let mut blank = 0;
+        for ((cell, column), &width) in cells.iter().zip(&self.columns).zip(&self.widths) {
+            let text: usize = cell.iter().map(|(text, _)| columns(text)).sum();
+            let is_limited = column.is_cut || column.most < usize::MAX;
+            let mut room = if is_limited { width } else { text };
+            let mut used = 0;
+            blank += if column.is_number { width.saturating_sub(text) } else { 0 };
+            for (text, style) in cell.iter().filter(|(text, _)| !text.is_empty()) {
+                pen.put(&" ".repeat(take(&mut blank)), Style::new());
+                let shown = fitted(text, room, ELLIPSIS);
+                pen.put(&shown, *style);
+                room = room.saturating_sub(columns(text));
+                used += columns(&shown);
             }
+            blank += GAP + if column.is_number { 0 } else { width.saturating_sub(used) };
         }
-        if let Some(after) = rest.strip_prefix(ELLIPSIS) {
-            out.push_str(ELLIPSIS);
-            rest = after;
-        }
+        pen.end();
     }
-    out + rest
-}
-
-/// Returns the length of the common prefix.
-fn common_prefix(one: &str, other: &str) -> usize {
-    let same = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
-    same.map(|(character, _)| character.len_utf8()).sum()
 }
 
 #[cfg(test)]
@@ -185,30 +163,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_of_later_rows_are_at_least_as_wide() {
+    fn later_rows_keep_the_columns() {
+        let plain = |cells: [&str; 3]| cells.map(|text| vec![(text.to_owned(), Style::new())]).to_vec();
+        let drawn = |table: &Table, cells: &[Cell]| {
+            let mut pen = Rows::new(Some(20), ELLIPSIS, None);
+            table.draw(cells, &mut pen);
+            String::from_utf8(pen.text).unwrap()
+        };
         let mut table =
             Table::new([Column::number("n"), Column::text("").at_most(4), Column::text("said").cut()]);
-        let cells = |cells: [&str; 3]| cells.map(|text| vec![(text.to_owned(), Style::new())]).to_vec();
-        let mut lines = |cells: Vec<Cell>| {
-            table.row(cells.clone());
-            let laid = table.layout(&[cells], Some(20));
-            laid.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
-        };
-        assert_eq!(lines(cells(["1234", "abcdef", "a b c"])), "1234  abc…  a b c");
-        assert_eq!(lines(cells(["5", "g", "more words than fit"])), "   5  g     more wo…");
+        table.row(plain(["1234", "abcdef", "more words than fit"]));
         assert_eq!(table.width(), 4 + 2 + 4 + 2 + 19);
-    }
-
-    #[test]
-    fn colours_go_where_the_cells_are() {
+        table.arrange(Some(20));
+        assert_eq!(
+            drawn(&table, &plain(["1234", "abcdef", "more words than fit"])),
+            "1234  abc…  more wo…\n"
+        );
+        assert_eq!(drawn(&table, &plain(["5", "g", "a b"])), "   5  g     a b\n");
+        assert_eq!(drawn(&table, &plain(["123456", "g", "a b"])), "123456  g     a b\n");
+        assert_eq!(drawn(&table, &plain(["1", "a bcd", "e"])), "   1  a b…  e\n");
+        assert_eq!(drawn(&table, &plain(["1", "ab cd", "e"])), "   1  ab…   e\n");
+        assert_eq!(drawn(&table, &plain(["1", "", ""])), "   1\n");
         let red = Style::new().red();
-        let plain = |text: &str| vec![(text.to_owned(), Style::new())];
-        let cells =
-            [plain(""), vec![("a".to_owned(), red)], vec![("[b] ".to_owned(), red), ("a".to_owned(), red)]];
-        let line = coloured("     a  [b] a", &cells);
-        assert_eq!(line.replace('\u{1b}', "␛"), "     ␛[31ma␛[0m  ␛[31m[b]␛[0m ␛[31ma␛[0m");
-        assert_eq!(coloured("x", &[plain("x")]), "x");
-        let cut = [vec![("long".to_owned(), red), ("er".to_owned(), red)], plain("a"), plain("")];
-        assert_eq!(coloured("lo…  a", &cut).replace('\u{1b}', "␛"), "␛[31mlo␛[0m…  a");
+        let said = vec![("[b] ".to_owned(), red), ("more words".to_owned(), Style::new())];
+        let row = drawn(&table, &[vec![], vec![("a".to_owned(), red)], said]);
+        assert_eq!(row.replace('\u{1b}', "␛"), "      ␛[31ma␛[0m     ␛[31m[b] ␛[0mmor…\n");
     }
 }
