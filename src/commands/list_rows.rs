@@ -90,7 +90,7 @@ impl Shape<'_> {
 
     /// Returns the columns that have information and space.
     fn shown<T>(&self, columns: [T; 10]) -> Vec<T> {
-        let is_shown = |at: usize| !(at == 2 && !self.is_wide || at == 4 && !self.has_projects);
+        let is_shown = |at: usize| (at != 2 || self.is_wide) && (at != 4 || self.has_projects);
         columns.into_iter().enumerate().filter(|(at, _)| is_shown(*at)).map(|(_, column)| column).collect()
     }
 

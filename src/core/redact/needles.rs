@@ -192,24 +192,18 @@ impl Needles {
         };
         let Ok(start) = automaton.start_state(Anchored::No) else { return };
         let mut states = [start; N];
+        let mut step = |text: usize, at: usize, byte: u8| {
+            states[text] = automaton.next_state(Anchored::No, states[text], byte);
+            if automaton.is_match(states[text]) {
+                see(states[text], text, at);
+            }
+        };
         // A step waits for memory, and steps in different texts do not wait for each other.
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
         let even = texts.map(|text| &text[..shortest]);
-        for at in 0..shortest {
-            for text in 0..N {
-                states[text] = automaton.next_state(Anchored::No, states[text], even[text][at]);
-                if automaton.is_match(states[text]) {
-                    see(states[text], text, at);
-                }
-            }
-        }
-        for text in 0..N {
-            for at in shortest..texts[text].len() {
-                states[text] = automaton.next_state(Anchored::No, states[text], texts[text][at]);
-                if automaton.is_match(states[text]) {
-                    see(states[text], text, at);
-                }
-            }
+        (0..shortest).for_each(|at| (0..N).for_each(|text| step(text, at, even[text][at])));
+        for (text, bytes) in texts.iter().enumerate() {
+            bytes.iter().enumerate().skip(shortest).for_each(|(at, byte)| step(text, at, *byte));
         }
     }
 }
