@@ -239,8 +239,8 @@ impl Bench<'_> {
         expect("findings", count(&output(&["check", session, "--json"])?), 0)?;
         expect("branches", count(&output(&["branches", session, "--json"])?), facts.branches)?;
         let plan = String::from_utf8_lossy(&output(&["fork", "-n", session])?).into_owned();
-        let copied = format!(" {} ", facts.path_entries);
-        expect("entries that fork copies", plan.contains(&copied), true)
+        let lines = format!(" with {} lines", facts.path_entries + 1);
+        expect("the lines of the fork", plan.contains(&lines), true)
     }
 
     /// Appends one entry to a large session, which writes one line.

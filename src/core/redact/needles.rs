@@ -11,7 +11,7 @@ use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, dfa};
 use std::array::from_fn;
 use std::collections::BTreeMap;
-use std::ops::{BitOr, BitOrAssign, Range};
+use std::ops::{BitOr, BitOrAssign};
 use std::sync::OnceLock;
 
 /// What the needles in a line call for: rules to apply, and other searches.
@@ -36,6 +36,7 @@ impl Calls {
     /// All calls for a search for secrets in text.
     pub const TEXT: Calls = Calls((1 << 122) - 1);
     /// All calls.
+    #[cfg(test)]
     pub const EVERY: Calls = Calls(u128::MAX);
 
     /// Returns the call for one rule of the table.
@@ -61,6 +62,15 @@ impl BitOrAssign for Calls {
     fn bitor_assign(&mut self, other: Calls) {
         *self = *self | other;
     }
+}
+
+/// A needle in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The offset of its last byte.
+    pub at: usize,
+    /// What it calls for.
+    pub calls: Calls,
 }
 
 /// Literals, at least one of which is in every line to be searched.
@@ -143,27 +153,13 @@ impl Needles {
         all
     }
 
-    /// Returns the lines of `bytes` that contain needles, in order: their ranges, newline excluded, and what the
-    /// needles call for.
-    pub fn lines(&self, bytes: &[u8]) -> Vec<(Range<usize>, Calls)> {
+    /// Returns the needles in some lines that call for something, in order.
+    pub fn in_lines(&self, bytes: &[u8]) -> Vec<Found> {
         let cuts = cuts(bytes);
-        let mut lines: [Vec<(Range<usize>, Calls)>; LANES] = from_fn(|_| Vec::new());
-        self.each(
-            from_fn::<_, LANES, _>(|lane| &bytes[cuts[lane]..cuts[lane + 1]]),
-            &mut |lane, at, calls| {
-                let at = cuts[lane] + at;
-                match lines[lane].last_mut() {
-                    Some((range, all)) if at < range.end => *all |= calls,
-                    _ => {
-                        let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
-                        let end =
-                            memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline);
-                        lines[lane].push((start..end, calls));
-                    }
-                }
-            },
-        );
-        lines.into_iter().flatten().collect()
+        let lanes: [_; LANES] = from_fn(|lane| &bytes[cuts[lane]..cuts[lane + 1]]);
+        let mut found: [Vec<Found>; LANES] = from_fn(|_| Vec::new());
+        self.each(lanes, &mut |lane, at, calls| found[lane].push(Found { at: cuts[lane] + at, calls }));
+        found.into_iter().flatten().collect()
     }
 
     /// Calls `found` with each needle in the texts that calls for something, in order for each text: with the number of
@@ -192,18 +188,20 @@ impl Needles {
         };
         let Ok(start) = automaton.start_state(Anchored::No) else { return };
         let mut states = [start; N];
+        // A step waits for memory, and steps in different texts do not wait for each other.
+        let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
+        let even = texts.map(|text| &text[..shortest]);
         let mut step = |text: usize, at: usize, byte: u8| {
             states[text] = automaton.next_state(Anchored::No, states[text], byte);
             if automaton.is_match(states[text]) {
                 see(states[text], text, at);
             }
         };
-        // A step waits for memory, and steps in different texts do not wait for each other.
-        let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
-        let even = texts.map(|text| &text[..shortest]);
-        (0..shortest).for_each(|at| (0..N).for_each(|text| step(text, at, even[text][at])));
+        for at in 0..shortest {
+            even.iter().enumerate().for_each(|(text, bytes)| step(text, at, bytes[at]));
+        }
         for (text, bytes) in texts.iter().enumerate() {
-            bytes.iter().enumerate().skip(shortest).for_each(|(at, byte)| step(text, at, *byte));
+            bytes.iter().enumerate().skip(shortest).for_each(|(at, &byte)| step(text, at, byte));
         }
     }
 }
@@ -236,12 +234,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_reported_once_and_in_order() {
+    fn needles_are_reported_in_order() {
         let needles = [(&b"zq"[..], Calls::PEOPLE), (b"abcabcabd", Calls::VALUES)];
         let text = b"zq\nnothing\nabcabcabcabd zq zq\n\n\\u0061";
-        let expected =
-            [(0..2, Calls::PEOPLE), (11..29, Calls::VALUES | Calls::PEOPLE), (31..37, Calls::ESCAPES)];
-        assert_eq!(Needles::new(needles.into_iter()).lines(text), expected);
+        let found = Needles::new(needles.into_iter()).in_lines(text);
+        let found: Vec<_> = found.into_iter().map(|found| (found.at, found.calls)).collect();
+        let people = |at| (at, Calls::PEOPLE);
+        let expected = [people(1), (22, Calls::VALUES), people(25), people(28), (34, Calls::ESCAPES)];
+        assert_eq!(found, expected);
     }
 
     /// A session about tokens and keys is not searched word by word.

@@ -1,6 +1,6 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
 
-use super::needles::{Calls, Needles};
+use super::needles::{Calls, Found, Needles};
 use super::people::People;
 use super::rules::RULES;
 use super::unescape::Spoken;
@@ -104,20 +104,23 @@ impl Search {
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
     /// newline excluded, and what was found in it.
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        let mut lines = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.lines(bytes));
-        if self.is_narrow {
-            lines.iter_mut().for_each(|(_, calls)| *calls = Calls::EVERY);
-        } else {
-            lines.append(&mut Needles::of_rules().lines(bytes));
-            lines.sort_by_key(|(range, _)| range.start);
-            lines.dedup_by(|next, first| {
-                let is_same = next.0 == first.0;
-                first.1 |= if is_same { next.1 } else { Calls::default() };
-                is_same
-            });
+        let mut found = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.in_lines(bytes));
+        if !self.is_narrow {
+            found.append(&mut Needles::of_rules().in_lines(bytes));
+            found.sort_by_key(|found| found.at);
         }
-        for (range, calls) in lines {
-            line(range.clone(), self.line(&bytes[range], calls));
+        let mut rest = &found[..];
+        while let Some(first) = rest.first() {
+            let range = line_around(bytes, first.at);
+            let (own, after) = rest.split_at(rest.partition_point(|found| found.at < range.end));
+            let mut own: Vec<_> =
+                own.iter().map(|found| Found { at: found.at - range.start, ..*found }).collect();
+            if self.is_narrow {
+                own.append(&mut Needles::of_rules().in_lines(&bytes[range.clone()]));
+                own.sort_by_key(|found| found.at);
+            }
+            line(range.clone(), self.line(&bytes[range], &own));
+            rest = after;
         }
     }
 
@@ -127,15 +130,16 @@ impl Search {
         Needles::of_rules().calls_in(text) | own.unwrap_or_default()
     }
 
-    /// Returns what is found in a line whose needles call for `calls`.
-    pub fn line(&self, line: &[u8], calls: Calls) -> Finds {
+    /// Returns what is found in a line with these needles.
+    pub fn line(&self, line: &[u8], needles: &[Found]) -> Finds {
+        let calls = needles.iter().fold(Calls::default(), |all, found| all | found.calls);
         let mut finds = Finds::default();
         if calls.any(Calls::PLACEHOLDERS) {
             finds.placeholders = placeholders(line);
         }
-        if !self.strings(line, calls, &mut finds) {
+        if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
             // A torn or malformed line is searched as text.
-            finds.hits = self.hits_in(line, 0, true);
+            finds.hits = if calls.any(Calls::TEXT) { self.hits_in(line, 0, true) } else { Vec::new() };
             finds.splices.clear();
             return finds;
         }
@@ -167,9 +171,9 @@ impl Search {
     }
 
     /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is JSON.
-    fn strings(&self, line: &[u8], calls: Calls, finds: &mut Finds) -> bool {
-        let is_text = calls.any(Calls::TEXT);
-        let is_signed = calls.any(Calls::SIGNATURES);
+    fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
+        // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
+        let mut needles = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
         let mut strings = Strings::new(line);
         loop {
             let found = match strings.advance() {
@@ -180,8 +184,10 @@ impl Search {
             if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key())
             {
                 finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
+                continue;
             }
-            if is_text {
+            while needles.next_if(|needle| needle.at < found.range.start).is_some() {}
+            if needles.next_if(|needle| needle.at < found.range.end).is_some() {
                 let rules = found.is_key || !is_name(strings.nearest_key(), found.raw.bytes);
                 let mut hits = self.hits_in(found.raw.bytes, found.range.start, rules);
                 if !hits.is_empty() {
@@ -197,8 +203,7 @@ impl Search {
     /// empty.
     fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
-        // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
-        if raw.len() < 6 || !self.calls_in(raw).any(Calls::TEXT) {
+        if raw.len() < 6 {
             return hits;
         }
         let mut spoken = Spoken::plain(raw);
@@ -238,6 +243,12 @@ impl Search {
             });
         }
     }
+}
+
+/// Returns the range of the line around an offset, newline excluded.
+fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+    start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
 /// Takes the range, the kind and the text of a secret.
