@@ -56,13 +56,13 @@ pub mod peek;
 
 pub mod names;
 
+pub mod redact;
+
 pub mod summary;
 
 pub mod convert;
 
 pub mod plan;
-
-pub mod redact;
 
 pub mod ops;
 

@@ -28,6 +28,8 @@ mod shape;
 mod unescape;
 pub mod values;
 
+use crate::core::json::{Raw, string};
+use crate::core::text::Text;
 use foldhash::HashMap;
 pub use people::People;
 pub use search::Finds;
@@ -88,6 +90,13 @@ pub struct Redactor {
     last: BTreeMap<String, usize>,
 }
 
+impl Default for Redactor {
+    /// Returns a redactor for what the rules find.
+    fn default() -> Redactor {
+        Redactor::new(Vec::new(), Options::default())
+    }
+}
+
 impl Redactor {
     /// Returns a redactor for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Redactor {
@@ -122,6 +131,20 @@ impl Redactor {
         redacted
     }
 
+    /// Removes the secrets from a text that is not a line.
+    pub fn clean(&mut self, text: &mut String) {
+        if !self.search.may_find(text.as_bytes()) {
+            return;
+        }
+        let mut line = string::encoded(&Text::from(&**text));
+        let mut found = Finds::default();
+        self.each_line(&line, &mut |_, finds| found = finds);
+        if !found.is_clean() {
+            line = self.redact(found).line(&line);
+            *text = Raw::checked(&line).text().unwrap_or_default().into_string_lossy();
+        }
+    }
+
     /// Numbers a secret. Returns it with its range in the line.
     fn secret(&mut self, hit: Hit) -> (Secret, Range<usize>) {
         let Hit { field, range, kind, secret } = hit;
@@ -135,6 +158,13 @@ impl Redactor {
     /// is left.
     pub fn found(&self) -> Vec<Value> {
         self.numbers.keys().filter(|value| value.bytes.len() >= 4).cloned().collect()
+    }
+
+    /// Removes the secrets found so far from a text, wherever they are in it, as [`Redactor::clean`] does.
+    pub fn clean_found(&mut self, text: &mut String) {
+        let found = self.found().into_iter().filter(|value| !value.is_ordinary());
+        self.search_for(found.collect());
+        self.clean(text);
     }
 
     /// Searches for these values as well, from now on only in the lines that may contain one of them.

@@ -124,6 +124,11 @@ impl Search {
         }
     }
 
+    /// Whether a text may contain something to remove.
+    pub fn may_find(&self, text: &[u8]) -> bool {
+        self.calls_in(text).any(Calls::EVERY)
+    }
+
     /// Returns what the needles in a text call for.
     fn calls_in(&self, text: &[u8]) -> Calls {
         let own = self.needles.as_ref().map(|needles| needles.calls_in(text));
