@@ -118,18 +118,17 @@ fn the_built_in_summary() {
     The assistant's words before it:
     > `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
 
-    - Earlier: Make waiting times right across midnight in `ferry`.
-
     ## Constraints & Preferences
     - Earlier: The board must still show ferries that just left.
 
     ## Progress
     ### Done
+    - Earlier: Make waiting times right across midnight in `ferry`.
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
 
     ### In Progress
-    - Earlier: [ ] A test for the first ferry after midnight.
+    - (none)
 
     ### Blocked
     - (none)
@@ -211,7 +210,7 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
     let call = |at: usize, tool: &str, path: &str| {
         let call =
             format!(r#"{{"type":"toolCall","id":"c{at}","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
-        let said = format!(r#"{{"type":"text","text":"Part {at}."}}"#);
+        let said = format!(r#"{{"type":"text","text":"Part {at} is ported to the new interface by now."}}"#);
         format!(
             r#"{{"role":"assistant","content":[{said},{call}],"stopReason":"toolUse"}}
 {{"role":"toolResult","toolCallId":"c{at}","toolName":"{tool}","content":[{{"type":"text","text":"fine"}}]}}"#
@@ -249,12 +248,12 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
         "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
         "no final answer yet, 700 tool calls summarized here".to_owned(),
         format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),
-        "The assistant's last words, 1 tool call before the end:\n> Part 700.\n".to_owned(),
+        "The assistant's last words, 1 tool call before the end:\n> Part 700 is ported to the new interface by now.\n".to_owned(),
     ] {
         assert!(summary.contains(&kept), "{kept}: {summary}");
     }
     let lists = summary.split("<read-files>").next().unwrap().split("<modified-files>").next().unwrap();
-    assert!(!lists.contains("old.rs") && !lists.contains("Part 1.\""), "{summary}");
+    assert!(!lists.contains("old.rs") && !lists.contains("Part 1 is"), "{summary}");
 }
 
 #[test]

@@ -1,39 +1,42 @@
 //! The size limits of the parts of a summary, in one table.
 //!
 //! Lengths are in UTF-16 units, of which about four make a token: 1,000 tokens for the current request and
-//! 2,000 for the rest. Space that the other sections leave goes to Done and to the assistant's remarks, so a
+//! 1,150 for the rest. Space that the other sections leave goes to Done and to the assistant's remarks, so a
 //! long run fills the summary even if there is little to report elsewhere.
 
 /// The current request, word for word. Of a longer one, the lines at the start and the end are kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const REST: usize = 7_700;
+pub(super) const REST: usize = 4_600;
 /// A request up to this length is shown with the request and the answer before it.
 pub(super) const SHORT: usize = 160;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that is
 /// unanswered.
 pub(super) const NOD: usize = 14;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
-pub(super) const WORDS: usize = 1_800;
+pub(super) const WORDS: usize = 1_400;
 /// All points of a section, and a single one: a remark, an output, a message.
-pub(super) const SECTION: usize = 900;
-pub(super) const POINT: usize = 240;
+pub(super) const SECTION: usize = 800;
+pub(super) const POINT: usize = 220;
 /// The points of a previous summary in a section, unless the section has its own limit for them.
-pub(super) const OLD: usize = 500;
+pub(super) const OLD: usize = 400;
 /// The last tool calls: their number, where a series of similar calls counts as one, and their length.
 pub(super) const LAST_CALLS: usize = 5;
-pub(super) const LAST: usize = 700;
+pub(super) const LAST: usize = 500;
 /// The assistant's remarks before its last words.
-pub(super) const ON_THE_WAY: usize = 2_000;
-/// One command.
-pub(super) const COMMAND: usize = 120;
+pub(super) const ON_THE_WAY: usize = 900;
+/// One command, or the path of a call; the commands that passed.
+pub(super) const COMMAND: usize = 110;
+pub(super) const COMMANDS: usize = 10;
+/// A remark of fewer columns than this only leads over to the next call.
+pub(super) const REMARK: usize = 40;
 /// An earlier request, and its answer: `NEWEST` for the newest, and for one that a short request refers to.
 /// Older ones get less, down to `OLDEST`.
-pub(super) const NEWEST: usize = 500;
-pub(super) const OLDEST: usize = 110;
+pub(super) const NEWEST: usize = 400;
+pub(super) const OLDEST: usize = 90;
 
 /// A failure is reported for this many turns after its own.
-pub(super) const STALE_TURNS: usize = 2;
+pub(super) const STALE_TURNS: usize = 10;
 
 /// The number of newest messages that are read in full, and of tool calls that are held. Older tool calls and
 /// results are only counted.
@@ -42,8 +45,6 @@ pub(super) const RECENT: usize = 1_000;
 pub(super) const THREADS: usize = 4;
 /// A thread reads messages of at least this many bytes at a time.
 pub(super) const PART: u64 = 128 * 1024;
-/// The bytes of an ended turn that are held without cutting it.
-pub(super) const HELD: usize = 16 * 1024;
 /// Limits of what is held in memory: turns; units of the request, and of the answer, of a turn that was cut; remarks
 /// of a turn, and notes of a kind; points of a previous summary.
 pub(super) const TURNS: usize = 64;
@@ -51,5 +52,5 @@ pub(super) const OLD_TURN: usize = 1_400;
 pub(super) const NOTES: usize = 64;
 pub(super) const POINTS: usize = 300;
 /// Units of a call's argument; characters of the end of a result.
-pub(super) const ARGUMENT: usize = 400;
+pub(super) const ARGUMENT: usize = 1_000;
 pub(super) const RESULT: usize = 2_000;

@@ -1,36 +1,48 @@
 //! What the summary takes from one message.
 
 use super::budget::{ARGUMENT, POINT, RESULT};
-use super::quote::{asks, breaks_off, last_prose, quoted};
+use super::quote::{asks, quoted};
 use crate::core::content::{joined_text, members};
+use crate::core::forwarded;
 use crate::core::json::js::truthy;
 use crate::core::json::{Raw, string};
 use crate::core::omp::message::{skill_draft, starts_user_turn};
-use crate::core::record::{Block, Content, MessageFacts, message_facts};
+use crate::core::record::{Block, MessageFacts, message_facts};
 use crate::core::text::Text;
 use regex::Regex;
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 /// How the agents' shell tools report that a command failed, and that the user stopped it.
 const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
 const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
+/// How the agents' edit tools report that the file has the new text already.
+const NO_CHANGE: &str = "No changes made to ";
 /// Matches files and skills as pi puts them into a request.
 const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
-#[derive(Debug)]
-pub(super) enum Message {
-    /// The user's words.
-    User(String),
-    /// The assistant's words, its calls with their ids, and why it stopped.
-    Assistant(String, Vec<(String, Call)>, Stop),
-    /// The result of a call: the call's id, the call, how it ended, and the end of its output. For a command
-    /// or code that the user ran, the id is empty.
-    Result(String, Call, End, String),
-    /// An extension's message: its custom type and its words.
-    Extension(String, String),
-    CompactionSummary(String),
-    BranchSummary(String),
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    pub kind: Kind,
+    /// Its words; the end of the output of a call.
+    pub text: String,
+    /// The calls of a reply; the call of a result, as far as the result names it.
+    pub calls: Vec<Call>,
+}
+
+#[derive(Debug, Default)]
+pub(super) enum Kind {
+    User,
+    Assistant(Stop),
+    /// The result of a call, or of a command or code that the user ran.
+    Result(End),
+    /// An extension's message, with its custom type.
+    Extension(String),
+    CompactionSummary,
+    BranchSummary,
+    /// Not read: the result of a call, or a reply with calls.
+    OldResult,
+    OldCalls,
+    #[default]
     Other,
 }
 
@@ -43,12 +55,16 @@ pub(super) enum Stop {
     /// It is complete, and ends in a question.
     Asks,
     ToolUse,
+    /// The user interrupted it.
+    Interrupted,
     /// It was cut short: how, in words.
     Early(String),
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Call {
+    /// Empty for what the user ran.
+    pub id: String,
     pub tool: String,
     pub path: Option<String>,
     pub command: Option<String>,
@@ -70,61 +86,55 @@ pub(super) enum End {
 pub(super) fn read(message: Raw) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);
-    let text = || text(facts.content, &blocks);
     let get = |key| message.get_some(key);
+    let joined = |key| joined_text(get(key), "\n").into_string_lossy();
+    let words =
+        || Message { kind: Kind::User, text: words(shown(joined("content"), &blocks)), calls: Vec::new() };
+    let told = |kind, key| Message { kind, text: joined(key), calls: Vec::new() };
     match &*facts.role.map(|role| role.text()).unwrap_or_default().to_string_lossy() {
-        "user" if !truthy(get("synthetic")) => Message::User(without_bodies(text())),
-        "developer" if truthy(get("userInitiated")) => Message::User(without_bodies(text())),
-        "custom" if starts_user_turn(message) => {
-            let typed = skill_draft(message).map(Text::into_string_lossy);
-            Message::User(typed.unwrap_or_else(|| without_bodies(text())))
-        }
-        "custom" | "hookMessage" => Message::Extension(head(get("customType"), ARGUMENT), text()),
-        "assistant" => assistant(text(), &facts, &blocks),
+        "user" if !truthy(get("synthetic")) => words(),
+        "developer" if truthy(get("userInitiated")) => words(),
+        "custom" if starts_user_turn(message) => match skill_draft(message) {
+            Some(typed) => Message { kind: Kind::User, text: typed.into_string_lossy(), calls: Vec::new() },
+            None => words(),
+        },
+        "custom" | "hookMessage" => told(Kind::Extension(head(get("customType"))), "content"),
+        "assistant" => assistant(joined("content"), &facts, &blocks),
         "toolResult" => {
             let [code, timed_out] = members(get("details").unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-            let call = Call { tool: head(facts.tool_name, ARGUMENT), ..Call::default() };
-            let text = tail(text());
+            let text = tail(joined("content"));
             let end = end(&text, truthy(facts.is_error) || truthy(timed_out), code);
-            Message::Result(head(facts.tool_call_id, ARGUMENT), call, end, text)
+            let (id, tool) = (head(facts.tool_call_id), head(facts.tool_name));
+            Message { kind: Kind::Result(end), text, calls: vec![Call { id, tool, ..Call::default() }] }
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let text = tail(joined_text(get("output"), "\n").into_string_lossy());
-            let end = match truthy(facts.cancelled) {
-                true => End::Stopped,
-                false => end(&text, false, facts.exit_code),
-            };
-            let command = Some(head(get("command").or(get("code")), ARGUMENT));
-            Message::Result(String::new(), Call { command, ..Call::default() }, end, text)
+            let text = tail(joined("output"));
+            let is_stopped = truthy(facts.cancelled);
+            let end = if is_stopped { End::Stopped } else { end(&text, false, facts.exit_code) };
+            let command = Some(head(get("command").or(get("code"))));
+            Message { kind: Kind::Result(end), text, calls: vec![Call { command, ..Call::default() }] }
         }
-        "compactionSummary" => {
-            Message::CompactionSummary(joined_text(get("summary"), "\n").into_string_lossy())
-        }
-        "branchSummary" => Message::BranchSummary(joined_text(get("summary"), "\n").into_string_lossy()),
-        _ => Message::Other,
+        "compactionSummary" => told(Kind::CompactionSummary, "summary"),
+        "branchSummary" => told(Kind::BranchSummary, "summary"),
+        _ => Message::default(),
     }
 }
 
 fn assistant(text: String, facts: &MessageFacts, blocks: &[Block]) -> Message {
     let calls: Vec<_> = blocks.iter().filter(|block| is(block, "toolCall")).map(call).collect();
-    let stop = match &*head(facts.stop_reason, ARGUMENT) {
+    let stop = match &*head(facts.stop_reason) {
         "error" => {
-            let error = head(facts.error_message, ARGUMENT);
-            Stop::Early(format!("the model's reply failed: {}", quoted(&error, POINT)))
+            let error = quoted(&head(facts.error_message), POINT);
+            Stop::Early(format!("the model's reply failed: {error}"))
         }
-        "aborted" => Stop::Early("interrupted by the user".to_owned()),
+        "aborted" => Stop::Interrupted,
         "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
         "toolUse" => Stop::ToolUse,
         _ if !calls.is_empty() => Stop::ToolUse,
-        _ => match last_prose(&text) {
-            last if asks(last) => Stop::Asks,
-            last if breaks_off(last) => {
-                Stop::Early("the reply breaks off in the middle of a sentence".to_owned())
-            }
-            _ => Stop::Done,
-        },
+        _ if asks(&text) => Stop::Asks,
+        _ => Stop::Done,
     };
-    Message::Assistant(text, calls, stop)
+    Message { kind: Kind::Assistant(stop), text, calls }
 }
 
 /// Returns how a call ended, from its flag, its exit code, or the agent's line at the end of its output.
@@ -136,55 +146,41 @@ fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
         Some(line) => End::Failed(line.to_owned()),
         None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
             Some(code) => End::Failed(format!("{}{code}", FAILED[0])),
-            None if is_error => End::Failed(String::new()),
+            None if is_error && !text.starts_with(NO_CHANGE) => End::Failed(String::new()),
             None => End::Passed,
         },
     }
 }
 
-/// Returns a call and its id.
-fn call(block: &Block) -> (String, Call) {
+fn call(block: &Block) -> Call {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
-    let argument = |keys: &[&str]| {
-        keys.iter().map(|key| head(arguments.get(key), ARGUMENT)).find(|text| !text.is_empty())
-    };
+    let argument =
+        |keys: &[&str]| keys.iter().map(|key| head(arguments.get(key))).find(|text| !text.is_empty());
     // A patch names its file.
     let file = |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
     let patched = || argument(&["input", "patch"])?.lines().find_map(file);
-    let first = || Some(head(arguments.get("questions")?.items().next()?.get("question"), ARGUMENT));
-    let call = Call {
-        tool: head(block.name, ARGUMENT),
+    let first = || Some(head(arguments.get("questions")?.items().next()?.get("question")));
+    Call {
+        id: head(block.id),
+        tool: head(block.name),
         path: argument(&["path", "file_path", "filePath", "file", "notebook_path"]).or_else(patched),
         command: argument(&["command", "cmd"]),
         question: argument(&["question"]).or_else(first),
-    };
-    (head(block.id, ARGUMENT), call)
+    }
 }
 
-/// Returns a request without the bodies of the files and skills that pi put into it.
-fn without_bodies(text: String) -> String {
+/// Returns a request without what a chat program put before it, and the bodies of the files and skills that pi put
+/// into it.
+pub(super) fn words(text: String) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    match ATTACHMENT.replace_all(&text, "$1[…]$2") {
-        Cow::Borrowed(_) => text,
-        Cow::Owned(short) => short,
-    }
+    let own = forwarded::words(text.as_bytes()).map(String::from_utf8_lossy);
+    ATTACHMENT.replace_all(&own.unwrap_or_else(|| (&*text).into()), "$1[…]$2").into_owned()
 }
 
-/// Returns the text of a message's content; `[image]` if it has an image and no text.
-fn text(content: Content, blocks: &[Block]) -> String {
-    if let Content::Text(text) = content {
-        return text.text().into_string_lossy();
-    }
-    let mut text = Text::default();
-    let texts = blocks.iter().filter(|block| is(block, "text")).filter_map(|block| block.text?.text());
-    for (at, part) in texts.enumerate() {
-        text.push_str(if at > 0 { "\n" } else { "" });
-        text.push(&part);
-    }
-    if text.is_empty() && blocks.iter().any(|block| is(block, "image")) {
-        return "[image]".to_owned();
-    }
-    text.into_string_lossy()
+/// Returns a text, or `[image]` for an image without a text.
+fn shown(text: String, blocks: &[Block]) -> String {
+    let is_image = text.is_empty() && blocks.iter().any(|block| is(block, "image"));
+    if is_image { "[image]".to_owned() } else { text }
 }
 
 fn is(block: &Block, kind: &str) -> bool {
@@ -198,56 +194,8 @@ fn tail(text: String) -> String {
 }
 
 /// Returns the start of a string.
-fn head(value: Option<Raw>, units: usize) -> String {
+fn head(value: Option<Raw>) -> String {
     let mut out = Vec::new();
-    string::decode_head(value.and_then(Raw::raw_string).unwrap_or_default(), units, &mut out);
+    string::decode_head(value.and_then(Raw::raw_string).unwrap_or_default(), ARGUMENT, &mut out);
     Text::from_wtf8(out).into_string_lossy()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn attached_bodies_leave_a_request() {
-        let text = "<file name=\"a.md\">\nx\n</file>\n<file name=\"b\">y</file>\nSum it up.";
-        let short = "<file name=\"a.md\">[…]</file>\n<file name=\"b\">[…]</file>\nSum it up.";
-        assert_eq!(without_bodies(text.to_owned()), short);
-        let skill = "<skill name=\"s\" location=\"/s\">x\ny</skill>\n\nfor the login page";
-        assert!(without_bodies(skill.to_owned()).ends_with(">[…]</skill>\n\nfor the login page"));
-        for odd in ["<file name=\"", "<file name=\"a\">", "</file><file name=\"", "<file name=\"</file>"] {
-            assert_eq!(without_bodies(odd.to_owned()), odd);
-        }
-    }
-
-    #[test]
-    fn an_end_is_known_by_flag_code_or_line() {
-        let end = |json: &str| match read(Raw::parse(json.as_bytes()).unwrap()) {
-            Message::Result(_, _, end, _) => end,
-            other => panic!("{other:?}"),
-        };
-        let failed = |line: &str| End::Failed(line.to_owned());
-        let cases = [
-            (r#""isError":true,"content":[{"type":"text","text":"no"}]"#, failed("")),
-            (
-                r#""isError":true,"content":[{"type":"text","text":"a\n\nCommand timed out after 120 seconds"}]"#,
-                failed("Command timed out after 120 seconds"),
-            ),
-            (
-                r#""content":[{"type":"text","text":"a\n\nCommand exited with code 2\n\n[Output truncated]"}]"#,
-                failed("Command exited with code 2"),
-            ),
-            (r#""details":{"exitCode":137},"content":[]"#, failed("Command exited with code 137")),
-            (r#""isError":true,"content":"x\n\nCommand aborted""#, End::Stopped),
-            (r#""isError":false,"content":"Command line tools""#, End::Passed),
-        ];
-        for (fields, expected) in cases {
-            assert_eq!(end(&format!(r#"{{"role":"toolResult",{fields}}}"#)), expected, "{fields}");
-        }
-        assert_eq!(
-            end(r#"{"role":"bashExecution","command":"x","output":"","exitCode":3}"#),
-            failed("Command exited with code 3")
-        );
-        assert_eq!(end(r#"{"role":"bashExecution","exitCode":3,"cancelled":true}"#), End::Stopped);
-    }
 }

@@ -5,8 +5,8 @@
 //! summaries. The reader must be able to continue the work, so the current request is quoted word for word.
 //!
 //! Only form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed
-//! lines, paths, list marks, question and exclamation marks. The summary lists what was observed, and never
-//! calls a step done. A section for which nothing was found is `(none)`.
+//! lines, paths, list marks, punctuation, and who spoke before whom. The summary lists what was observed, and
+//! never calls a step done. A section for which nothing was found is `(none)`.
 //!
 //! ```text
 //! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
@@ -15,8 +15,8 @@
 //! previous summary ── sections::read ── turns, points ────────────────────────────┘
 //! ```
 //!
-//! All quoted text goes through `quote`, so that it cannot forge a section. The caller adds file lists and
-//! the preamble of a branch summary.
+//! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`, so that no
+//! credential outlives its message. The caller adds file lists and the preamble of a branch summary.
 
 mod budget;
 mod quote;
@@ -35,16 +35,17 @@ mod page;
 mod tests;
 
 use super::bodies::{self, Bodies};
+use super::redact::Redactor;
 use super::session::Session;
+use super::text::Text;
 use super::workers::in_order;
 use budget::{NOD, THREADS, TURNS};
-use message::{Message, Stop};
-use quote::{columns, line};
-use reading::{Reading, Use};
+use message::{Kind, Message, Stop};
+use quote::{asks, columns, line};
+use reading::Reading;
 use sections::*;
 use std::collections::VecDeque;
 use std::io;
-use std::ops::Range;
 use turns::{Notes, Turn};
 use work::Work;
 
@@ -73,36 +74,34 @@ pub fn extract<B: Bodies>(
     bodies: impl Fn() -> B + Sync,
 ) -> io::Result<String> {
     let mut extract = Extract::new(material.previous_summary, material.instructions);
-    let messages = material.messages.iter().chain(material.turn_prefix).collect();
-    let reading = Reading { session, messages };
-    let read = |part: Range<usize>| (part.clone(), reading.read(part, &bodies()));
-    in_order(reading.parts(), workers.min(THREADS), read, |(part, read)| {
-        let mut read = read?.into_iter();
-        for at in part {
-            match reading.of(at) {
-                Use::Read => {
-                    let entry = session.id(reading.messages[at].entry);
-                    read.next()
-                        .into_iter()
-                        .for_each(|message| extract.add(&entry.to_string_lossy(), message));
-                }
-                Use::Result => extract.pass_over(true),
-                Use::Calls => extract.pass_over(false),
-            }
-        }
-        Ok::<(), io::Error>(())
-    })?;
     extract.is_split = !material.turn_prefix.is_empty();
+    extract.work.home =
+        session.header.cwd.as_ref().map(Text::to_string_lossy).unwrap_or_default().into_owned();
+    let messages: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
+    let mut entries = messages.iter().map(|message| session.id(message.entry));
+    let reading = Reading { session, messages: messages.clone() };
+    in_order(
+        reading.parts(),
+        workers.min(THREADS),
+        |part| reading.read(part, &bodies()),
+        |read| {
+            for (message, entry) in read?.into_iter().zip(&mut entries) {
+                extract.add(&entry.to_string_lossy(), message);
+            }
+            Ok::<(), io::Error>(())
+        },
+    )?;
     Ok(extract.finish())
 }
 
 /// A summary being made.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Extract {
     previous: Option<Previous>,
     turns: VecDeque<Turn>,
     work: Work,
     notes: Notes,
+    redactor: Redactor,
     /// Whether the last turn continues after the summary.
     is_split: bool,
 }
@@ -116,46 +115,55 @@ impl Extract {
     }
 
     /// Adds the next message, with the id of its entry.
-    fn add(&mut self, entry: &str, message: Message) {
-        match message {
-            Message::User(text) => self.user(entry, text.trim()),
-            Message::Assistant(text, calls, stop) => {
-                self.work.called(calls);
-                let mut turn = self.turns.pop_back().unwrap_or_default();
-                turn.hear(text, stop);
-                self.turns.push_back(turn);
+    fn add(&mut self, entry: &str, Message { kind, mut text, mut calls }: Message) {
+        self.redactor.clean(&mut text);
+        let commands = calls.iter_mut().filter_map(|call| call.command.as_mut());
+        commands.for_each(|command| self.redactor.clean(command));
+        match kind {
+            Kind::User => self.user(entry, text.trim()),
+            Kind::Assistant(stop) => {
+                self.work.pending = calls;
+                if self.turns.is_empty() {
+                    self.turns.push_back(Turn::default());
+                }
+                self.turns.back_mut().into_iter().for_each(|turn| turn.hear(&text, stop.clone()));
             }
-            Message::Result(id, call, end, text) => {
-                self.turns.back_mut().into_iter().for_each(|turn| turn.calls += usize::from(!id.is_empty()));
-                if let Some(question) = self.work.returned(&id, call, end, &text) {
+            Kind::Result(end) => calls.into_iter().for_each(|call| {
+                self.turns
+                    .back_mut()
+                    .into_iter()
+                    .for_each(|turn| turn.calls += usize::from(!call.id.is_empty()));
+                if let Some(question) = self.work.returned(call, end.clone(), &text) {
                     self.notes.decided(&question, &text);
                 }
+            }),
+            Kind::OldResult | Kind::OldCalls => self.turns.back_mut().into_iter().for_each(|turn| {
+                turn.calls += usize::from(matches!(kind, Kind::OldResult));
+                turn.stop = Some(Stop::ToolUse);
+            }),
+            Kind::Extension(name) if !text.trim().is_empty() => {
+                self.extension(entry, &line(&name, 60), &text)
             }
-            Message::Extension(kind, text) if !text.trim().is_empty() => self.extension(entry, &kind, &text),
-            Message::CompactionSummary(summary) if self.previous.is_none() => self.go_on_from(&summary),
-            Message::BranchSummary(summary) => {
-                let branch = Previous::read(&summary);
+            Kind::CompactionSummary if self.previous.is_none() => self.go_on_from(&text),
+            Kind::BranchSummary => {
+                let branch = Previous::read(&text);
                 let points = SECTIONS.iter().flat_map(|(section, ..)| branch.of(*section).map(str::to_owned));
                 let request = branch.quoted(REQUEST).map(|(_, text)| text);
-                self.notes
-                    .note("On another branch", &request.chain(points).take(6).collect::<Vec<_>>().join("; "));
+                let points: Vec<String> = request.chain(points).take(6).collect();
+                self.notes.note("On another branch", &points.join("; "));
             }
             _ => {}
         }
     }
 
-    /// Counts a message that is not read: the result of a call, or a reply with calls.
-    fn pass_over(&mut self, is_result: bool) {
-        if let Some(turn) = self.turns.back_mut() {
-            turn.calls += usize::from(is_result);
-            turn.stop = Some(Stop::ToolUse);
-        }
-    }
-
     fn finish(mut self) -> String {
         self.note_unheard();
-        self.turns.iter_mut().for_each(Turn::cut);
-        page::page(&self)
+        self.fold_alike();
+        self.work.turn = self.turns.back().map_or(0, |turn| turn.number);
+        let mut text = page::page(&self);
+        self.redactor.clean(&mut text);
+        self.redactor.clean_found(&mut text);
+        text
     }
 
     /// Restores what a previous summary quotes: the current request, and the one before it.
@@ -180,26 +188,39 @@ impl Extract {
             return;
         }
         self.note_unheard();
-        let goes_on = |turn: &&mut Turn| {
-            let works = turn.stop == Some(Stop::ToolUse) || turn.stop.is_none() && turn.calls > 0;
-            works || !turn.is_answered() && columns(text) < NOD
-        };
-        if let Some(turn) = self.turns.back_mut().filter(goes_on) {
-            turn.more(text);
-            return;
+        let last = self.turns.back_mut();
+        let is_running = last.as_ref().is_some_and(|turn| turn.is_running());
+        self.notes
+            .heed(text, is_running || last.as_ref().is_some_and(|turn| turn.stop == Some(Stop::Interrupted)));
+        match last {
+            Some(turn) if is_running || !turn.is_answered() && columns(text) < NOD => return turn.more(text),
+            Some(turn) if turn.stop == Some(Stop::Asks) && !asks(text) => {
+                self.notes.decided(turn.words(), text)
+            }
+            _ => {}
         }
-        self.turns.back().into_iter().for_each(|turn| self.notes.heed(&turn.request));
         self.begin(entry, FROM_USER, text);
     }
 
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.work.turn += 1;
         self.turns.back_mut().into_iter().for_each(Turn::end);
+        self.fold_alike();
         if self.turns.len() == TURNS {
             self.turns.remove(1);
         }
         let origin = format!("{origin} (entry {})", line(entry, 60));
-        self.turns.push_back(Turn { origin, request: request.to_owned(), ..Turn::default() });
+        let request = request.to_owned();
+        self.turns.push_back(Turn { number: self.work.turn, origin, request, ..Turn::default() });
+    }
+
+    /// If the last turn is like an earlier one, keeps one of them, as the oldest: it is not what is being worked on.
+    fn fold_alike(&mut self) {
+        let Some(last) = self.turns.pop_back() else { return };
+        match self.turns.iter().position(|turn| turn.is_alike(&last)).and_then(|at| self.turns.remove(at)) {
+            Some(turn) => self.turns.push_front(Turn { repeats: turn.repeats + 1, ..turn }),
+            None => self.turns.push_back(last),
+        }
     }
 
     /// If no turn is running, begins one with an extension's message, as the agents do if it asks for a
@@ -208,18 +229,15 @@ impl Extract {
         if self.turns.back().is_some_and(|turn| !turn.is_answered()) {
             self.notes.note(&format!("Message of {kind}"), text);
         } else {
-            self.begin(entry, &format!("{SENT}{}", line(kind, 60)), text);
+            self.begin(entry, &format!("{SENT}{kind}"), text);
         }
     }
 
     /// Replaces the last turn with a note, if it is an extension's message without a reply.
     fn note_unheard(&mut self) {
-        let is_unheard =
-            |turn: &&Turn| turn.origin.starts_with(SENT) && turn.stop.is_none() && turn.words().is_empty();
-        if self.turns.back().filter(is_unheard).is_some()
+        if self.turns.back().is_some_and(|turn| turn.is_sent() && turn.stop.is_none())
             && let Some(turn) = self.turns.pop_back()
         {
-            self.turns.back_mut().into_iter().for_each(Turn::cut);
             let sender = turn.origin.trim_start_matches(SENT);
             self.notes.note(&format!("Message of {sender}"), &turn.request);
         }

@@ -5,7 +5,6 @@
 //! list item or a tag of the summary.
 
 use crate::core::text::utf16_len;
-use memchr::memmem;
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
@@ -42,10 +41,6 @@ pub(super) fn folded(text: &str) -> String {
 
 /// Returns the text on one line of at most `max` units, without list marks at its start.
 pub(super) fn line(text: &str, max: usize) -> String {
-    let is_word = text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_word && text.len() <= max {
-        return text.to_owned(); // As ids and names of tools are.
-    }
     // Only the start can matter; most texts are far longer.
     let text = clean(&text.chars().take(16 * max).collect::<String>());
     let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -110,7 +105,7 @@ pub(super) fn clip(text: &str, max: usize) -> String {
     let words = &text[..fitting(text.split_word_bounds(), room)];
     let is_enough = units(words) * 2 > room;
     let kept = if is_enough { words } else { &text[..fitting(text.graphemes(true), room)] };
-    let open = if kept.matches('`').count() % 2 == 1 { "`" } else { "" };
+    let open = "`".repeat(kept.matches('`').count() % 2);
     format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
 }
 
@@ -127,28 +122,21 @@ fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> us
 /// Returns the text without escape sequences, control characters, changes of writing direction and invisible
 /// characters, and with the agents' tags disarmed. Line breaks are kept.
 pub(super) fn clean(text: &str) -> String {
-    let is_plain = |c: char| matches!(c, '\n' | ' '..='~') && c != '<';
     let plain = anstream::adapter::strip_str(text).to_string();
-    let mut out = String::with_capacity(text.len());
-    let mut rest = &*plain;
-    while let Some(at) = rest.find(|c| !is_plain(c)) {
-        out.push_str(&rest[..at]);
-        let mut after = rest[at..].chars();
-        let c = after.next();
-        rest = after.as_str();
+    let mut out = String::with_capacity(plain.len());
+    for (at, c) in plain.char_indices() {
+        let rest = &plain[at + c.len_utf8()..];
         match c {
-            Some('\u{2028}' | '\u{2029}' | '\u{85}') => out.push('\n'),
-            Some('\t') => out.push_str("    "),
-            Some('\r') if !rest.starts_with('\n') => out.push('\n'),
-            Some('<') if is_tag(rest) => out.push('‹'),
+            '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
+            '\t' => out.push_str("    "),
+            '\r' if !rest.starts_with('\n') => out.push('\n'),
+            '<' if is_tag(rest) => out.push('‹'),
             // Joiners and marks of direction belong to words and emoji.
-            Some(c @ '\u{200c}'..='\u{200f}') => out.push(c),
-            Some(c) if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {
-            }
-            c => out.extend(c),
+            '\u{200c}'..='\u{200f}' => out.push(c),
+            c if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {}
+            c => out.push(c),
         }
     }
-    out.push_str(rest);
     out
 }
 
@@ -160,138 +148,40 @@ fn is_tag(rest: &str) -> bool {
     rest.starts_with('|') || TAGS.split(' ').any(|tag| name.replace('_', "-").eq_ignore_ascii_case(tag))
 }
 
+/// Returns the lines of a text that are prose: not code, log, quotation or table.
+pub(super) fn prose(text: &str) -> String {
+    static CODE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(    |[\t>|$#➜❯%])|[{};=\\|<>$]|\w\(|:\d|^```|^\w*[a-z][A-Z]\w*:").expect("a constant")
+    });
+    let mut is_fenced = false;
+    let is_prose = |line: &&str| {
+        is_fenced ^= line.trim_start().starts_with("```");
+        !is_fenced && !CODE.is_match(line)
+    };
+    text.lines().filter(is_prose).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns a remark without what only leads over: a short exclamation at its start, and the sentence at its end that
+/// announces, with a colon, what comes next.
+pub(super) fn substance(text: &str) -> &str {
+    let text = text.trim();
+    let first = text.split_sentence_bounds().next().unwrap_or_default();
+    let is_cheer = first.trim_end().ends_with(['!', '！']) && columns(first) < 30;
+    let text = if is_cheer { &text[first.len()..] } else { text };
+    let last = text.split_sentence_bounds().last().unwrap_or_default();
+    if last.ends_with([':', '：']) { text[..text.len() - last.len()].trim() } else { text }
+}
+
 /// Returns the last line, unless it is code, a quotation or a table.
 pub(super) fn last_prose(text: &str) -> &str {
-    let is_fence = |line: &&str| line.trim_start().starts_with("```");
+    const CODE: [&str; 6] = ["    ", "\t", ">", "|", "$", "```"];
+    let fences = text.lines().filter(|line| line.trim_start().starts_with(CODE[5])).count();
     let last = text.trim_end().lines().next_back().unwrap_or_default();
-    let is_open =
-        || memmem::find(text.as_bytes(), b"```").is_some() && text.lines().filter(is_fence).count() % 2 == 1;
-    let is_code = is_fence(&last) || is_open();
-    let is_code = is_code || last.starts_with("    ") || last.starts_with(['\t', '>', '|', '$']);
+    let is_code = fences % 2 == 1 || CODE.iter().any(|mark| last.starts_with(mark));
     if is_code { "" } else { last.trim_end_matches(['*', '_', ' ']) }
 }
 
-/// Whether the last line of prose is a question, and not an example of use.
-pub(super) fn asks(last: &str) -> bool {
-    last.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
-}
-
-/// Whether the last line of prose contains a complete sentence, but ends in an incomplete one.
-pub(super) fn breaks_off(last: &str) -> bool {
-    const STOPS: [char; 8] = ['.', '!', '?', '。', '！', '？', '؟', '।'];
-    if !last.contains(STOPS) {
-        return false;
-    }
-    let sentences: Vec<&str> = last.unicode_sentences().collect();
-    let Some((open, before)) = sentences.split_last() else { return false };
-    let ends = |part: &&str| part.trim_end().ends_with(STOPS);
-    open.ends_with(|c: char| c.is_alphanumeric() || ",，、-".contains(c)) && before.iter().any(ends)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_line_has_no_structure() {
-        assert_eq!(line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80), "red / and more");
-        assert_eq!(line("\u{1b}]0;title\u{7}text", 80), "text");
-        assert_eq!(line("- [x] all done", 80), "[x] all done");
-        assert_eq!(line("## > 1. done", 80), "done");
-        assert_eq!(line("#708090 is grey", 80), "#708090 is grey");
-        assert_eq!(
-            line("a </summary> < /Summary> <READ_FILES>", 80),
-            "a ‹/summary> ‹ /Summary> ‹READ_FILES>"
-        );
-        assert_eq!(line("Vec<u8>, a < b, </div>", 80), "Vec<u8>, a < b, </div>");
-        assert_eq!(line("```sh\nx\n```", 80), "x");
-        assert_eq!(quoted("- say \"hi\"", 80), "\"say 'hi'\"");
-    }
-
-    #[test]
-    fn a_block_keeps_every_line_behind_a_mark() {
-        let text = "Do:\n1. a\n\n## Goal\n> b\n";
-        let block = quotation("Said:", text, 100);
-        assert_eq!(block, "Said:\n> Do:\n> 1. a\n>\n> ## Goal\n> > b");
-        assert_eq!(unquoted(block.lines().skip(1)), text.trim_end());
-        assert!(units(&quotation("", &"x\n".repeat(9_000), 4_000)) < 5_000);
-    }
-
-    #[test]
-    fn a_long_text_keeps_its_ends() {
-        let text = format!("Begin {}end.", "middle ".repeat(300));
-        let short = ends(&text, 300);
-        assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
-        let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
-        assert!(left > 150 && short.contains(" characters left out …]"));
-        let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
-        assert!((1_790..2_000).contains(&missing), "{missing}");
-        assert_eq!(ends(&short, 300), short);
-        assert_eq!(ends("short", 300), "short");
-        assert!(units(&ends(&"字".repeat(9_000), 300)) <= 300);
-    }
-
-    #[test]
-    fn a_cut_falls_between_sentences_or_words_and_never_inside_a_character() {
-        assert_eq!(clip("One `two three` four", 13), "One `two…`");
-        assert_eq!(clip("one two three four five", 12), "one two…");
-        assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
-        let family = "👨‍👩‍👧‍👦".repeat(4);
-        assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
-        assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
-        assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
-    }
-
-    #[test]
-    fn only_a_last_line_of_prose_asks() {
-        for text in ["Fixed.\n\nShall I commit it?", "要我提交吗？", "*Ready?*\n", "هل أكمل؟"] {
-            assert!(asks(last_prose(text)), "{text}");
-        }
-        for text in [
-            "Usage:\n\n```sh\nwhat is this?\n```",
-            "Try:\n    pisess grep 'why?'",
-            "Now ask it: \"What changed?\"",
-            "> Really?",
-            "`who?`",
-            "Really? Yes.",
-            "",
-        ] {
-            assert!(!asks(last_prose(text)), "{text}");
-        }
-    }
-
-    #[test]
-    fn columns_grow_with_what_is_said_in_any_script() {
-        assert!(columns("go on please") < 14 && columns("继续吧") < 14);
-        assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
-    }
-
-    #[test]
-    fn only_an_open_sentence_after_others_breaks_off() {
-        for text in [
-            "Oh! It was never committed. Did we revert",
-            "第一句。第二句还没有",
-            "A.\n\nI look. Then the file,",
-        ] {
-            assert!(breaks_off(last_prose(text)), "{text}");
-        }
-        for text in [
-            "Done",
-            "- one\n- two",
-            "First. Second.",
-            "See it. Run:\n```sh\nmake. it\n```",
-            "Is it? `make`",
-            "",
-        ] {
-            assert!(!breaks_off(last_prose(text)), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_cut_keeps_whole_lines() {
-        let text: String = (1..60).map(|at| format!("{at}) a step\n")).collect();
-        let short = ends(&text, 300);
-        assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… ")), "{short}");
-        assert!(short.starts_with("1) a step\n") && short.ends_with("59) a step\n"), "{short}");
-    }
+/// Whether the text ends in a question, and not in an example of use.
+pub(super) fn asks(text: &str) -> bool {
+    last_prose(text).ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])
 }

@@ -1,7 +1,7 @@
 //! Which messages of a summary are read, and in which parts.
 
 use super::budget::{PART, RECENT};
-use super::message::{self, Message};
+use super::message::{self, Kind, Message};
 use crate::core::bodies::{self, Bodies};
 use crate::core::entry::Role;
 use crate::core::session::Session;
@@ -14,40 +14,23 @@ pub(super) struct Reading<'a> {
     pub messages: Vec<&'a bodies::Message>,
 }
 
-/// How a message is used.
-pub(super) enum Use {
-    /// Read in full.
-    Read,
-    /// Only counted: an old result of a call.
-    Result,
-    /// Only counted: an old reply with calls.
-    Calls,
-}
-
 impl Reading<'_> {
-    /// Returns how a message is used. This depends on its position, its role, and the role of the next message.
-    pub fn of(&self, at: usize) -> Use {
+    /// Returns what an old message is if it is only counted: the result of a call, or a reply with calls.
+    fn counted(&self, at: usize) -> Option<Kind> {
         let is = |at: usize, role| {
             self.messages.get(at).is_some_and(|message| self.session.is_message(message.entry, role))
         };
-        if at + RECENT >= self.messages.len() {
-            Use::Read
-        } else if is(at, Role::ToolResult) {
-            Use::Result
-        } else if is(at, Role::Assistant) && is(at + 1, Role::ToolResult) {
-            Use::Calls
-        } else {
-            Use::Read
-        }
+        let is_result = is(at, Role::ToolResult);
+        let is_old = at + RECENT < self.messages.len();
+        let is_counted = is_old && (is_result || is(at, Role::Assistant) && is(at + 1, Role::ToolResult));
+        is_counted.then_some(if is_result { Kind::OldResult } else { Kind::OldCalls })
     }
 
     /// Returns ranges of message numbers, each read by one thread at once.
     pub fn parts(&self) -> Vec<Range<usize>> {
         let (mut parts, mut start, mut bytes) = (Vec::new(), 0, 0);
         for (at, message) in self.messages.iter().enumerate() {
-            if let Use::Read = self.of(at) {
-                bytes += self.session.entry(message.entry).span.len;
-            }
+            bytes += if self.counted(at).is_none() { self.session.entry(message.entry).span.len } else { 0 };
             if bytes >= PART {
                 parts.push(start..at + 1);
                 (start, bytes) = (at + 1, 0);
@@ -57,12 +40,15 @@ impl Reading<'_> {
         parts
     }
 
-    /// Reads those messages of a part that are to be read.
+    /// Reads the messages of a part.
     ///
     /// # Errors
     /// If a line cannot be read.
     pub fn read(&self, part: Range<usize>, bodies: &dyn Bodies) -> io::Result<Vec<Message>> {
-        let read = part.filter(|&at| matches!(self.of(at), Use::Read));
-        read.map(|at| self.messages[at].with(bodies, message::read)).collect()
+        part.map(|at| match self.counted(at) {
+            Some(kind) => Ok(Message { kind, ..Message::default() }),
+            None => self.messages[at].with(bodies, message::read),
+        })
+        .collect()
     }
 }

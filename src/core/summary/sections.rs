@@ -24,7 +24,7 @@ pub(super) enum Section {
 /// recognized; the longest word that fits decides.
 pub(super) const SECTIONS: [(Section, &str, &[&str]); 8] = [
     (Section::Goal, "## Goal", &["goal", "originalrequest"]),
-    (Section::Constraints, "## Constraints & Preferences", &["constraint"]),
+    (Section::Constraints, "## Constraints & Preferences", &["constraint", "preference"]),
     (Section::Done, "## Progress\n### Done", &["done", "progress"]),
     (Section::InProgress, "### In Progress", &["inprogress", "progresssofar", "earlyprogress"]),
     (Section::Blocked, "### Blocked", &["blocked"]),
@@ -44,17 +44,29 @@ pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
 const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: a remark, a reply to the request, its continuation, the last calls, and a notice
-/// that older requests are left out.
+/// How points begin: a remark, a reply to the request, its continuation, the last calls, a notice
+/// that older requests are left out, the commands that passed, and what is not committed.
 pub(super) const SAID: &str = "Said on the way: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
+pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
+pub(super) const COMMITS: &str = "Commits, newest first: ";
+pub(super) const UNCOMMITTED: &str = "Files changed since the last `git commit`: ";
 /// The beginnings of points that the next summary does not take over: those it reports anew, and the agents'
 /// preambles of branch summaries.
-const RESTATED: [&str; 7] =
-    [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, "The user explored a different", "User explored another"];
+const RESTATED: [&str; 9] = [
+    SAID,
+    REPLIED,
+    GO_ON,
+    CALLS,
+    LEFT_OUT,
+    PASSED,
+    UNCOMMITTED,
+    "The user explored a different",
+    "User explored another",
+];
 /// Marks a point of a previous summary: points below it without this mark are newer.
 pub(super) const EARLIER: &str = "Earlier: ";
 
@@ -168,59 +180,4 @@ fn section_named(name: &str) -> Option<Section> {
     let fit = |parts: &[&str]| parts.iter().filter(|part| name.contains(**part)).map(|part| part.len()).max();
     let named = SECTIONS.iter().filter_map(|(section, _, parts)| Some((fit(parts)?, *section)));
     named.max_by_key(|(length, _)| *length).map(|(_, section)| section)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn points(previous: &Previous, section: Section) -> Vec<&str> {
-        previous.of(section).collect()
-    }
-
-    #[test]
-    fn a_models_summary_is_its_points() {
-        let previous = Previous::read(
-            "## Goal\nMake it fast.\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n- [x] a\n  - in b.rs\n- c\n\n## Open questions\n- d?\n- e?\n\n## Next Steps\n1. f\n2. g\n\n<read-files>\nx\n</read-files>",
-        );
-        assert_eq!(points(&previous, Section::Goal), ["Make it fast."]);
-        assert_eq!(points(&previous, Section::Constraints), Vec::<&str>::new());
-        assert_eq!(points(&previous, Section::Done), ["[x] a in b.rs", "c"]);
-        assert_eq!(points(&previous, Section::NextSteps), ["f", "g"]);
-        assert_eq!(points(&previous, Section::Context), ["Open questions:", "d?", "e?"]);
-    }
-
-    #[test]
-    fn a_split_turn_and_prose_have_a_place() {
-        let previous = Previous::read(
-            "They spoke of cats.\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\nA dog.\n\n## Progress So Far\n- x",
-        );
-        assert_eq!(points(&previous, Section::Goal), ["A dog."]);
-        assert_eq!(points(&previous, Section::InProgress), ["x"]);
-        assert_eq!(points(&previous, Section::Context), ["They spoke of cats."]);
-    }
-
-    #[test]
-    fn parts_in_other_tools_tags_are_left_out_as_a_whole() {
-        let template = "Use this template for each step of the plan, please.\n".repeat(30);
-        let previous = Previous::read(&format!(
-            "<summary>\n## Goal\nG\n</summary>\n\n<mem-tool version=\"2\">\n{template}</mem-tool>\n<port>\n8080\n</port>\n<open>\n## Next Steps\n1. n\n"
-        ));
-        assert_eq!(points(&previous, Section::Goal), ["G"]);
-        assert_eq!(points(&previous, Section::NextSteps), ["n"]);
-        assert!(!format!("{previous:?}").contains("template"));
-    }
-
-    #[test]
-    fn its_own_quotations_come_back_word_for_word() {
-        let text = format!(
-            "## Goal\n{REQUEST}{FROM_USER}:\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{BEFORE}:\n> b\n\n## Next Steps\n- {REPLIED}answered.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
-        );
-        let previous = Previous::read(&text);
-        let quoted = |lead| previous.quoted(lead).map(|(_, text)| text).collect::<Vec<_>>();
-        assert_eq!(quoted(REQUEST), ["Do:\n\n1. a\n## Next Steps"]);
-        assert_eq!((quoted(BEFORE), quoted(LAST_WORDS)), (vec!["b".to_owned()], vec!["Done.".to_owned()]));
-        assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["answered."]);
-        assert_eq!(points(&previous, Section::NextSteps), ["Earlier: c"]);
-    }
 }

@@ -1,12 +1,16 @@
 //! Turns (a request and the replies to it), and notes of what else must not be lost.
 
-use super::budget::{HELD, NOTES, OLD_TURN, POINT, WHOLE_REQUEST};
+use super::budget::*;
 use super::message::Stop;
-use super::quote::{bare, columns, ends, folded, line, quoted};
+use super::quote::{asks, bare, columns, ends, folded, last_prose, line, prose, quoted, substance};
+use super::sections::SENT;
+use regex::Regex;
+use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 #[derive(Debug, Default)]
 pub(super) struct Turn {
+    pub number: usize,
     /// The source of the request, and the request with later additions.
     pub origin: String,
     pub request: String,
@@ -17,8 +21,8 @@ pub(super) struct Turn {
     pub calls: usize,
     /// The number of calls before the last words.
     pub calls_before_words: usize,
-    /// Whether a later turn has begun, and the texts are not cut yet.
-    pub is_uncut: bool,
+    /// How often the same request had the same answer before.
+    pub repeats: usize,
 }
 
 impl Turn {
@@ -29,11 +33,13 @@ impl Turn {
         self.request = ends(&request, 2 * WHOLE_REQUEST);
     }
 
-    /// Adds a reply. Of many remarks, the first and the newest are kept.
-    pub fn hear(&mut self, text: String, stop: Stop) {
+    /// Adds a reply. Of many remarks, the first and the newest are kept; those that only lead over to the next call
+    /// are left out.
+    pub fn hear(&mut self, text: &str, stop: Stop) {
+        let leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
         self.stop = Some(stop);
-        if !text.trim().is_empty() {
-            self.said.push(text);
+        if !text.trim().is_empty() && !leads_over {
+            self.said.push(text.to_owned());
             self.calls_before_words = self.calls;
             if self.said.len() > NOTES {
                 self.said.remove(1);
@@ -41,21 +47,10 @@ impl Turn {
         }
     }
 
-    /// Ends the turn when the next one begins. Most turns are forgotten later, so only long texts are cut now.
+    /// Forgets what is not shown of a turn when the next one begins.
     pub fn end(&mut self) {
-        self.said.drain(..self.said.len().saturating_sub(1));
-        self.is_uncut = true;
-        if self.request.len() + self.words().len() > HELD {
-            self.cut();
-        }
-    }
-
-    /// Cuts the texts of an ended turn to the length that can be shown.
-    pub fn cut(&mut self) {
-        if std::mem::take(&mut self.is_uncut) {
-            self.request = ends(&self.request, OLD_TURN);
-            self.said = vec![ends(self.words(), OLD_TURN)];
-        }
+        self.request = ends(&self.request, OLD_TURN);
+        self.said = vec![ends(self.words(), OLD_TURN)];
     }
 
     /// Returns the assistant's last words.
@@ -67,11 +62,35 @@ impl Turn {
     pub fn is_answered(&self) -> bool {
         matches!(self.stop, Some(Stop::Done | Stop::Asks))
     }
+
+    /// Whether the assistant is at work.
+    pub fn is_running(&self) -> bool {
+        self.stop == Some(Stop::ToolUse) || self.stop.is_none() && self.calls > 0
+    }
+
+    /// Whether an extension sent the request.
+    pub fn is_sent(&self) -> bool {
+        self.origin.starts_with(SENT)
+    }
+
+    /// Whether the other turn had the same request, in its first line and without numbers, and the same answer: so it
+    /// is with a timer's request if nothing happened.
+    pub fn is_alike(&self, other: &Turn) -> bool {
+        let key = |turn: &Turn| {
+            let first = turn.request.lines().next().unwrap_or_default();
+            (first.replace(|c: char| c.is_ascii_digit(), ""), folded(turn.words()))
+        };
+        let is_long = columns(&self.request) >= NOD && !self.words().is_empty();
+        is_long && self.is_answered() && other.is_answered() && key(self) == key(other)
+    }
 }
+
+/// How a constraint begins that the user added to running work, or after interrupting it.
+pub(super) const CORRECTED: &str = "Said to correct the work: ";
 
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Sentences of earlier requests that remain binding.
+    /// What earlier messages of the user ask for beyond their own request.
     pub constraints: Vec<String>,
     /// Questions and answers.
     pub decisions: Vec<String>,
@@ -79,22 +98,37 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Adds the sentences of a finished request that remain binding: those with an exclamation mark.
-    pub fn heed(&mut self, request: &str) {
-        if !request.contains('!') && !request.contains('！') {
-            return;
+    /// Adds what may remain binding of a message of the user: all of it, if it is short and corrects work that was
+    /// under way, else the sentences with an exclamation mark or a word in capitals. A short sentence at the start is
+    /// about the last reply.
+    pub fn heed(&mut self, text: &str, corrects: bool) {
+        static CAPITALS: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"(?:^|\s)\p{Lu}{5,}\s.*\p{Ll}").expect("a constant"));
+        let prose = prose(text);
+        if corrects && (REMARK..POINT).contains(&columns(&prose)) && !asks(&prose) {
+            return push(&mut self.constraints, format!("{CORRECTED}{}", quoted(&prose, POINT)));
         }
-        // Omits code, quotations and tables.
-        let prose = request.lines().filter(|line| !line.starts_with(['$', '>', '|', ' ', '\t']));
-        let sentences = prose.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
-        let binds = |part: &&str| part.ends_with(['!', '！']) && (8..POINT).contains(&columns(part));
-        sentences.filter(binds).for_each(|part| push(&mut self.constraints, quoted(part, POINT)));
+        for (at, part) in prose.lines().flat_map(|line| line.unicode_sentences()).enumerate() {
+            let part = bare(part.trim());
+            let is_emphasized = part.ends_with(['!', '！']) || CAPITALS.is_match(part) && !asks(part);
+            if is_emphasized && (if at == 0 { REMARK } else { NOD }..POINT).contains(&columns(part)) {
+                push(&mut self.constraints, quoted(part, POINT));
+            }
+        }
     }
 
-    /// Adds a question and its answer.
+    /// Adds a question and its answer. If the answer names items of a list in the question (`2`, `b`), they are added.
     pub fn decided(&mut self, question: &str, answer: &str) {
-        let (question, answer) = (quoted(question, POINT), quoted(answer, POINT));
-        push(&mut self.decisions, format!("Asked {question}, the user answered {answer}"));
+        let is_item = |line: &str, name: &str| {
+            let rest = line.trim_start_matches([' ', '*', '(', '-', '#']).strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
+        };
+        let names = answer.split(|c: char| !c.is_alphanumeric()).filter(|name| (1..=2).contains(&name.len()));
+        let item = |name: &str| question.lines().find(|line| is_item(line, name));
+        let items = names.filter_map(item).map(|item| format!("; {}", quoted(item, POINT / 2)));
+        let items: String = items.take(if columns(answer) < REMARK { 3 } else { 0 }).collect();
+        let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
+        push(&mut self.decisions, format!("Asked {asked}, the user answered {answer}{items}"));
     }
 
     /// Adds a quotation, replacing an older one from the same source.

@@ -4,8 +4,11 @@
 use super::budget::*;
 use super::message::{Call, End};
 use super::quote::{clean, clip, code, line, quoted};
-use super::shell::{self, Command};
+use super::shell::{self, Command, Step};
+use super::turns::Turn;
+use regex::Regex;
 use std::collections::{HashSet, VecDeque};
+use std::sync::LazyLock;
 
 /// Tools of both agents that only look. If they find nothing, the work has not failed.
 const LOOKING: [&str; 8] = ["read", "grep", "find", "glob", "ls", "search", "fetch", "web_search"];
@@ -15,10 +18,12 @@ const CHANGING: [&str; 4] = ["edit", "write", "patch", "create"];
 const NOTHING_FOUND: &str = "Command exited with code 1";
 /// The status of a call whose outcome is not known.
 const HIDDEN: &str = "its exit code hidden by a pipe or a later step";
+/// Matches `git commit` with the first line of its message, which may be a here-document.
+const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)"#;
 
 /// A tool call that ended.
-#[derive(Debug, Default)]
-pub(super) struct Deed {
+#[derive(Debug)]
+struct Deed {
     call: Call,
     end: End,
     command: Command,
@@ -29,81 +34,137 @@ pub(super) struct Deed {
 
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Calls of the last reply that have no result, by id.
-    pending: Vec<(String, Call)>,
+    /// The calls of the last reply that have no result.
+    pub pending: Vec<Call>,
     deeds: VecDeque<Deed>,
     /// The last report of a tool that keeps a todo list.
     pub todo: String,
     /// The number of the current turn.
     pub turn: usize,
+    /// The session's directory.
+    pub home: String,
 }
 
 impl Work {
-    /// Records the calls of a reply.
-    pub fn called(&mut self, calls: Vec<(String, Call)>) {
-        self.pending = calls;
-    }
-
     /// Records the result of a call, and returns the question that the call asked, if any.
-    pub fn returned(&mut self, id: &str, result: Call, end: End, text: &str) -> Option<String> {
-        let at = self.pending.iter().position(|(known, _)| known == id);
-        let call = at.map_or(result, |at| self.pending.remove(at).1);
+    pub fn returned(&mut self, result: Call, end: End, text: &str) -> Option<String> {
+        let at = self.pending.iter().position(|call| call.id == result.id);
+        let call = at.map_or(result, |at| self.pending.remove(at));
         let question = call.question.clone();
         if end == End::Passed && call.tool.to_lowercase().contains("todo") {
             text.clone_into(&mut self.todo);
         }
-        let mut command = call.command.as_deref().map(shell::read).unwrap_or_default();
-        command.looks |= LOOKING.contains(&&*call.tool);
+        let of_tool = || tool(&call.tool, call.path.as_deref());
+        let command = call.command.as_deref().map_or_else(of_tool, shell::read);
         self.deeds.drain(..(self.deeds.len() + 1).saturating_sub(RECENT));
         let output = telling(text, &end);
         self.deeds.push_back(Deed { call, end, command, output, turn: self.turn });
         question
     }
 
+    /// Returns a text without the session's directory, and without a change to any other absolute one at its start.
+    fn near(&self, text: &str) -> String {
+        static CHANGE: LazyLock<Regex> =
+            LazyLock::new(|| Regex::new(r"^cd [/~]\S* *&& *").expect("a constant"));
+        let text = CHANGE.replace(text, "");
+        if self.home.len() > 1 { text.replace(&format!("{}/", self.home), "") } else { text.into_owned() }
+    }
+
+    /// Returns a call in the form in which it is listed. A command with a here-document ends at `<<`.
+    fn named(&self, call: &Call) -> String {
+        let tool = line(&call.tool.replace('`', "'"), COMMAND);
+        match (&call.command, &call.path) {
+            (Some(command), _) => {
+                code(&self.near(command.split_inclusive("<<").next().unwrap_or_default()), COMMAND)
+            }
+            (None, Some(path)) => format!("{tool} {}", code(&self.near(path), COMMAND)),
+            (None, None) => tool,
+        }
+    }
+
     /// Returns the last calls of the current turn, in order, with series of similar ones folded.
     pub fn last_calls(&self) -> Vec<String> {
         let own = self.deeds.iter().rev().take_while(|deed| deed.turn == self.turn);
-        let ended = own.map(|deed| format!("{}: {}", named(&deed.call), deed.state()));
-        let open = self.pending.iter().rev().map(|(_, call)| format!("{}: no result yet", named(call)));
-        let mut calls = series(open.chain(ended), 1);
+        let ended = own.map(|deed| format!("{}: {}", self.named(&deed.call), deed.state()));
+        let open = self.pending.iter().rev().map(|call| format!("{}: no result yet", self.named(call)));
+        let mut calls = series(open.chain(ended));
         calls.truncate(LAST_CALLS);
         calls.reverse();
         calls
     }
 
-    /// Returns the commands whose last run is known to have passed, newest first.
+    /// Returns the commands whose last run is known to have passed, newest first, without commits.
     pub fn passed(&self) -> Vec<String> {
         let mut seen = HashSet::new();
-        let acting =
-            self.deeds.iter().rev().filter(|deed| deed.call.command.is_some() && !deed.command.looks);
-        let last = acting.filter(|deed| seen.insert(deed.call.command.as_deref()));
-        series(last.filter(|deed| deed.is_passed()).map(|deed| named(&deed.call)), usize::MAX)
+        let acts = |deed: &&Deed| deed.call.command.is_some() && !deed.command.looks && !deed.commits();
+        let last = self.deeds.iter().rev().filter(acts).filter(|deed| seen.insert(&deed.command.steps));
+        series(last.filter(|deed| deed.is_passed()).map(|deed| self.named(&deed.call)))
     }
 
-    /// Whether a failure of a previous summary is over: its command or file was tried again.
+    /// Returns the first lines of the messages of commits, newest first.
+    pub fn commits(&self) -> Vec<String> {
+        static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
+        let message =
+            |deed: &Deed| Some(quoted(&MESSAGE.captures(deed.call.command.as_deref()?)?[1], COMMAND));
+        self.deeds.iter().rev().filter(|deed| deed.commits()).filter_map(message).collect()
+    }
+
+    /// Returns the files changed since the last commit, newest first; nothing if no commit was seen.
+    pub fn uncommitted(&self) -> Vec<String> {
+        let last = self.deeds.iter().rposition(Deed::commits).map_or(self.deeds.len(), |at| at + 1);
+        self.changed(last, self.turn)
+    }
+
+    /// Returns the files changed by the calls from `start` on, newest first, if the current turn is `turn`.
+    fn changed(&self, start: usize, turn: usize) -> Vec<String> {
+        let own = self.deeds.range(start..).rev().filter(|deed| turn == self.turn && deed.changes());
+        let mut seen = HashSet::new();
+        let paths = own.filter_map(|deed| deed.call.path.as_ref()).filter(|path| seen.insert(*path));
+        series(paths.map(|path| code(&self.near(path), COMMAND)))
+    }
+
+    /// Whether a failure of a previous summary is over: its command ran again, or its file was changed.
     pub fn is_over(&self, point: &str) -> bool {
-        let Some(failed) = point.split('`').nth(1) else { return false };
-        let steps = shell::read(failed).steps;
-        self.deeds
-            .iter()
-            .any(|deed| steps.last().is_some_and(|step| deed.settles(step)) || deed.settles(failed))
+        let mut parts = point.split('`');
+        let (Some(name), Some(failed)) = (parts.next(), parts.next()) else { return false };
+        let failed = if name.is_empty() { shell::read(failed) } else { tool(name.trim(), Some(failed)) };
+        failed.steps.last().is_some_and(|step| self.deeds.iter().any(|deed| deed.settles(step)))
     }
 
-    /// Returns the unresolved failures of the last turns, the oldest first. A call that only looks counts only
-    /// if it is the last one and the turn is not `answered`.
-    pub fn failures(&self, answered: bool) -> Vec<String> {
-        let mut failures = Vec::new();
-        for (at, deed) in self.deeds.iter().enumerate() {
-            let End::Failed(status) = &deed.end else { continue };
-            let (later, looks) = (self.deeds.range(at + 1..), deed.command.looks);
-            let found_nothing = deed.output.is_empty() && (looks || status == NOTHING_FOUND);
-            let is_old = deed.turn + STALE_TURNS < self.turn || looks && (answered || later.len() > 0);
-            if !found_nothing && !is_old && !later.clone().any(|later| later.settles(deed.target())) {
-                let (what, how, since) = (named(&deed.call), deed.state(), since(deed, later));
-                failures.push(format!("{what}: {how}: {} ({since})", quoted(&deed.output, POINT)));
+    /// Returns the failures that nothing settled, in two lists: those that the work is at, or of which the last words
+    /// of their turn speak, in full; and the names of the others. First come those of which the last words of all
+    /// speak, then the newest.
+    pub fn failures(&self, turns: &VecDeque<Turn>) -> (Vec<String>, Vec<String>) {
+        let (mut first, mut open, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, deed) in self.deeds.iter().enumerate().rev() {
+            let Some(step) = deed.failed().filter(|_| deed.turn + STALE_TURNS >= self.turn) else { continue };
+            let later = || self.deeds.range(at + 1..);
+            let turn = turns.iter().find(|turn| turn.number == deed.turn);
+            let is_own = deed.turn == self.turn;
+            let is_at_work = is_own && !turn.is_some_and(Turn::is_answered);
+            let is_newest = later().len() == 0;
+            if later().any(|later| later.settles(step)) || deed.command.looks && !(is_at_work && is_newest) {
+                continue;
+            }
+            let is_last = later().all(|later| later.command.looks || later.repeats(step));
+            let since = match later().len() {
+                0 => "the last tool call".to_owned(),
+                _ if later().any(|later| later.repeats(step)) => format!("run again since, {HIDDEN}"),
+                number => format!("not run again since, in {}", calls(number)),
+            };
+            let changed = self.changed(at + 1, deed.turn);
+            let changed = changed[..changed.len().min(3)].join(", ");
+            let changed = if changed.is_empty() { changed } else { format!("then changed: {changed}; ") };
+            let (name, output) = (self.named(&deed.call), quoted(&deed.output, POINT));
+            let point = format!("{name}: {}: {output} ({changed}{since})", deed.state());
+            match turn.is_some_and(|turn| step.is_named_in(turn.words())) {
+                true if is_own => first.push(point),
+                is_named if is_named || is_at_work || is_last => open.push(point),
+                _ => others.push(name),
             }
         }
-        failures
+        first.append(&mut open);
+        (first, series(others.into_iter()))
     }
 }
 
@@ -113,11 +174,13 @@ impl Deed {
         self.end == End::Passed && !self.command.is_hidden
     }
 
-    /// Returns the file that the call changed, if any.
-    fn changed(&self) -> Option<String> {
-        let tool = self.call.tool.to_lowercase();
-        let changes = self.end == End::Passed && CHANGING.iter().any(|part| tool.contains(part));
-        self.call.path.as_deref().filter(|_| changes).map(|path| code(path, 160))
+    fn commits(&self) -> bool {
+        let commits = |step: &Step| step.words.iter().take(2).eq(["git", "commit"]);
+        self.end == End::Passed && self.command.steps.iter().any(commits)
+    }
+
+    fn changes(&self) -> bool {
+        self.end == End::Passed && is_changing(&self.call.tool)
     }
 
     fn state(&self) -> String {
@@ -131,68 +194,51 @@ impl Deed {
         }
     }
 
-    /// Returns the name by which a repetition is recognized. Which of several steps failed is not known; most
+    /// Returns the step that failed, unless the call only found nothing. Which of several failed is not known; most
     /// likely the last.
-    fn target(&self) -> &str {
-        self.command.steps.last().or(self.call.path.as_ref()).unwrap_or(&self.call.tool)
+    fn failed(&self) -> Option<&Step> {
+        let End::Failed(status) = &self.end else { return None };
+        let found_nothing = self.output.is_empty() && (self.command.looks || status == NOTHING_FOUND);
+        self.command.steps.last().filter(|_| !found_nothing)
     }
 
-    /// Whether the call repeats `target` with a known outcome.
-    fn settles(&self, target: &str) -> bool {
-        self.repeats(target) && (self.is_passed() || self.end != End::Passed)
+    /// Whether the call repeats a step with a known outcome.
+    fn settles(&self, step: &Step) -> bool {
+        self.repeats(step) && (self.is_passed() || self.end != End::Passed)
     }
 
-    fn repeats(&self, target: &str) -> bool {
-        let mut names = self.command.steps.iter().chain(&self.call.path);
-        self.end != End::Stopped && names.any(|name| name == target)
+    fn repeats(&self, step: &Step) -> bool {
+        self.end != End::Stopped && self.command.steps.iter().any(|own| own.is_like(step))
     }
 }
 
-/// Returns what happened after a failure: which files changed, and whether the call was repeated.
-fn since<'a>(
-    failed: &Deed,
-    later: impl DoubleEndedIterator<Item = &'a Deed> + ExactSizeIterator + Clone,
-) -> String {
-    let again = match later.len() {
-        0 => "the last tool call".to_owned(),
-        _ if later.clone().any(|later| later.repeats(failed.target())) => {
-            format!("run again since, {HIDDEN}")
-        }
-        number => format!("not run again since, in {}", calls(number)),
-    };
-    let mut edited = series(later.rev().filter_map(Deed::changed), usize::MAX);
-    edited.truncate(3);
-    if edited.is_empty() { again } else { format!("then changed: {}; {again}", edited.join(", ")) }
+/// Returns a call of a tool that is not a shell, as a command.
+fn tool(name: &str, path: Option<&str>) -> Command {
+    let word = if is_changing(name) { CHANGING[0] } else { name };
+    let step = Step { words: vec![word.to_owned()], file: path.map(str::to_owned), folder: None };
+    Command { steps: vec![step], looks: LOOKING.contains(&name), is_hidden: false }
 }
 
-/// Folds items, given newest first: an item that differs only in digits from one of the last `reach` becomes
-/// one with it.
-pub(super) fn series(items: impl Iterator<Item = String>, reach: usize) -> Vec<String> {
-    let mut found: Vec<(String, Vec<String>)> = Vec::new();
+fn is_changing(tool: &str) -> bool {
+    CHANGING.iter().any(|part| tool.to_lowercase().contains(part))
+}
+
+/// Folds items, given newest first: neighbours that differ only in digits become one.
+pub(super) fn series(items: impl Iterator<Item = String>) -> Vec<String> {
+    let key = |item: &str| item.replace(|c: char| c.is_ascii_digit(), "");
+    let mut found: Vec<Vec<String>> = Vec::new();
     for item in items {
-        let key = item.replace(|c: char| c.is_ascii_digit(), "");
-        match found.iter_mut().rev().take(reach).find(|(known, _)| *known == key) {
-            Some((_, alike)) => alike.push(item),
-            None => found.push((key, vec![item])),
+        match found.last_mut().filter(|alike| key(&alike[0]) == key(&item)) {
+            Some(alike) => alike.push(item),
+            None => found.push(vec![item]),
         }
     }
-    let shown = |(_, alike): (String, Vec<String>)| match &*alike {
-        [newest, oldest] if newest != oldest => format!("{oldest}, {newest}"),
+    let shown = |alike: Vec<String>| match &*alike {
         [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
-        [newest, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
-        _ => alike.concat(),
+        [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
+        _ => alike.join(", "),
     };
     found.into_iter().map(shown).collect()
-}
-
-/// Returns a call in the form in which it is listed. A command with a here-document ends at `<<`.
-fn named(call: &Call) -> String {
-    let tool = line(&call.tool.replace('`', "'"), 60);
-    match (&call.command, &call.path) {
-        (Some(command), _) => code(command.split_inclusive("<<").next().unwrap_or_default(), COMMAND),
-        (None, Some(path)) => format!("{tool} {}", code(path, 160)),
-        (None, None) => tool,
-    }
 }
 
 /// Returns a number of tool calls in words.
@@ -203,7 +249,7 @@ pub(super) fn calls(number: usize) -> String {
 /// Returns the most informative lines of an output: the last two of the form `what: why` that are not
 /// indented, as programs of any kind write them, and the last line.
 fn telling(text: &str, end: &End) -> String {
-    let status = if let End::Failed(status) = end { status } else { "" };
+    let End::Failed(status) = end else { return String::new() };
     let output = clean(text);
     let says = |line: &&str| !["", "(no output)", status].contains(&line.trim());
     let mut lines = output.lines().rev().filter(says);

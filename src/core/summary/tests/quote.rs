@@ -1,0 +1,99 @@
+use super::super::quote::*;
+
+#[test]
+fn a_line_has_no_structure() {
+    assert_eq!(line("\u{1b}[31mred\u{1b}[0m\n\n\tand \u{202e}more\u{7}", 80), "red / and more");
+    assert_eq!(line("\u{1b}]0;title\u{7}text", 80), "text");
+    assert_eq!(line("- [x] all done", 80), "[x] all done");
+    assert_eq!(line("## > 1. done", 80), "done");
+    assert_eq!(line("#708090 is grey", 80), "#708090 is grey");
+    assert_eq!(line("a </summary> < /Summary> <READ_FILES>", 80), "a ‹/summary> ‹ /Summary> ‹READ_FILES>");
+    assert_eq!(line("Vec<u8>, a < b, </div>", 80), "Vec<u8>, a < b, </div>");
+    assert_eq!(line("```sh\nx\n```", 80), "x");
+    assert_eq!(quoted("- say \"hi\"", 80), "\"say 'hi'\"");
+}
+
+#[test]
+fn a_block_keeps_every_line_behind_a_mark() {
+    let text = "Do:\n1. a\n\n## Goal\n> b\n";
+    let block = quotation("Said:", text, 100);
+    assert_eq!(block, "Said:\n> Do:\n> 1. a\n>\n> ## Goal\n> > b");
+    assert_eq!(unquoted(block.lines().skip(1)), text.trim_end());
+    assert!(units(&quotation("", &"x\n".repeat(9_000), 4_000)) < 5_000);
+}
+
+#[test]
+fn a_long_text_keeps_its_ends() {
+    let text = format!("Begin {}end.", "middle ".repeat(300));
+    let short = ends(&text, 300);
+    assert!(short.starts_with("Begin middle") && short.ends_with("middle end."), "{short}");
+    let left = units(&short.replace(|c: char| !"midle".contains(c), ""));
+    assert!(left > 150 && short.contains(" characters left out …]"));
+    let missing: usize = short.split(' ').find_map(|word| word.parse().ok()).unwrap();
+    assert!((1_790..2_000).contains(&missing), "{missing}");
+    assert_eq!(ends(&short, 300), short);
+    assert_eq!(ends("short", 300), "short");
+    assert!(units(&ends(&"字".repeat(9_000), 300)) <= 300);
+}
+
+#[test]
+fn a_cut_falls_between_sentences_or_words_and_never_inside_a_character() {
+    assert_eq!(clip("One `two three` four", 13), "One `two…`");
+    assert_eq!(clip("one two three four five", 12), "one two…");
+    assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
+    let family = "👨‍👩‍👧‍👦".repeat(4);
+    assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
+    assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
+    assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
+}
+
+#[test]
+fn only_a_last_line_of_prose_asks() {
+    for text in ["Fixed.\n\nShall I commit it?", "要我提交吗？", "*Ready?*\n", "هل أكمل؟"] {
+        assert!(asks(text), "{text}");
+    }
+    for text in [
+        "Usage:\n\n```sh\nwhat is this?\n```",
+        "Try:\n    pisess grep 'why?'",
+        "Now ask it: \"What changed?\"",
+        "> Really?",
+        "`who?`",
+        "Really? Yes.",
+        "",
+    ] {
+        assert!(!asks(text), "{text}");
+    }
+}
+
+#[test]
+fn columns_grow_with_what_is_said_in_any_script() {
+    assert!(columns("go on please") < 14 && columns("继续吧") < 14);
+    assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
+}
+
+#[test]
+fn a_remark_without_what_leads_over() {
+    for (remark, left) in [
+        ("Perfect! The index is there.\n\nNow let me commit it:", "The index is there."),
+        ("很好！测试通过了。接下来：", "测试通过了。"),
+        ("Great!", ""),
+        ("Now let me look:", ""),
+        ("It needs: a, b", "It needs: a, b"),
+    ] {
+        assert_eq!(substance(remark), left);
+    }
+}
+
+#[test]
+fn prose_has_no_code_and_no_log() {
+    let text = "Fix this!\n```\nNever!\n```\n    let x = 1!\nTypeError: no such thing!\n> quoted!\nat x.rs:12!\n$ make\nThen stop.";
+    assert_eq!(prose(text), "Fix this!\nThen stop.");
+}
+
+#[test]
+fn a_cut_keeps_whole_lines() {
+    let text: String = (1..60).map(|at| format!("{at}) a step\n")).collect();
+    let short = ends(&text, 300);
+    assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… ")), "{short}");
+    assert!(short.starts_with("1) a step\n") && short.ends_with("59) a step\n"), "{short}");
+}
