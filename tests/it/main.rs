@@ -25,6 +25,7 @@ mod prune;
 mod redact;
 mod relocate;
 mod show;
+mod summaries;
 mod summarize;
 mod switch;
 mod tree;
