@@ -146,9 +146,11 @@ impl Table {
             let mut used = 0;
             blank += if column.is_number { width.saturating_sub(text) } else { 0 };
             for (text, style) in cell.iter().filter(|(text, _)| !text.is_empty()) {
-                pen.put(&" ".repeat(take(&mut blank)), Style::new());
                 let shown = fitted(text, room, ELLIPSIS);
-                pen.put(&shown, *style);
+                let word = shown.trim_end_matches(' ');
+                pen.put(&" ".repeat(blank), Style::new());
+                pen.put(word, *style);
+                blank = shown.len() - word.len();
                 room = room.saturating_sub(columns(text));
                 used += columns(&shown);
             }
@@ -187,6 +189,6 @@ mod tests {
         let red = Style::new().red();
         let said = vec![("[b] ".to_owned(), red), ("more words".to_owned(), Style::new())];
         let row = drawn(&table, &[vec![], vec![("a".to_owned(), red)], said]);
-        assert_eq!(row.replace('\u{1b}', "␛"), "      ␛[31ma␛[0m     ␛[31m[b] ␛[0mmor…\n");
+        assert_eq!(row.replace('\u{1b}', "␛"), "      ␛[31ma␛[0m     ␛[31m[b]␛[0m mor…\n");
     }
 }
