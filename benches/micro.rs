@@ -8,12 +8,12 @@ mod generate;
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use generate::Shape;
-use pisess::core::json::Scanner;
-use pisess::core::load::{Options, load};
-use pisess::core::ops::tree::{Filter, draw};
-use pisess::core::row::RowOptions;
-use pisess::core::session::Session;
-use pisess::core::store::ReadAt;
+use pisess::agents::row::RowOptions;
+use pisess::json::Scanner;
+use pisess::load::{Options, load};
+use pisess::ops::tree::{Filter, draw};
+use pisess::session::Session;
+use pisess::store::ReadAt;
 
 fn main() {
     divan::main();

@@ -1,11 +1,11 @@
 //! pisess: a shell toolbox for the session files of the pi coding agents.
 //!
-//! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The [`core`]
-//! loads a session from anything that can be read by position, and returns plans for changes; [`run`] is the
-//! whole command line as a function of its inputs.
+//! The files are JSONL: a header line, then entries that form a tree by `id` and `parentId`. The library
+//! loads a session ([`load`]) from anything that can be read by position, and returns plans for changes ([`ops`]);
+//! [`run`] is the whole command line as a function of its inputs.
 //!
 //! ```
-//! use pisess::core::load::{load, Options};
+//! use pisess::load::{load, Options};
 //!
 //! let file = concat!(
 //!     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#, "\n",
@@ -13,17 +13,29 @@
 //! );
 //! let session = load(&file.as_bytes().to_vec(), &Options::default())?;
 //! assert_eq!(session.id(session.leaf.unwrap()), "aaaa1111");
-//! # Ok::<(), pisess::core::load::LoadError>(())
+//! # Ok::<(), pisess::load::LoadError>(())
 //! ```
 
-pub mod core;
+pub use pisess_json as json;
+pub use pisess_store as store;
+
+pub mod session;
+
+pub mod agents;
+pub mod load;
+
+pub mod summary;
+
+pub mod redact;
+
+pub mod ops;
+
+pub mod export;
 
 pub mod world;
 
-pub mod guide;
-mod options;
-mod ui;
-
+mod cli;
 mod commands;
 
+pub use cli::guide;
 pub use commands::{command, completion_scripts, guides, run};

@@ -3,7 +3,7 @@
 //! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in the library
 //! accesses the outside world, except files.
 
-use crate::core::store::SessionFile;
+use pisess_store::SessionFile;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};

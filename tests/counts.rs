@@ -7,20 +7,20 @@
 mod generate;
 
 use generate::Shape;
-use pisess::core::agent;
-use pisess::core::bodies::{Bodies, FileBodies};
-use pisess::core::json::Raw;
-use pisess::core::load::{Options, load};
-use pisess::core::ops::IdSource;
-use pisess::core::ops::check::check;
-use pisess::core::ops::fork::{ForkOptions, fork};
-use pisess::core::ops::show::parts;
-use pisess::core::ops::tree::{Filter, draw};
-use pisess::core::prompt::Instructions;
-use pisess::core::row::RowOptions;
-use pisess::core::session::Session;
-use pisess::core::store::ReadAt;
-use pisess::core::tree::Tree;
+use pisess::agents;
+use pisess::agents::prompt::Instructions;
+use pisess::agents::row::RowOptions;
+use pisess::json::Raw;
+use pisess::load::{Options, load};
+use pisess::ops::IdSource;
+use pisess::ops::check::check;
+use pisess::ops::fork::{ForkOptions, fork};
+use pisess::ops::show::parts;
+use pisess::ops::tree::{Filter, draw};
+use pisess::session::Session;
+use pisess::session::read::entry_reader::{Bodies, FileBodies};
+use pisess::session::tree::Tree;
+use pisess::store::ReadAt;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::io;
@@ -231,7 +231,7 @@ const READS: &[(&str, Reads)] = &[
         let Some(prepared) = session.agent().prepare_compaction(session, &path, bodies, 20_000, None)? else {
             return Ok(());
         };
-        agent::compaction_prompts(session, &prepared, &Instructions::default(), bodies).map(drop)
+        agents::compaction_prompts(session, &prepared, &Instructions::default(), bodies).map(drop)
     }),
     ("summarize --prepare", |session, bodies| {
         session.agent().prepare_branch(session, &session.path(session.leaf), bodies).map(drop)

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
             Ok(bytes)
         },
         run_program: &os::run_program,
-        stdout_is: &|file| pisess::core::store::same_file(file, stdout()),
+        stdout_is: &|file| pisess::store::same_file(file, stdout()),
         folder: std::env::current_dir().unwrap_or_default(),
         processors: &|| *processors,
     };

@@ -1,21 +1,21 @@
 //! `pisess append`: appends entries under the leaf or another entry.
 
-use super::given::{self, model, read_text};
-use super::input::{Input, OpenSession};
-use super::transaction::Decision;
-use crate::core::bodies::Bodies;
-use crate::core::entry::{EntryIx, Kind, Role};
-use crate::core::json::Raw;
-use crate::core::json::edit::Edit;
-use crate::core::json::string::encoded;
-use crate::core::load::Options;
-use crate::core::ops::IdSource;
-use crate::core::ops::append::{Appended, Shorthand, append};
-use crate::core::reference::Position;
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::given::{self, model, read_text};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::transaction::Decision;
+use crate::load::Options;
+use crate::ops::IdSource;
+use crate::ops::append::{Appended, Shorthand, append};
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -1,25 +1,25 @@
 //! `pisess branches`: lists the branches of a session.
 
-use super::age::age;
-use super::amounts::tokens;
-use super::entry_rows::{row_options, tone_style};
-use super::ids::Ids;
-use super::input::OpenSession;
-use crate::core::entry::{EntryIx, Flags};
-use crate::core::json::js;
-use crate::core::json::write::Object;
-use crate::core::load::Options;
-use crate::core::ops::branches::{Branch, branches};
-use crate::core::ops::switch::is_mark;
-use crate::core::ops::tree::{Drawing, rows};
-use crate::core::reference::Position;
-use crate::core::row::{Form, ROW_UNITS};
-use crate::core::session::Session;
-use crate::core::text::Text;
-use crate::core::tree::Tree;
-use crate::guide::{Example, Guide};
-use crate::ui::{Cell, Column, Exit, Failure, Styles, Table, Ui, visible};
+use crate::agents::row::{Form, ROW_UNITS};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::Ids;
+use crate::cli::open::OpenSession;
+use crate::cli::output::age::age;
+use crate::cli::output::numbers::tokens;
+use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, visible};
+use crate::cli::rows::entry::{row_options, tone_style};
+use crate::load::Options;
+use crate::ops::branches::{Branch, branches};
+use crate::ops::switch::is_mark;
+use crate::ops::tree::{Drawing, rows};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::reference::Position;
+use crate::session::tree::Tree;
 use owo_colors::Style;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

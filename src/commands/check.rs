@@ -5,15 +5,15 @@ mod report;
 
 use self::repair::repair;
 use self::report::Report;
-use super::input::Input;
-use super::places::named;
-use crate::core::load::Options;
-use crate::core::ops::check::{Checkup, Finding, check};
-use crate::core::store::{self, SessionFile, StoreError};
-use crate::core::workers::in_order;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::named;
+use crate::cli::open::Input;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::load::Options;
+use crate::ops::check::{Checkup, Finding, check};
+use pisess_store::workers::in_order;
+use pisess_store::{self as store, SessionFile, StoreError};
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

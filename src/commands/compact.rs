@@ -1,23 +1,23 @@
 //! `pisess compact`: replaces the older part of the context with a summary.
 
-use super::hook::{Context, Hook, Notification, entries};
-use super::input::OpenSession;
-use super::summary::{Source, SummaryArgs, extract};
-use super::transaction::Decision;
-use crate::core::agent;
-use crate::core::bodies::{Bodies, FileBodies, Message};
-use crate::core::entry::{EntryIx, Kind};
-use crate::core::json::write::{Object, array};
-use crate::core::load::Options;
-use crate::core::ops::summary::{Compaction, Summary, compaction, details};
-use crate::core::plan::Change;
-use crate::core::prepare::{FirstKept, Preparation};
-use crate::core::session::Session;
-use crate::core::summary::Material;
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::options::{self, WriteArgs};
-use crate::ui::{Exit, Failure, Ui};
+use crate::agents;
+use crate::agents::prepare::{FirstKept, Preparation};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::hook::{Context, Hook, Notification, entries};
+use crate::cli::open::OpenSession;
+use crate::cli::options::{self, WriteArgs};
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::summary_source::{Source, SummaryArgs, extract};
+use crate::cli::transaction::Decision;
+use crate::load::Options;
+use crate::ops::plan::Change;
+use crate::ops::summary::{Compaction, Summary, compaction, details};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::read::entry_reader::{Bodies, FileBodies, Message};
+use crate::summary::Material;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
 use std::io;
 use std::path::PathBuf;
 
@@ -197,7 +197,7 @@ impl Compact<'_> {
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        agent::compaction_prompts(&self.open.session, preparation, &options, &self.bodies)
+        agents::compaction_prompts(&self.open.session, preparation, &options, &self.bodies)
             .map_err(|error| self.open.input.unreadable(error))
     }
 
@@ -279,7 +279,7 @@ impl Compact<'_> {
         if let Some(shell) = options.shell(&self.open.input, ui) {
             let answers =
                 self.prompts(preparation)?.into_iter().map(|prompt| options.ask(&shell, prompt, ui));
-            return Ok(agent::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
+            return Ok(agents::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
         }
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
@@ -317,7 +317,7 @@ impl Compact<'_> {
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
             .json("messagesToSummarize", &messages(&preparation.messages_to_summarize)?)
             .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages)?)
-            .json("fileOps", &agent::file_ops_json(&preparation.file_ops))
+            .json("fileOps", &agents::file_ops_json(&preparation.file_ops))
             .json("settings", &settings)
             .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
             .text_or_null("customInstructions", self.instructions().as_ref())

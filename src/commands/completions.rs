@@ -6,8 +6,8 @@
 mod candidates;
 mod words;
 
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::output::{Exit, Failure, Ui, visible};
 use candidates::{Candidate, candidates};
 use clap::ValueEnum;
 use std::ffi::OsString;

@@ -1,22 +1,22 @@
 //! `pisess context`: prints the context of a model.
 
-use super::given::model;
-use super::hook::{self, Hook, HookArgs, entries};
-use super::input::OpenSession;
-use super::transaction::output_or_input;
-use crate::core::bodies::{Bodies, Body, Context, Message};
-use crate::core::entry::EntryIx;
-use crate::core::json::write::{Object, array, write_valid};
-use crate::core::json::{Raw, js};
-use crate::core::load::Options;
-use crate::core::ops::append::{Invalid, check_messages};
-use crate::core::request::{self, Api, Model, Request};
-use crate::core::session::Session;
-use crate::core::store::{Piece, Pieces};
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui};
+use crate::agents::request::{self, Api, Model, Request};
+use crate::cli::given::model;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::hook::{self, Hook, HookArgs, entries};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::transaction::output_or_input;
+use crate::load::Options;
+use crate::ops::append::{Invalid, check_messages};
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
 use clap::ValueEnum;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array, write_valid};
+use pisess_json::{Raw, js};
+use pisess_store::{Piece, Pieces};
 use std::io::{self, Write};
 use std::path::PathBuf;
 

@@ -1,21 +1,21 @@
 //! `pisess diff`: compares two paths of a session, or two sessions.
 
-use super::amounts::counted;
-use super::entry_rows::{Look, row_options};
-use super::hunk_rows::{line_stat, print_hunks};
-use super::input::OpenSession;
-use crate::core::bodies::FileBodies;
-use crate::core::entry::EntryIx;
-use crate::core::json::write::{Object, texts};
-use crate::core::load::Options;
-use crate::core::ops::diff::context::compare;
-use crate::core::ops::diff::{Difference, Side, paths, sessions};
-use crate::core::ops::tree::rows;
-use crate::core::reference::Position;
-use crate::core::row::Form;
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Glyphs, Rows, Ui, visible};
+use crate::agents::row::Form;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::OpenSession;
+use crate::cli::output::numbers::counted;
+use crate::cli::output::{Exit, Failure, Glyphs, Rows, Ui, visible};
+use crate::cli::rows::entry::{Look, row_options};
+use crate::cli::rows::hunk::{line_stat, print_hunks};
+use crate::load::Options;
+use crate::ops::diff::context::compare;
+use crate::ops::diff::{Difference, Side, paths, sessions};
+use crate::ops::tree::rows;
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::FileBodies;
+use crate::session::reference::Position;
 use owo_colors::Style;
+use pisess_json::write::{Object, texts};
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -1,14 +1,14 @@
 //! `pisess edit`: changes what the model sees of an entry.
 
-use super::given::read_text;
-use super::input::{OpenSession, ids};
-use crate::core::entry::{EntryIx, Role};
-use crate::core::load::Options;
-use crate::core::ops::edit::{EditError, Wanted, edit};
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::given::read_text;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::{OpenSession, ids};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::load::Options;
+use crate::ops::edit::{EditError, Wanted, edit};
+use crate::session::entry::{EntryIx, Role};
+use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -1,26 +1,26 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
-use super::hook::{Context, Hook, HookArgs, Notification};
-use super::ids::Ids;
-use super::input::OpenSession;
-use super::places::{stores_seen_from, stores_seen_from_recorded};
-use super::transaction::Creation;
-use crate::core::bodies::Bodies;
-use crate::core::dialect::Dialect;
-use crate::core::entry::Role;
-use crate::core::json::write::Object;
-use crate::core::load::Options;
-use crate::core::ops::convert::convert;
-use crate::core::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
-use crate::core::plan::NewSession;
-use crate::core::reference::Position;
-use crate::core::store::OnDisk;
-use crate::core::stores::Look;
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::agents::stores::Look;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::hook::{Context, Hook, HookArgs, Notification};
+use crate::cli::ids::Ids;
+use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::transaction::Creation;
+use crate::load::Options;
+use crate::ops::convert::convert;
+use crate::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
+use crate::ops::plan::NewSession;
+use crate::session::dialect::Dialect;
+use crate::session::entry::Role;
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
 use clap::ValueEnum;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_store::OnDisk;
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,19 +1,19 @@
 //! `pisess grep`: full-text search over sessions.
 
-use super::ids::since_ms;
-use super::input::Input;
-use super::list_rows::{ID, id_end};
-use super::sessions::{Readers, Sessions, SessionsArgs, Target};
-use crate::core::entry::{Kind, Role};
-use crate::core::fields::Scope;
-use crate::core::json::write::Object;
-use crate::core::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
-use crate::core::paths::below_home;
-use crate::core::session::Header;
-use crate::core::stretches::StretchReader;
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::ui::{Clock, Exit, Failure, Styles, Ui, fitted, push_visible, styled, visible};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::since_ms;
+use crate::cli::open::Input;
+use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, fitted, push_visible, styled, visible};
+use crate::cli::rows::list::{ID, id_end};
+use crate::cli::sessions::{Readers, Sessions, SessionsArgs, Target};
+use crate::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
+use crate::session::Header;
+use crate::session::entry::{Kind, Role};
+use crate::session::fields::Scope;
+use crate::session::paths::below_home;
+use crate::session::read::line_chunks::StretchReader;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -254,7 +254,7 @@ impl Paint {
         let name = if self.by_id { visible(id_end(&id, ID)) } else { shown(&target.path) };
         let name = styled(&name, self.styles.summary);
         let time =
-            header.timestamp.as_ref().and_then(|time| crate::core::time::parse_js_date(time.as_bytes()));
+            header.timestamp.as_ref().and_then(|time| pisess_json::time::parse_js_date(time.as_bytes()));
         let time = time.map(|time| Clock::new(ui).text(time));
         let cwd =
             header.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
@@ -281,7 +281,10 @@ impl Paint {
         let mut line = styled(&before, styles.summary);
         line += &styled(&id, styles.label);
         line += &styled(&format!(":{role}: "), styles.dim);
-        let used = crate::ui::columns(&before) + crate::ui::columns(&id) + crate::ui::columns(&role) + 3;
+        let used = crate::cli::output::columns(&before)
+            + crate::cli::output::columns(&id)
+            + crate::cli::output::columns(&role)
+            + 3;
         self.push_snippet(hit, self.width.saturating_sub(used), &mut line);
         out.extend_from_slice(line.as_bytes());
         out.push(b'\n');
@@ -297,7 +300,7 @@ impl Paint {
             let mut shown = String::with_capacity(part.len());
             push_visible(&mut shown, part);
             let cut = fitted(&shown, left, "…");
-            left = left.saturating_sub(crate::ui::columns(&shown));
+            left = left.saturating_sub(crate::cli::output::columns(&shown));
             line.push_str(&if is_match { styled(&cut, self.styles.hit) } else { cut });
         }
     }

@@ -1,22 +1,22 @@
 //! `pisess label`: sets, clears and lists labels.
 
-use super::entry_rows::{row_options, tone_style};
-use super::input::{OpenSession, label_name};
-use crate::core::entry::{Entry, EntryIx};
-use crate::core::json::write::Object;
-use crate::core::labels::Labels;
-use crate::core::load::Options;
-use crate::core::ops::label::{label, labelled_at_leaf, move_label};
-use crate::core::ops::tree::{Drawing, rows};
-use crate::core::reference::Position;
-use crate::core::row::Form;
-use crate::core::session::{LabelChange, Session};
-use crate::core::text::Text;
-use crate::core::time::parse_js_date;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, visible};
+use crate::agents::row::Form;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::{OpenSession, label_name};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, visible};
+use crate::cli::rows::entry::{row_options, tone_style};
+use crate::load::Options;
+use crate::ops::label::{label, labelled_at_leaf, move_label};
+use crate::ops::tree::{Drawing, rows};
+use crate::session::entry::{Entry, EntryIx};
+use crate::session::labels::Labels;
+use crate::session::reference::Position;
+use crate::session::{LabelChange, Session};
 use owo_colors::Style;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use pisess_json::write::Object;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -1,23 +1,23 @@
 //! `pisess list`: lists sessions.
 
-use super::ids::{Ids, since_ms};
-use super::input::Input;
-use super::list_rows::{Look, print};
-use super::places::{NamedSessions, Places};
-use super::sessions::NONE_HERE;
-use crate::core::digest::{Digesting, UsageSums};
-use crate::core::json::js;
-use crate::core::json::write::{Object, texts};
-use crate::core::load::{LoadError, Options};
-use crate::core::ops::list::{
+use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::{Ids, since_ms};
+use crate::cli::locate::{NamedSessions, Places};
+use crate::cli::open::Input;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::rows::list::{Look, print};
+use crate::cli::sessions::NONE_HERE;
+use crate::load::{LoadError, Options};
+use crate::ops::list::{
     ListInput, Listed, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
 };
-use crate::core::store::{self, FoundFile, Glance};
-use crate::core::time::iso_string;
-use crate::core::workers::in_order;
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui};
+use crate::session::list_stats::{Digesting, UsageSums};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use pisess_json::js;
+use pisess_json::time::iso_string;
+use pisess_json::write::{Object, texts};
+use pisess_store::workers::in_order;
+use pisess_store::{self as store, FoundFile, Glance};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -202,7 +202,7 @@ fn one(
             Ok(Some(reading))
         }
         Err(LoadError::NotASession { .. }) if !file.named => Ok(None),
-        Err(error) => Err(Failure::load(&crate::ui::visible(&file.path.to_string_lossy()), error)),
+        Err(error) => Err(Failure::load(&crate::cli::output::visible(&file.path.to_string_lossy()), error)),
     }
 }
 

@@ -1,18 +1,18 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
-use super::input::OpenSession;
-use super::navigation::{Move, Moved};
-use super::summary::SummaryArgs;
-use super::transaction::Decision;
-use crate::core::load::Options;
-use crate::core::ops::navigate::{Navigation, navigate};
-use crate::core::ops::summary::{brought_back, merged};
-use crate::core::reference::Position;
-use crate::core::session::Session;
-use crate::core::text::Text;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::navigation::{Move, Moved};
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::summary_source::SummaryArgs;
+use crate::cli::transaction::Decision;
+use crate::load::Options;
+use crate::ops::navigate::{Navigation, navigate};
+use crate::ops::summary::{brought_back, merged};
+use crate::session::Session;
+use crate::session::reference::Position;
+use pisess_json::text::Text;
 use std::io;
 use std::path::PathBuf;
 

@@ -1,17 +1,17 @@
 //! `pisess migrate`: migrates session files to version 3.
 
-use super::input::OpenSession;
-use super::places::{named, refuse_sweep};
-use super::transaction::{output_or_input, store_options};
-use crate::core::load::{Options, load};
-use crate::core::plan::{Change, copy_all};
-use crate::core::session::{Format, Session};
-use crate::core::store::{self, Batch, SessionFile, StoreError};
-use crate::core::workers::in_order;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::{named, refuse_sweep};
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::transaction::{output_or_input, store_options};
+use crate::load::{Options, load};
+use crate::ops::plan::{Change, copy_all};
+use crate::session::{Format, Session};
 use owo_colors::Style;
+use pisess_store::workers::in_order;
+use pisess_store::{self as store, Batch, SessionFile, StoreError};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};

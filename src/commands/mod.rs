@@ -1,40 +1,6 @@
 //! The command line: arguments → core → print. Each command has its own file. These are declared last, after
 //! the modules that commands share; a module uses only modules declared above it.
 
-mod places;
-
-mod input;
-
-mod given;
-mod interrupt;
-mod redaction;
-
-mod exchange;
-mod group;
-mod shell;
-
-mod hook;
-mod summary;
-
-mod ids;
-mod transaction;
-
-mod navigation;
-mod renderer;
-
-mod age;
-mod amounts;
-mod entry_rows;
-mod hunk_rows;
-
-mod list_rows;
-mod tree_rows;
-
-mod sessions;
-
-mod external;
-mod hints;
-
 pub mod append;
 pub mod branches;
 pub mod check;
@@ -62,9 +28,10 @@ pub mod summarize;
 pub mod switch;
 pub mod tree;
 
-use crate::guide::{self, Guide};
-use crate::options::GlobalArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{self, Guide};
+use crate::cli::options::GlobalArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::{external, hints};
 use crate::world::World;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, value_parser};

@@ -1,12 +1,12 @@
 //! `pisess path`: lists the entries from the root to an entry.
 
-use super::entry_rows::{print_rows, print_stored, row_options};
-use super::input::OpenSession;
-use crate::core::load::Options;
-use crate::core::ops::tree::rows;
-use crate::core::row::Form;
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::agents::row::Form;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::rows::entry::{print_rows, print_stored, row_options};
+use crate::load::Options;
+use crate::ops::tree::rows;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

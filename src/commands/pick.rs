@@ -1,12 +1,12 @@
 //! `pisess pick`: appends copies of entries under the leaf or another entry.
 
-use super::input::{OpenSession, ids};
-use crate::core::entry::EntryIx;
-use crate::core::load::Options;
-use crate::core::ops::pick::{PickError, pick};
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::{OpenSession, ids};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::load::Options;
+use crate::ops::pick::{PickError, pick};
+use crate::session::entry::EntryIx;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -5,14 +5,14 @@ mod restore;
 
 use self::report::Outcome;
 use self::restore::found_places;
-use super::input::{Input, OpenSession};
-use super::transaction::{Attempted, store_options, under_lock};
-use crate::core::load::Options;
-use crate::core::ops::prune::{PayloadKind, Prune, Wanted, pruned_file, size};
-use crate::core::store::{self, Attempt, Beside, Committed, Locked, SessionFile, StoreError};
-use crate::guide::{Example, Guide};
-use crate::options::{WriteArgs, bytes};
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::{WriteArgs, bytes};
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::transaction::{Attempted, store_options, under_lock};
+use crate::load::Options;
+use crate::ops::prune::{PayloadKind, Prune, Wanted, pruned_file, size};
+use pisess_store::{self as store, Attempt, Beside, Committed, Locked, SessionFile, StoreError};
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -1,14 +1,14 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
-use super::input::Input;
-use super::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
-use crate::core::json::write::Object;
-use crate::core::ops::redact::{Found, Report, left_over, redact};
-use crate::core::redact::Redactor;
-use crate::core::store;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::Input;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
+use crate::ops::redact::{Found, Report, left_over, redact};
+use crate::redact::Redactor;
+use pisess_json::write::Object;
+use pisess_store as store;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,7 @@ impl Job<'_> {
         })?;
         let left = left_over(&copy, redactor, &mut report, self.workers);
         none_left(&left.map_err(|error| self.input.unreadable(error))?, self.input)?;
-        crate::core::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
+        crate::ops::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&report, self.input, ui);
         Ok(Exit::Done)

@@ -1,22 +1,24 @@
 //! `pisess relocate`: moves sessions to another project directory.
 
-use super::amounts::counted;
-use super::input::{Input, OpenSession};
-use super::places::{Places, stores_seen_from, stores_seen_from_recorded};
-use super::transaction::{Attempted, under_lock};
-use crate::core::dialect::Dialect;
-use crate::core::json::Raw;
-use crate::core::json::write::Object;
-use crate::core::load::{LoadError, Options};
-use crate::core::ops::prune::pruned_file;
-use crate::core::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
-use crate::core::peek::Head;
-use crate::core::session::Header;
-use crate::core::store::{self, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions};
-use crate::core::stores::{Here, Store, absolute};
-use crate::guide::{Example, Guide};
-use crate::options::seconds;
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::agents::stores::{Here, Store, absolute};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::{Places, stores_seen_from, stores_seen_from_recorded};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::seconds;
+use crate::cli::output::numbers::counted;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::transaction::{Attempted, under_lock};
+use crate::load::peek::Head;
+use crate::load::{LoadError, Options};
+use crate::ops::prune::pruned_file;
+use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
+use crate::session::Header;
+use crate::session::dialect::Dialect;
+use pisess_json::Raw;
+use pisess_json::write::Object;
+use pisess_store::{
+    self as store, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions,
+};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

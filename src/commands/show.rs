@@ -1,23 +1,23 @@
 //! `pisess show`: prints entries in full.
 
-use super::entry_rows::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
-use super::input::OpenSession;
-use super::renderer::RendererArgs;
-use crate::core::bodies::Bodies;
-use crate::core::entry::{EntryIx, Kind};
-use crate::core::json::Raw;
-use crate::core::labels::Labels;
-use crate::core::load::Options;
-use crate::core::ops::rows::tone;
-use crate::core::ops::show::{Part, parts};
-use crate::core::ops::tree::rows;
-use crate::core::reference::Position;
-use crate::core::row::Form;
-use crate::core::session::Session;
-use crate::core::text::Text;
-use crate::core::tree::Tree;
-use crate::guide::{Example, Guide};
-use crate::ui::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use crate::agents::row::Form;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use crate::cli::renderer::RendererArgs;
+use crate::cli::rows::entry::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
+use crate::load::Options;
+use crate::ops::rows::tone;
+use crate::ops::show::{Part, parts};
+use crate::ops::tree::rows;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::labels::Labels;
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use crate::session::tree::Tree;
+use pisess_json::Raw;
+use pisess_json::text::Text;
 use std::collections::HashMap;
 use std::path::PathBuf;
 

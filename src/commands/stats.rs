@@ -4,11 +4,11 @@ mod entries;
 mod groups;
 mod table;
 
-use super::ids::since_ms;
-use super::sessions::{Readers, SessionsArgs};
-use crate::core::ops::stats::{Counted, Harvest, HarvestOptions, Seen, Totals, harvest};
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::since_ms;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::sessions::{Readers, SessionsArgs};
+use crate::ops::stats::{Counted, Harvest, HarvestOptions, Seen, Totals, harvest};
 use clap::ValueEnum;
 use entries::EntryRows;
 use foldhash::quality::RandomState;
@@ -157,7 +157,7 @@ fn tokens_json(totals: &Totals) -> Vec<u8> {
 }
 
 fn tokens(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Vec<u8> {
-    use crate::core::json::{js, write::Object};
+    use pisess_json::{js, write::Object};
     let number = |object: Object, key: &str, value: f64| object.json(key, js::number(value).as_bytes());
     let mut object = Object::new();
     for (key, value) in [

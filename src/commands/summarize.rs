@@ -1,13 +1,13 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
-use super::input::OpenSession;
-use super::navigation::Move;
-use super::summary::SummaryArgs;
-use crate::core::load::Options;
-use crate::core::ops::navigate::navigate;
-use crate::guide::{Example, Guide};
-use crate::options::WriteArgs;
-use crate::ui::{Exit, Failure, Ui};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::navigation::Move;
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::summary_source::SummaryArgs;
+use crate::load::Options;
+use crate::ops::navigate::navigate;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

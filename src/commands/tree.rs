@@ -1,21 +1,21 @@
 //! `pisess tree`: draws the tree.
 
-use super::entry_rows::row_options;
-use super::input::OpenSession;
-use super::renderer::RendererArgs;
-use super::tree_rows::{Drawn, Painter, print_heading};
-use crate::core::entry::EntryIx;
-use crate::core::json::write::Object;
-use crate::core::load::Options;
-use crate::core::ops::heading::heading;
-use crate::core::ops::tree::{Drawing, Filter, draw};
-use crate::core::row::Form;
-use crate::core::search::Words;
-use crate::core::session::Session;
-use crate::core::tree::Place;
-use crate::guide::{Example, Guide};
-use crate::ui::{Exit, Failure, Glyphs, Ui};
+use crate::agents::row::Form;
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Exit, Failure, Glyphs, Ui};
+use crate::cli::renderer::RendererArgs;
+use crate::cli::rows::entry::row_options;
+use crate::cli::rows::tree::{Drawn, Painter, print_heading};
+use crate::load::Options;
+use crate::ops::heading::heading;
+use crate::ops::tree::{Drawing, Filter, draw};
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use crate::session::search::Words;
+use crate::session::tree::Place;
 use clap::ValueEnum;
+use pisess_json::write::Object;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -2,8 +2,8 @@
 
 use crate::sandbox::{Sandbox, fixture, hazards};
 use insta::assert_snapshot;
-use pisess::core::dialect::Dialect;
-use pisess::core::load::{Options, load};
+use pisess::load::{Options, load};
+use pisess::session::dialect::Dialect;
 
 /// The sessions among the fixtures, with the agent that each belongs to.
 fn sessions() -> Vec<(String, &'static str)> {

@@ -5,8 +5,8 @@ use crate::sandbox::Sandbox;
 use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
-use pisess::core::export::readback::{Rendition, left_over};
-use pisess::core::redact::values::Value;
+use pisess::export::verify::{Rendition, left_over};
+use pisess::redact::values::Value;
 use std::io::Read;
 
 /// Returns all that a page contains in compressed pieces.

@@ -175,7 +175,7 @@ fn events_of_hazards() {
         assert!(s.bytes(&format!("{name}.jsonl")) == fixture(&format!("hazards/{name}.jsonl")), "{name}");
         let events = if s.path("events").exists() { s.bytes("events") } else { Vec::new() };
         for event in String::from_utf8(events).expect(&name).split_terminator('\n') {
-            let event = pisess::core::json::Raw::parse(event.as_bytes()).expect(&name);
+            let event = pisess::json::Raw::parse(event.as_bytes()).expect(&name);
             assert!(event.get_text("type").is_some() && event.get("ctx").is_some(), "{name}");
         }
     }

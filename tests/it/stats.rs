@@ -344,7 +344,7 @@ fn idle_hours_are_no_time() {
     let call = r#""role":"assistant","content":[{"type":"toolCall","id":"1","name":"bash","arguments":{}}],"stopReason":"toolUse""#;
     let reply = r#""role":"assistant","content":[{"type":"text","text":"done"}],"stopReason":"stop""#;
     let at = |time: &str| {
-        pisess::core::time::parse_js_date(format!("2026-05-01T{time}:00.000Z").as_bytes()).unwrap()
+        pisess::json::time::parse_js_date(format!("2026-05-01T{time}:00.000Z").as_bytes()).unwrap()
     };
     let header =
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/p"}"#;

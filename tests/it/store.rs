@@ -5,10 +5,8 @@
 
 #![cfg(unix)]
 
-use pisess::core::dialect::Dialect;
-use pisess::core::store::{
-    Committed, Freshness, ReadAt, SessionFile, StoreError, WriteOptions, create, lock,
-};
+use pisess::session::dialect::Dialect;
+use pisess::store::{Committed, Freshness, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

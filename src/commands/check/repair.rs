@@ -2,12 +2,12 @@
 
 use super::report::Report;
 use super::{Args, checked};
-use crate::commands::input::Input;
-use crate::commands::transaction::{output_or_input, store_options, under_lock};
-use crate::core::load::Options;
-use crate::core::ops::check::{Checkup, Finding, Group};
-use crate::core::store::{self, Attempt, Beside, Committed, SessionFile, StoreError, with_suffix};
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::cli::open::Input;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::transaction::{output_or_input, store_options, under_lock};
+use crate::load::Options;
+use crate::ops::check::{Checkup, Finding, Group};
+use pisess_store::{self as store, Attempt, Beside, Committed, SessionFile, StoreError, with_suffix};
 use std::io;
 use std::path::Path;
 

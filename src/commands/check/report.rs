@@ -1,10 +1,10 @@
 //! Findings as text and as JSON, and the exit code that follows from them.
 
 use super::Args;
-use crate::core::json::write::Object;
-use crate::core::ops::check::{Finding, Group, Severity, grouped};
-use crate::core::text::Text;
-use crate::ui::{Exit, Failure, Styles, Ui, visible};
+use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
+use crate::ops::check::{Finding, Group, Severity, grouped};
+use pisess_json::text::Text;
+use pisess_json::write::Object;
 use std::path::Path;
 
 /// The maximum number of lines about one file that each contain its path.

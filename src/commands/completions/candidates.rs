@@ -1,18 +1,18 @@
 //! The candidates at the end of a command line.
 
-use super::super::places::{Places, named};
-use crate::core::labels::Labels;
-use crate::core::load::{Options, load};
-use crate::core::ops::tree::rows;
-use crate::core::paths::is_windows;
-use crate::core::peek::{self, Head};
-use crate::core::row::RowOptions;
-use crate::core::session::Session;
-use crate::core::store::{Glance, ReadAt};
-use crate::core::text::Text;
-use crate::ui::Ui;
+use crate::agents::row::RowOptions;
+use crate::cli::locate::{Places, named};
+use crate::cli::output::Ui;
+use crate::load::peek::{self, Head};
+use crate::load::{Options, load};
+use crate::ops::tree::rows;
+use crate::session::Session;
+use crate::session::labels::Labels;
+use crate::session::paths::is_windows;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
+use pisess_json::text::Text;
+use pisess_store::{Glance, ReadAt};
 use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
@@ -202,10 +202,7 @@ fn session_of(command: &Command, words: &[OsString]) -> Option<PathBuf> {
 ///
 /// # Errors
 /// If the source is not a session, or cannot be read.
-pub fn places(
-    source: &dyn ReadAt,
-    home: Option<&str>,
-) -> Result<Vec<Candidate>, crate::core::load::LoadError> {
+pub fn places(source: &dyn ReadAt, home: Option<&str>) -> Result<Vec<Candidate>, crate::load::LoadError> {
     let ends = peek::ends(source, TAIL)?;
     let rows_of =
         RowOptions { home: home.map(|home| Text::from(home).into_owned()), ..RowOptions::default() };

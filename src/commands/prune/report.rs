@@ -1,13 +1,13 @@
 //! The rows of a plan, and the result of `prune`.
 
 use super::Job;
-use crate::commands::amounts::{counted, tokens};
-use crate::core::entry::EntryIx;
-use crate::core::json::write::Object;
-use crate::core::ops::prune::{PayloadKind, Prune, size};
-use crate::core::store::Committed;
-use crate::ui::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::numbers::{counted, tokens};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::ops::prune::{PayloadKind, Prune, size};
+use crate::session::entry::EntryIx;
 use owo_colors::Style;
+use pisess_json::write::Object;
+use pisess_store::Committed;
 
 /// What was pruned or restored.
 #[derive(Default)]

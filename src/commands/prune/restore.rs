@@ -2,11 +2,11 @@
 
 use super::report::Outcome;
 use super::{Job, existing, own_path};
-use crate::commands::input::{Input, OpenSession};
-use crate::commands::transaction::{Attempted, store_options, under_lock};
-use crate::core::ops::prune::{Restore, RestoreError, find_places, pruned_file};
-use crate::core::store::{self, Attempt, Locked, SessionFile};
-use crate::ui::{Exit, Failure, Ui, visible};
+use crate::cli::open::{Input, OpenSession};
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::transaction::{Attempted, store_options, under_lock};
+use crate::ops::prune::{Restore, RestoreError, find_places, pruned_file};
+use pisess_store::{self as store, Attempt, Locked, SessionFile};
 
 impl Job<'_> {
     /// Restores the session, or prints which payloads would be put back.

@@ -1,12 +1,12 @@
 //! `--by entry`: prints a row for each billed entry.
 
-use crate::commands::sessions::Target;
-use crate::core::json::js;
-use crate::core::json::write::{Object, texts};
-use crate::core::ops::stats::{Counted, Harvest, Usage};
-use crate::core::text::Text;
-use crate::ui::{Cell, Column, Failure, Table, Ui, visible};
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
+use crate::cli::sessions::Target;
+use crate::ops::stats::{Counted, Harvest, Usage};
 use owo_colors::Style;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
 
 /// The rows, as they are printed.
 pub struct EntryRows {

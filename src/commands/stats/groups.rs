@@ -2,13 +2,13 @@
 
 use super::By;
 use super::table::{GroupTable, print_summary};
-use crate::core::json::js;
-use crate::core::json::write::Object;
-use crate::core::ops::stats::{Counted, Harvest, Role, Totals};
-use crate::core::paths::{below_home, name};
-use crate::core::session::Header;
-use crate::core::time::{civil, parse_js_date};
-use crate::ui::{Clock, Failure, Ui};
+use crate::cli::output::{Clock, Failure, Ui};
+use crate::ops::stats::{Counted, Harvest, Role, Totals};
+use crate::session::Header;
+use crate::session::paths::{below_home, name};
+use pisess_json::js;
+use pisess_json::time::{civil, parse_js_date};
+use pisess_json::write::Object;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -2,9 +2,9 @@
 
 use super::By;
 use super::groups::{Group, key_name};
-use crate::commands::amounts;
-use crate::core::ops::stats::Totals;
-use crate::ui::{Cell, Column, Failure, Table, Ui, visible};
+use crate::cli::output::numbers;
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
+use crate::ops::stats::Totals;
 use owo_colors::Style;
 
 /// The maximum width of a bar, and the minimum.
@@ -110,7 +110,7 @@ struct Numbers {
 
 impl Numbers {
     fn tokens(self, count: f64) -> String {
-        if self.is_short { amounts::tokens(count) } else { grouped(count) }
+        if self.is_short { numbers::tokens(count) } else { grouped(count) }
     }
 }
 

@@ -1,13 +1,13 @@
 //! Properties that hold for any bytes. The fuzz targets call these functions, and so do the tests, with the inputs
 //! that the fuzzer found and with the hazards.
 
-use pisess::core::json::edit::Edit;
-use pisess::core::json::string::{decode, encoded};
-use pisess::core::json::{KeyCache, Raw, Scanner};
-use pisess::core::load::{Options, load};
-use pisess::core::reference::resolve;
-use pisess::core::row::RowOptions;
-use pisess::core::session::Session;
+use pisess::agents::row::RowOptions;
+use pisess::json::edit::Edit;
+use pisess::json::string::{decode, encoded};
+use pisess::json::{KeyCache, Raw, Scanner};
+use pisess::load::{Options, load};
+use pisess::session::Session;
+use pisess::session::reference::resolve;
 use pisess::world::{Terminals, World};
 use std::cell::Cell;
 use std::io::Cursor;
@@ -102,7 +102,7 @@ pub fn round(data: &[u8]) {
 
 /// A repair leaves nothing to repair, and a second one changes nothing.
 fn repaired(bytes: &[u8]) {
-    use pisess::core::ops::check::check;
+    use pisess::ops::check::check;
     let bytes = bytes.to_vec();
     let Ok(checkup) = check(&bytes, &Options::default()) else { return };
     let mut once = Vec::new();

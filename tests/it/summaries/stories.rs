@@ -25,8 +25,8 @@ const FILES: [&str; 12] = [
     "src/server/auth.ts",
     "src/db/schema.ts",
     "src/db/migrate.ts",
-    "src/ui/table.tsx",
-    "src/ui/form.tsx",
+    "src/cli/output/table.tsx",
+    "src/cli/output/form.tsx",
     "src/lib/dates.ts",
     "src/lib/money.ts",
     "test/router.test.ts",
@@ -213,8 +213,12 @@ fn release() -> Story {
     s.bash("I'll leave the notes where you can find them.", "cp .github/release.md RELEASE_NOTES.md", "");
     s.says("The version bump and changelog are committed on `release/2.4.0` (3f2a91c), but I could not publish it:\n\n- `git push` is refused (403: the token belongs to ci-bot, which has no write access)\n- `gh pr create` needs `gh auth login`\n\nThe PR text is in RELEASE_NOTES.md. Once you fix the access, I can push and open the PR.");
     s.user("ok I'll sort the token out tonight. meanwhile: why does the ledger table jump when I sort by amount? look, don't fix").work(14);
-    s.bash("", "cat src/ui/table.tsx | head -40", "const rows = useSorted(props.rows, key);\n// key={index}");
-    s.says("It jumps because `src/ui/table.tsx` keys its rows by index (`key={index}`), so React reuses the DOM nodes of other rows after sorting; `rowHeight` is measured per node. Keying by `row.id` would stop it. I changed nothing.");
+    s.bash(
+        "",
+        "cat src/cli/output/table.tsx | head -40",
+        "const rows = useSorted(props.rows, key);\n// key={index}",
+    );
+    s.says("It jumps because `src/cli/output/table.tsx` keys its rows by index (`key={index}`), so React reuses the DOM nodes of other rows after sorting; `rowHeight` is measured per node. Keying by `row.id` would stop it. I changed nothing.");
     s.user("makes sense. write that up as an issue text in docs/issues/table-jump.md, max 20 lines, with the cause and the fix");
     s.blocked = vec!["git push", "gh pr create"];
     s.absent = vec!["`cp .github".to_owned() + "/release.md RELEASE_NOTES.md`: exited"];
@@ -255,10 +259,10 @@ fn long_run() -> Story {
     s.fails(
         "",
         "cd /home/ada/ledger && npx vite build",
-        "error during build:\nRollupError: Could not resolve \"moment/locale/de\" from src/ui/form.tsx",
+        "error during build:\nRollupError: Could not resolve \"moment/locale/de\" from src/cli/output/form.tsx",
         1,
     );
-    s.edit("", "src/ui/form.tsx");
+    s.edit("", "src/cli/output/form.tsx");
     s.work(16);
     s.blocked = vec!["npx vite build"];
     s.absent = vec!["cd /home/ada/ledger &&".to_owned(), "Perfect! Let me".to_owned()];
@@ -280,7 +284,7 @@ fn corrections() -> Story {
     s.user("awesome, thank you so much!! now remember the state across reloads").work(3);
     s.aborted("I'll add a cookie for that:");
     s.user("no cookies, we promised the customers there are none. localStorage, and only under the key ledger.ui").work(4).says("Stored in `localStorage` under `ledger.ui`.");
-    s.user("TypeError: Cannot read properties of null (reading 'ui')!\n    at load (src/ui/state.ts:14:9)\n    assert!(state)\nthis when storage is empty").work(4).says("Fixed: an empty storage gives the defaults.");
+    s.user("TypeError: Cannot read properties of null (reading 'ui')!\n    at load (src/cli/output/state.ts:14:9)\n    assert!(state)\nthis when storage is empty").work(4).says("Fixed: an empty storage gives the defaults.");
     s.user("great! next: animation 150ms").work(2).says("It animates in 150 ms now.");
     s.user("too slow on my laptop, drop it again").work(2).says("Removed the animation.");
     s.user("add a keyboard shortcut").work(3);
@@ -332,11 +336,15 @@ fn chinese() -> Story {
 
 fn german() -> Story {
     let mut s = Story::new("german");
-    s.user("Räum bitte src/ui auf: doppelte Stile raus, Farben in Variablen. Das Layout darf sich nicht verändern.").work(8);
-    s.says("Erledigt: 14 doppelte Regeln entfernt, 9 Farben sind jetzt Variablen in `src/ui/theme.css`.");
+    s.user("Räum bitte src/cli/output auf: doppelte Stile raus, Farben in Variablen. Das Layout darf sich nicht verändern.").work(8);
+    s.says(
+        "Erledigt: 14 doppelte Regeln entfernt, 9 Farben sind jetzt Variablen in `src/cli/output/theme.css`.",
+    );
     s.user("Und die Abstände? Mach mal einen Vorschlag.").work(2);
     s.says("Drei Möglichkeiten:\n\n1. Alles auf ein Raster von 4 px\n2. Alles auf ein Raster von 8 px\n3. So lassen, nur Ausreißer angleichen\n\nWelche nehmen wir?");
-    s.user("3").work(5).says("Angeglichen: 6 Ausreißer in `src/ui/form.tsx` und `src/ui/table.tsx`.");
+    s.user("3")
+        .work(5)
+        .says("Angeglichen: 6 Ausreißer in `src/cli/output/form.tsx` und `src/cli/output/table.tsx`.");
     for at in 0..8 {
         s.user(&format!("Prüf noch Komponente {at}, ob da alte Farben drin sind."))
             .work(2)

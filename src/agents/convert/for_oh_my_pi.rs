@@ -1,0 +1,120 @@
+//! Entries of pi, in the terms of oh-my-pi.
+
+use super::parts::{Block, blocks, renamed, typed, with, with_message};
+use super::{Converted, Seen};
+use crate::agents::pi::context::replaced;
+use crate::session::content::is_block;
+use crate::session::entry::{Kind, Role};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+
+pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
+    let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+    let found = match kind {
+        Kind::Message => return message(entry, seen),
+        Kind::CustomMessage => custom_message(entry, seen),
+        Kind::ModelChange => model_change(entry),
+        Kind::SessionInfo => Some(Converted::Entry(title_change(entry))),
+        Kind::Usage => Some(Converted::Entry(usage(entry))),
+        Kind::ContextEdit => Some(Converted::Kept(
+            "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
+        )),
+        Kind::Compaction => renamed(entry, "fromHook", "fromExtension").map(Converted::Respelled),
+        Kind::BranchSummary => branch_summary(entry),
+        _ => None,
+    };
+    found.unwrap_or(Converted::Same)
+}
+
+fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
+    let Some(message) = entry.get("message") else { return Converted::Same };
+    let role = message.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    if role == Role::System {
+        return Converted::Kept("a system prompt: oh-my-pi builds its own");
+    }
+    let edited = match seen {
+        Some(Seen::Omitted) => return Converted::Kept("an edit omits it from the context"),
+        Some(Seen::Replaced(content)) => replaced(message, content.as_deref()),
+        None => None,
+    };
+    let turned = {
+        let message = edited.as_deref().map_or(message, Raw::checked);
+        if role == Role::Assistant { assistant(message) } else { None }
+    };
+    match turned.or(edited).and_then(|message| with_message(entry, &message)) {
+        Some(line) => Converted::Entry(line),
+        None => Converted::Same,
+    }
+}
+
+/// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
+fn assistant(message: Raw) -> Option<Vec<u8>> {
+    let content = message.get("content").unwrap_or(Raw::NULL);
+    let known = blocks(content, |block| {
+        let is_redacted = is_block(block, "thinking") && block.get("redacted").is_some_and(Raw::is_truthy);
+        match block.get("thinkingSignature").filter(|_| is_redacted) {
+            Some(data) => {
+                Block::Becomes(Object::new().str("type", "redactedThinking").raw("data", data).finish())
+            }
+            None => Block::Same,
+        }
+    });
+    // oh-my-pi fails to open a session in which an assistant message has no content.
+    let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
+    let known = known.and_then(|content| with(message, "content", &content));
+    let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
+    if !is_deferred {
+        return known;
+    }
+    let calls = content.items().any(|block| is_block(block, "toolCall"));
+    let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
+    with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason)
+}
+
+fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
+    match seen? {
+        Seen::Omitted => Some(Converted::Kept("an edit omits it from the context")),
+        Seen::Replaced(content) => {
+            with(entry, "content", content.as_deref().unwrap_or(b"[]")).map(Converted::Entry)
+        }
+    }
+}
+
+fn model_change(entry: Raw) -> Option<Converted> {
+    let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
+    let mut whole = provider.into_owned();
+    whole.push_str("/");
+    whole.push(&model);
+    let line = typed("model_change", entry)
+        .text("model", &whole)
+        .str("role", "default")
+        .bool("resolvedModelIsFallback", false);
+    Some(Converted::Entry(line.finish()))
+}
+
+fn title_change(entry: Raw) -> Vec<u8> {
+    let name = entry.get_text("name").map(|name| name.trim().into_owned()).unwrap_or_default();
+    typed("title_change", entry).text("title", &name).str("source", "user").finish()
+}
+
+fn usage(entry: Raw) -> Vec<u8> {
+    let start = typed("model_usage", entry)
+        .text("purpose", &entry.get_text("kind").unwrap_or_else(|| Text::from("usage")));
+    ["provider", "model", "usage"]
+        .into_iter()
+        .fold(start, |line, key| line.with(entry.get(key), |line, value| line.raw(key, value)))
+        .finish()
+}
+
+/// In oh-my-pi, `fromId` is where the branch begins.
+fn branch_summary(entry: Raw) -> Option<Converted> {
+    let parent = entry.get("parentId").filter(|parent| parent.is_string());
+    let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
+    let spelled = renamed(entry, "fromHook", "fromExtension");
+    if entry.get("fromId").is_some_and(|from| from.bytes() == begins) {
+        return spelled.map(Converted::Respelled);
+    }
+    let entry = spelled.as_deref().map_or(entry, Raw::checked);
+    with(entry, "fromId", begins).map(Converted::Entry)
+}

@@ -1,0 +1,153 @@
+//! Entries of oh-my-pi, in the terms of pi.
+
+use super::Converted;
+use super::parts::{Block, blocks, place, renamed, typed, with, with_message};
+use crate::agents::oh_my_pi::llm::alone;
+use crate::agents::oh_my_pi::message::TRANSIENT;
+use crate::session::content::{is_block, text_block, truthy};
+use crate::session::entry::{Kind, Role};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+
+pub(super) fn converted(entry: Raw) -> Converted {
+    let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+    let found = match kind {
+        Kind::Message => message(entry),
+        Kind::CustomMessage => custom_message(entry),
+        Kind::ModelChange => model_change(entry),
+        Kind::ThinkingLevelChange => thinking_level(entry),
+        Kind::TitleChange => Some(Converted::Entry(session_info(entry))),
+        Kind::ModelUsage => Some(Converted::Entry(usage(entry))),
+        Kind::ResetBoundary => Some(Converted::Entry(cleared(entry))),
+        Kind::Compaction | Kind::BranchSummary => {
+            renamed(entry, "fromExtension", "fromHook").map(Converted::Respelled)
+        }
+        Kind::ServiceTierChange => Some(Converted::Kept("a service tier, which pi does not have")),
+        Kind::ModeChange => Some(Converted::Kept("a mode, which pi does not have")),
+        Kind::TtsrInjection => Some(Converted::Kept("injected rules, which pi does not have")),
+        Kind::SessionInit => Some(Converted::Kept("how a subagent was started, which pi does not record")),
+        Kind::CredentialPin => Some(Converted::Kept("the account in use, which pi does not record")),
+        _ => None,
+    };
+    found.unwrap_or(Converted::Same)
+}
+
+fn message(entry: Raw) -> Option<Converted> {
+    let message = entry.get("message")?;
+    let role = message.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    match role {
+        Role::HookMessage => {
+            let message = with(message, "role", b"\"custom\"")?;
+            with_message(entry, &message).map(Converted::Entry)
+        }
+        Role::PythonExecution if truthy(message, "excludeFromContext") => {
+            Some(Converted::Kept("Python that the user ran outside of the context; pi has no such message"))
+        }
+        Role::Developer => Some(Converted::Entry(told(entry, message, "developer"))),
+        Role::FileMention => Some(Converted::Entry(told(entry, message, "fileMention"))),
+        Role::PythonExecution => Some(Converted::Entry(told(entry, message, "pythonExecution"))),
+        _ => {
+            let content = blocks(message.get("content")?, block)?;
+            with_message(entry, &with(message, "content", &content)?).map(Converted::Entry)
+        }
+    }
+}
+
+/// Returns a custom message with what oh-my-pi's model sees of a message.
+fn told(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
+    let mut content = Vec::new();
+    for converted in alone(message) {
+        let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
+        match given.text() {
+            Some(text) => content.push(text_block(&text)),
+            None => content.extend(given.items().map(|item| match block(item) {
+                Block::Becomes(other) => other,
+                _ => item.bytes().to_vec(),
+            })),
+        }
+    }
+    let start = Object::new()
+        .str("type", "custom_message")
+        .str("customType", custom_type)
+        .json("content", &array(content))
+        .bool("display", true);
+    place(start, entry).finish()
+}
+
+/// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
+fn block(block: Raw) -> Block {
+    let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
+    if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
+        let mime = block.get_text("mimeType").unwrap_or_default().to_string();
+        return Block::Becomes(text_block(&Text::from(format!(
+            "[image kept outside of the session by oh-my-pi: {mime}]"
+        ))));
+    }
+    if is_block(block, "redactedThinking") {
+        let data = block.get("data").unwrap_or(Raw::checked(b"\"\""));
+        let thinking = Object::new()
+            .str("type", "thinking")
+            .str("thinking", "[Reasoning redacted]")
+            .raw("thinkingSignature", data)
+            .bool("redacted", true);
+        return Block::Becomes(thinking.finish());
+    }
+    match is_block(block, "fallback") || is_block(block, "anthropicServerTool") {
+        true => Block::Dropped,
+        false => Block::Same,
+    }
+}
+
+fn custom_message(entry: Raw) -> Option<Converted> {
+    let is_transient = |kind: Raw| TRANSIENT.iter().any(|transient| kind.is(transient));
+    if entry.get("customType").is_some_and(is_transient) {
+        return Some(Converted::Kept("a note that oh-my-pi leaves out when it opens the session again"));
+    }
+    let content = entry.get("content").filter(|content| content.is_string() || content.is_array());
+    let Some(content) = content else {
+        return Some(Converted::Kept("a custom message without content"));
+    };
+    with(entry, "content", &blocks(content, block)?).map(Converted::Entry)
+}
+
+/// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
+/// kept as a custom entry.
+fn model_change(entry: Raw) -> Option<Converted> {
+    let model = entry.get_text("model")?.to_string();
+    let is_default = entry.get("role").is_none_or(|role| role.is("default"));
+    let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
+        return Some(Converted::Kept("a model for a role that pi does not have"));
+    };
+    let line = typed("model_change", entry).str("provider", provider).str("modelId", id);
+    Some(Converted::Entry(line.finish()))
+}
+
+fn thinking_level(entry: Raw) -> Option<Converted> {
+    let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
+    if has_level {
+        return None;
+    }
+    Some(Converted::Entry(typed("thinking_level_change", entry).str("thinkingLevel", "off").finish()))
+}
+
+fn session_info(entry: Raw) -> Vec<u8> {
+    typed("session_info", entry).text("name", &entry.get_text("title").unwrap_or_default()).finish()
+}
+
+fn usage(entry: Raw) -> Vec<u8> {
+    let start =
+        typed("usage", entry).text("kind", &entry.get_text("purpose").unwrap_or_else(|| Text::from("usage")));
+    ["provider", "model", "usage"]
+        .into_iter()
+        .fold(start, |line, key| line.with(entry.get(key), |line, value| line.raw(key, value)))
+        .finish()
+}
+
+/// Returns a compaction that keeps nothing, so that nothing before it is sent.
+fn cleared(entry: Raw) -> Vec<u8> {
+    let line = typed("compaction", entry).str("summary", "The user cleared the conversation here.");
+    line.with(entry.get("id"), |line, id| line.raw("firstKeptEntryId", id))
+        .number("tokensBefore", 0.0)
+        .finish()
+}

@@ -1,0 +1,131 @@
+//! Converts entries of one agent to those of the other.
+//!
+//! A converted entry keeps its id, its parent and its time. If more than a key's spelling changes, it also
+//! contains the original, so that converting it back restores the bytes:
+//!
+//! ```text
+//! has a counterpart     {"type":"model_change", … ,"pisess":{"agent":"pi","entry":{the original}}}
+//! has none              {"type":"custom","customType":"pisess.kept",
+//!                        "data":{"agent":"pi","note":"…","entry":{the original}}, … }
+//! the same in both      byte for byte
+//! ```
+//!
+//! A whole session is converted by [`crate::ops::convert`].
+
+mod for_oh_my_pi;
+mod for_pi;
+mod parts;
+
+use crate::session::dialect::Dialect;
+use crate::session::entry::Kind;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::borrow::Cow;
+
+/// The type of the custom entries that hold an entry without a counterpart.
+pub const KEPT: &str = "pisess.kept";
+
+/// The member of a converted entry that holds the original.
+const ORIGIN: &str = "pisess";
+
+/// What the model sees of an entry instead of its own content (pi's `context_edit`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing.
+    Omitted,
+    /// This JSON; `None` if the edit has no content.
+    Replaced(Option<Vec<u8>>),
+}
+
+/// What an entry becomes.
+enum Converted {
+    /// It is the same for both agents.
+    Same,
+    /// An entry in the other agent's terms.
+    Entry(Vec<u8>),
+    /// The same entry with a key renamed, which can be undone without the original.
+    Respelled(Vec<u8>),
+    /// A custom entry that holds it; the note explains why.
+    Kept(&'static str),
+}
+
+/// Converts a line for an agent; if it was converted from that agent before, returns the original.
+pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u8]> {
+    let bytes = line.trim_ascii();
+    let entry = Raw::checked(bytes);
+    if let Some(original) = restored(entry, to) {
+        return Cow::Owned(original);
+    }
+    let converted = match to {
+        Dialect::Pi => for_pi::converted(entry),
+        Dialect::OhMyPi => for_oh_my_pi::converted(entry, seen),
+    };
+    match converted {
+        Converted::Same => Cow::Borrowed(bytes),
+        Converted::Respelled(line) => Cow::Owned(line),
+        Converted::Entry(line) => Cow::Owned(with_origin(&line, entry, other(to))),
+        Converted::Kept(note) => Cow::Owned(kept(entry, other(to), note)),
+    }
+}
+
+/// Returns the agent that a session is converted from.
+fn other(to: Dialect) -> Dialect {
+    match to {
+        Dialect::Pi => Dialect::OhMyPi,
+        Dialect::OhMyPi => Dialect::Pi,
+    }
+}
+
+fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
+    let origin = Object::new().str("agent", agent.agent().name()).raw("entry", original).finish();
+    let mut edit = Edit::new(line).expect("an entry that was just built is an object");
+    edit.set(ORIGIN, &origin);
+    edit.finish()
+}
+
+fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
+    let data =
+        Object::new().str("agent", agent.agent().name()).str("note", note).raw("entry", original).finish();
+    let start = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
+    parts::place(start, original).finish()
+}
+
+/// Returns the original of a converted entry, with the id, parent and first kept entry of the converted one.
+fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
+    let is_kept = entry.get("customType").is_some_and(|kind| kind.is(KEPT));
+    let origin = if is_kept { entry.get("data") } else { entry.get(ORIGIN) }?;
+    if !origin.get("agent")?.is(to.agent().name()) {
+        return None;
+    }
+    let original = origin.get("entry").filter(|original| original.is_object())?;
+    // A header or title is not an entry, and restoring one would add a second header.
+    let kind = original.get_text("type")?;
+    if matches!(kind.as_bytes(), b"session" | b"title") {
+        return None;
+    }
+    let mut edit = Edit::new(original.bytes()).ok()?;
+    for key in ["id", "parentId", "firstKeptEntryId"] {
+        let (now, then) = (entry.get(key), original.get(key));
+        let is_reference = key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;
+        match now {
+            Some(now) if is_reference && !is_equal(Some(now), then) => edit.set(key, now.bytes()),
+            _ => {}
+        }
+    }
+    Some(edit.finish())
+}
+
+/// Whether two values are the same text, or the same bytes.
+fn is_equal(one: Option<Raw>, other: Option<Raw>) -> bool {
+    let text = |value: Option<Raw>| value.and_then(Raw::text).map(Text::into_owned);
+    match (text(one), text(other)) {
+        (Some(one), Some(other)) => one == other,
+        (None, None) => one.map(Raw::bytes) == other.map(Raw::bytes),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

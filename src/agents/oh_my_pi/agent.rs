@@ -1,0 +1,250 @@
+//! oh-my-pi as an [`Agent`].
+
+use super::{row, row_call};
+use crate::agents::oh_my_pi::{
+    branch, compaction, context, defects, files, llm, message, prompt, schemas, tokens, transcript,
+};
+use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prompt::Requests;
+use crate::agents::row::search::Query;
+use crate::agents::schema::Shapes;
+use crate::agents::{Agent, ForeignThinking, Manners, Pi};
+use crate::session::column::Parts;
+use crate::session::content;
+use crate::session::defect::{FindingKind, Severity};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind};
+use crate::session::read::entry_reader::{Bodies, Context, Message};
+use crate::session::read::record::{Block, MessageFacts, Typed};
+use crate::session::tree::Tree;
+use crate::session::{Format, Session};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// oh-my-pi (`@oh-my-pi/pi-coding-agent`).
+#[derive(Clone, Copy, Debug)]
+pub struct OhMyPi;
+
+impl Agent for OhMyPi {
+    fn name(&self) -> &'static str {
+        "oh-my-pi"
+    }
+
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
+        row::push_row(typed, row)
+    }
+
+    fn searchable(&self, typed: &Typed) -> Text<'static> {
+        row::searchable(typed)
+    }
+
+    fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+        row_call::tool_call(name, arguments, home)
+    }
+
+    fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool {
+        row::is_silent(message, blocks)
+    }
+
+    fn is_user_request(&self, typed: &Typed) -> bool {
+        row::is_user_request(typed)
+    }
+
+    fn edits_custom_message(&self, entry: &Entry) -> bool {
+        !entry.flags.has(Flags::SKILL_PROMPT)
+    }
+
+    fn backdates(&self, kind: Kind) -> bool {
+        // A custom message gets the time of the event that triggered it.
+        kind == Kind::CustomMessage
+    }
+
+    fn heeds_edits(&self) -> bool {
+        false
+    }
+
+    fn has_title_line(&self) -> bool {
+        true
+    }
+
+    fn keeps_label_times(&self) -> bool {
+        false
+    }
+
+    fn summarizes_from_start(&self) -> bool {
+        true
+    }
+
+    fn hook_key(&self) -> &'static str {
+        "fromExtension"
+    }
+
+    fn stores_usage(&self) -> bool {
+        false
+    }
+
+    fn name_entry(&self, _: &Text) -> Option<Object> {
+        // The title is in the first line, which no entry changes.
+        None
+    }
+
+    fn model_entry(&self, provider: &Text, model: &Text) -> Object {
+        let mut whole = provider.clone().into_owned();
+        whole.push_str("/");
+        whole.push(model);
+        Object::new()
+            .str("type", "model_change")
+            .text("model", &whole)
+            .str("role", "default")
+            .bool("resolvedModelIsFallback", false)
+    }
+
+    fn thinking_entry(&self, level: &Text) -> Object {
+        let entry = Object::new().str("type", "thinking_level_change");
+        entry.text("thinkingLevel", level).text("configured", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &schemas::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(
+            kind,
+            Kind::ModelUsage
+                | Kind::ServiceTierChange
+                | Kind::TitleChange
+                | Kind::CredentialPin
+                | Kind::SessionInit
+                | Kind::TtsrInjection
+                | Kind::ModeChange
+                | Kind::ResetBoundary
+        )
+    }
+
+    fn never_shows(&self, _: Kind) -> bool {
+        false
+    }
+
+    fn weight(&self, kind: FindingKind, _: Format, grave: bool) -> (Severity, &'static str) {
+        defects::weight(kind, grave).unwrap_or_else(|| Pi.weight(kind, Format::V3, grave))
+    }
+
+    fn fuzzy_search(&self, typed: &str) -> Option<Query> {
+        Some(Query::new(typed))
+    }
+
+    fn attribution(&self) -> Option<&'static str> {
+        Some("agent")
+    }
+
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+        context::build(session, path, bodies)
+    }
+
+    fn for_model(
+        &self,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        llm::convert(messages, bodies, emit)
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Text,
+            half_pair: "\u{fffd}",
+            drops_failed: false,
+            drops_cut_thoughts: true,
+            rescues_results: true,
+            shares_signatures: true,
+            drops_unsigned: true,
+        }
+    }
+
+    fn transcript(
+        &self,
+        session: &Session,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        transcript::write(session, messages, bodies, out)
+    }
+
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+        tokens::context(session, path, bodies)
+    }
+
+    fn message_tokens(&self, message: Raw) -> u64 {
+        tokens::estimate(message)
+    }
+
+    fn sizes(
+        &self,
+        session: &Session,
+        _: &Tree,
+        tips: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<HashMap<EntryIx, f64>> {
+        tokens::sizes(session, tips, bodies)
+    }
+
+    fn prepare_compaction(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        keep_recent_tokens: u64,
+        first_kept: Option<FirstKept>,
+    ) -> io::Result<Option<Preparation>> {
+        compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
+    }
+
+    fn prepare_branch(
+        &self,
+        session: &Session,
+        entries: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<(Vec<Message>, FileOps)> {
+        let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
+        Ok((branch.messages, branch.file_ops))
+    }
+
+    fn checkpoint(&self, _: &Session, _: &[EntryIx], _: &dyn Bodies) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn files(&self, ops: &FileOps) -> FileLists {
+        files::lists(ops)
+    }
+
+    fn branch_preamble(&self) -> &'static str {
+        files::BRANCH_PREAMBLE
+    }
+
+    fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static> {
+        files::append(&summary, &self.files(ops), &ops.read)
+    }
+
+    fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+        let (line, entry) = (bodies.line(ix)?, session.entry(ix));
+        let line = Raw::checked(line.trim_ascii());
+        Ok(message::editor_text(line, entry.kind, entry.role).unwrap_or_else(|| content::entry_text(line)))
+    }
+
+    fn previous_summary(
+        &self,
+        preparation: &Preparation,
+        bodies: &dyn Bodies,
+    ) -> io::Result<Option<Text<'static>>> {
+        prompt::previous_summary(preparation, bodies).map(Some)
+    }
+
+    fn requests(&self) -> &'static Requests {
+        &prompt::REQUESTS
+    }
+}

@@ -1,0 +1,281 @@
+//! The archive of a snapcompact compaction: old history as text, and as pictures of text.
+//!
+//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob store are not
+//! read; they count as missing, as they do for the agent if the blob is missing.
+
+use super::data_url::elided;
+use crate::session::content;
+use pisess_json::Raw;
+use pisess_json::js;
+use pisess_json::text::{Text, utf16_len};
+use pisess_json::write::Object;
+
+/// The limit for pictures in one request, in bytes of base64.
+const FRAME_BYTES: usize = 3_000_000;
+/// The mark for a line end in archived text.
+const NEWLINE_GLYPH: &str = "\u{2588}";
+/// The suffix of a string truncated by an older version while saving; it is no longer a picture.
+const CUT_NOTICE: &[u8] = b"\n\n[Session persistence truncated large content]";
+
+/// Returns the blocks of a compaction's archive, oldest first; none if it has no archive.
+pub fn blocks(preserve_data: Raw) -> Vec<Vec<u8>> {
+    let Some(archive) = Archive::of(preserve_data) else { return Vec::new() };
+    let budget = if archive.is_risky() { 0 } else { FRAME_BYTES };
+    archive.blocks(budget)
+}
+
+/// Returns the text that a compaction's archive was made from; `None` if it has none.
+pub fn source_text(preserve_data: Raw) -> Option<Text<'static>> {
+    Archive::of(preserve_data).map(|archive| archive.source()).filter(|text| !text.is_empty())
+}
+
+struct Archive<'a> {
+    frames: Vec<Frame<'a>>,
+    truncated_chars: f64,
+    text: Option<Text<'a>>,
+    head: Option<Text<'a>>,
+    tail: Option<Text<'a>>,
+}
+
+#[derive(Clone, Copy)]
+struct Frame<'a> {
+    raw: Raw<'a>,
+    /// The length of its data in UTF-16 units, which is how the agent counts bytes of base64.
+    bytes: usize,
+    is_blob: bool,
+    is_cut: bool,
+}
+
+impl<'a> Archive<'a> {
+    fn of(preserve_data: Raw<'a>) -> Option<Self> {
+        let slot = preserve_data.get("snapcompact")?;
+        let text = |key| slot.get_text(key).filter(|text| !text.is_empty());
+        let frames = slot.get("frames").unwrap_or(Raw::NULL).items().filter_map(Frame::of);
+        let mut archive = Archive {
+            frames: frames.collect(),
+            truncated_chars: slot.get("truncatedChars").and_then(Raw::number).unwrap_or(0.0),
+            text: text("text"),
+            head: text("textHead"),
+            tail: text("textTail"),
+        };
+        archive.repair();
+        let has_text = archive.text.is_some() || archive.head.is_some() || archive.tail.is_some();
+        (has_text || !archive.frames.is_empty()).then_some(archive)
+    }
+
+    /// Replaces pictures truncated while saving by the whole text, if it was kept
+    /// (`repairTruncatedSnapcompactFrames`).
+    fn repair(&mut self) {
+        if !self.frames.iter().any(|frame| frame.is_cut) {
+            return;
+        }
+        match &self.text {
+            Some(text) => {
+                self.head = Some(text.clone());
+                self.tail = None;
+                self.frames.clear();
+            }
+            None => self.frames.retain(|frame| !frame.is_cut),
+        }
+    }
+
+    /// Whether this is an old archive of a size that made requests fail. The pictures of such an archive are
+    /// omitted.
+    fn is_risky(&self) -> bool {
+        let many = self.frames.len() >= 16;
+        let old = |frame: &Frame| frame.raw.get("font").is_none() && frame.raw.get("variant").is_none();
+        let bytes: usize = self.frames.iter().map(|frame| frame.bytes).sum();
+        self.frames.iter().any(old)
+            && (many || bytes >= FRAME_BYTES)
+            && (many || self.truncated_chars >= 1_000_000.0 || self.source().utf16_len() >= 250_000)
+    }
+
+    fn source(&self) -> Text<'static> {
+        let source = match &self.text {
+            Some(text) => text.clone(),
+            None => {
+                let mut both = self.head.clone().unwrap_or_default();
+                if self.head.is_some() && self.tail.is_some() {
+                    both.push_str(NEWLINE_GLYPH);
+                }
+                both.push(&self.tail.clone().unwrap_or_default());
+                both
+            }
+        };
+        readable(&source)
+    }
+
+    fn blocks(&self, budget: usize) -> Vec<Vec<u8>> {
+        let middle = self.middle(budget);
+        let has_images = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Image(_)));
+        let has_gaps = middle.iter().any(|piece| matches!(piece, ArchiveBlock::Text(_)));
+        let mut pieces = Vec::new();
+        if let Some(head) = &self.head {
+            let mut text = readable(head);
+            text.push_str(if has_images { "\n-------------- imaged middle below\n" } else { "" });
+            pieces.push(ArchiveBlock::Text(text));
+        }
+        pieces.extend(middle);
+        if let Some(tail) = &self.tail {
+            let mut text = Text::from(match (has_images, self.truncated_chars > 0.0 || has_gaps) {
+                (true, _) => "-------------- imaged middle above\n",
+                (false, true) => "\n-------------- middle history omitted above\n",
+                (false, false) => "",
+            });
+            text.push(&readable(tail));
+            match pieces.last_mut() {
+                Some(ArchiveBlock::Text(last)) => last.push(&text),
+                _ => pieces.push(ArchiveBlock::Text(text)),
+            }
+        }
+        pieces.iter().map(ArchiveBlock::json).collect()
+    }
+
+    /// Returns the pictures, newest first within the budget, and a note for each gap.
+    fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
+        let mut used = 0;
+        let slot = |frame: &Frame<'a>| {
+            if frame.is_blob {
+                return Slot::Unavailable;
+            }
+            if used + frame.bytes > budget {
+                return Slot::Over(frame.bytes);
+            }
+            used += frame.bytes;
+            Slot::Shown(frame.raw)
+        };
+        let slots: Vec<_> = self.frames.iter().rev().map(slot).collect();
+        let mut pieces = Vec::new();
+        let mut gap = Gap::default();
+        for slot in slots.into_iter().rev() {
+            match slot {
+                Slot::Shown(frame) => {
+                    pieces.extend(gap.close());
+                    pieces.push(ArchiveBlock::Image(frame));
+                }
+                Slot::Unavailable => pieces.extend(gap.grow(0, true)),
+                Slot::Over(bytes) => pieces.extend(gap.grow(bytes, false)),
+            }
+        }
+        pieces.extend(gap.close());
+        pieces
+    }
+}
+
+impl<'a> Frame<'a> {
+    fn of(raw: Raw<'a>) -> Option<Self> {
+        let is_number = |key| raw.get(key).is_some_and(Raw::is_number);
+        raw.get("mimeType").filter(|mime| mime.is_string())?;
+        let data = raw.get_text("data").filter(|data| !data.is_empty())?;
+        let data = data.as_bytes();
+        ["cols", "rows", "chars"].into_iter().all(is_number).then(|| Frame {
+            raw,
+            bytes: utf16_len(data),
+            is_blob: data.starts_with(b"blob:sha256:"),
+            is_cut: data.ends_with(CUT_NOTICE),
+        })
+    }
+}
+
+enum Slot<'a> {
+    Shown(Raw<'a>),
+    Unavailable,
+    Over(usize),
+}
+
+enum ArchiveBlock<'a> {
+    Text(Text<'a>),
+    Image(Raw<'a>),
+}
+
+impl ArchiveBlock<'_> {
+    fn json(&self) -> Vec<u8> {
+        match self {
+            ArchiveBlock::Text(text) => content::text_block(text),
+            ArchiveBlock::Image(frame) => {
+                let member = |key| frame.get(key).unwrap_or(Raw::NULL);
+                Object::new()
+                    .str("type", "image")
+                    .raw("data", member("data"))
+                    .raw("mimeType", member("mimeType"))
+                    .with(frame.get("detail").filter(|d| d.is_truthy()), |object, detail| {
+                        object.raw("detail", detail)
+                    })
+                    .finish()
+            }
+        }
+    }
+}
+
+/// Consecutive frames that are omitted for the same reason.
+#[derive(Default)]
+struct Gap {
+    frames: usize,
+    bytes: usize,
+    unavailable: bool,
+}
+
+impl Gap {
+    /// Adds a frame; returns the note for the gap before it, if that had another reason.
+    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<ArchiveBlock<'a>> {
+        let before = if self.unavailable == unavailable { None } else { self.close() };
+        self.unavailable = unavailable;
+        self.frames += 1;
+        self.bytes += bytes;
+        before
+    }
+
+    fn close<'a>(&mut self) -> Option<ArchiveBlock<'a>> {
+        let Gap { frames, bytes, unavailable } = std::mem::take(self);
+        if frames == 0 {
+            return None;
+        }
+        let many = if frames == 1 { "" } else { "s" };
+        let count = js::grouped(frames as f64);
+        if unavailable {
+            let rule = "--------------";
+            return Some(ArchiveBlock::Text(
+                format!("{rule} {count} archived image frame{many} unavailable here {rule}").into(),
+            ));
+        }
+        let size = match bytes {
+            0 => String::new(),
+            _ => format!(
+                " {} of base64 exceeded the per-request snapcompact payload budget.",
+                data_size(bytes as f64)
+            ),
+        };
+        let note = format!(
+            "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
+             included.{size} The compacted summary and visible text edges remain available.\n--------------"
+        );
+        Some(ArchiveBlock::Text(note.into()))
+    }
+}
+
+fn data_size(bytes: f64) -> String {
+    match bytes {
+        1_000_000.0.. => format!("{} MB", js::fixed1(bytes / 1_000_000.0)),
+        1_000.0.. => format!("{} KB", js::fixed1(bytes / 1_000.0)),
+        _ => format!("{} B", js::number_text(bytes)),
+    }
+}
+
+/// Returns archived text with real newlines, without data URLs and without the characters 0x0E and 0x0F, which
+/// switch between dim and normal ink in a picture.
+fn readable(text: &Text) -> Text<'static> {
+    let mut plain = Vec::with_capacity(text.as_bytes().len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, behind)) = rest.split_first() {
+        if let Some(behind) = rest.strip_prefix(NEWLINE_GLYPH.as_bytes()) {
+            plain.push(b'\n');
+            rest = behind;
+            continue;
+        }
+        if !matches!(byte, 0x0e | 0x0f) {
+            plain.push(byte);
+        }
+        rest = behind;
+    }
+    elided(&Text::from_wtf8(plain))
+}

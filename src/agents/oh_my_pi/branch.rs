@@ -1,0 +1,98 @@
+//! The input for the summary of an abandoned branch (`prepareBranchEntries`).
+
+use super::transcript::is_useless;
+use super::{files, message, tokens};
+use crate::agents::pi::branch::BranchPreparation;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Body, Message};
+use pisess_json::Raw;
+use std::io;
+
+/// The limit of oh-my-pi for the messages, in tokens: the usual context window minus its reserve for prompt
+/// and response.
+pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
+
+/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.
+///
+/// Tool results are included, truncated to 2,000 units each, except those marked useless.
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn prepare(
+    session: &Session,
+    entries: &[EntryIx],
+    bodies: &dyn Bodies,
+    budget: u64,
+) -> io::Result<BranchPreparation> {
+    let mut branch = BranchPreparation::default();
+    for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        let line = bodies.line(ix)?;
+        files::add_details(Raw::checked(line.trim_ascii()), &mut branch.file_ops);
+    }
+    for &ix in entries.iter().rev() {
+        let Some(message) = told(session, ix, bodies)? else { continue };
+        files::add_message(session, &message, bodies, &mut branch.file_ops)?;
+        let result = session.is_message(ix, Role::ToolResult);
+        let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
+        let tokens = message.with(bodies, estimate)?;
+        let full = budget > 0 && branch.tokens + tokens > budget;
+        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
+        // A summary that does not fit is still included if more than a tenth of the budget is left.
+        if !full || (summary && (branch.tokens as f64) < budget as f64 * 0.9) {
+            branch.messages.push(message);
+            branch.tokens += tokens;
+        }
+        if full {
+            break;
+        }
+    }
+    branch.messages.reverse();
+    Ok(branch)
+}
+
+/// Returns the message of an entry of the branch.
+fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+    let entry = session.entry(ix);
+    if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
+        return Ok(None);
+    }
+    let line = bodies.line(ix)?;
+    let line = Raw::checked(line.trim_ascii());
+    let body = match entry.kind {
+        Kind::Message => {
+            let Some(message) = line.get("message") else { return Ok(None) };
+            if entry.role == Role::ToolResult && is_useless(message, message.get("isError")) {
+                return Ok(None);
+            }
+            message::loaded(message, entry.role)
+        }
+        Kind::CustomMessage => Body::built(message::plain_custom(line, entry)),
+        Kind::BranchSummary => Body::built(message::branch_summary(line, entry)),
+        _ => Body::built(message::short_compaction_summary(line, entry)),
+    };
+    Ok(Some(Message { entry: ix, body }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::{call, chain, compacted, result, says, user};
+
+    #[test]
+    fn results_are_told_unless_useless() {
+        let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
+        let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")]);
+        let branch = prepare(&made.session, &made.path(), &made.bodies(), 0).unwrap();
+        assert_eq!(made.ids(&branch.messages), ["e0", "e1", "e2", "e4"]);
+        assert_eq!(branch.file_ops.written.as_slice(), ["w.ts"]);
+    }
+
+    #[test]
+    fn the_newest_that_fit_are_told() {
+        let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]);
+        let branch = prepare(&made.session, &made.path(), &made.bodies(), 2).unwrap();
+        assert_eq!(made.ids(&branch.messages), ["e2", "e3"]);
+        assert_eq!(branch.tokens, 2);
+    }
+}

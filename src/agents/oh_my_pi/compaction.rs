@@ -1,0 +1,327 @@
+//! What a compaction would summarize, and where it would cut (`prepareCompaction`, with the estimate that the
+//! agent uses for an unknown model).
+//!
+//! ```text
+//! C  u  a  t  t  a  t  u  a  t  t  a        the path since the last compaction
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! ```
+//!
+//! A group is a message at which a cut may be, with the results that follow it. The cut keeps whole groups: as
+//! many as fit, at least the last.
+
+use super::message;
+use super::{files, native, tokens};
+use crate::agents::prepare::{FileOps, FirstKept, Preparation};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Body, Message};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use std::io;
+
+/// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
+/// the provider counted more than the estimate), or is at `first_kept`, an entry of the path.
+///
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
+/// the entry at the cut has no id.
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn prepare(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    keep_recent_tokens: u64,
+    first_kept: Option<FirstKept>,
+) -> io::Result<Option<Preparation>> {
+    if ends_compacted(session, path, bodies)? {
+        return Ok(None);
+    }
+    let mut ops = FileOps::default();
+    let since = Since::last_compaction(session, path, bodies, &mut ops)?;
+    let said = Said::read(session, &path[since.start..], bodies)?;
+    let usage = tokens::last_usage(session, path, bodies)?;
+    let cut = match first_kept {
+        Some(FirstKept::Nothing) => Cut { at: said.messages.len(), turn_start: None },
+        Some(FirstKept::Entry(entry)) => {
+            let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
+            said.cut_before(said.on_path.partition_point(|&at| since.start + at < place))
+        }
+        None => said.choose(budget(keep_recent_tokens, usage, &said)),
+    };
+    let kept = match first_kept {
+        Some(FirstKept::Nothing) => None,
+        Some(FirstKept::Entry(entry)) => Some(entry),
+        None => match said.messages.get(cut.at) {
+            Some(message) => Some(message.entry),
+            None => return Ok(None),
+        },
+    };
+    let no_id = kept.is_some_and(|kept| session.entry(kept).id.is_empty());
+    if no_id || cut.at == 0 {
+        return Ok(None);
+    }
+    let mut messages = said.messages;
+    messages.truncate(cut.at);
+    let prefix = cut.turn_start.map_or(Vec::new(), |start| messages.split_off(start));
+    for message in messages.iter().chain(&prefix) {
+        files::add_message(session, message, bodies, &mut ops)?;
+    }
+    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
+    Ok(Some(Preparation {
+        first_kept: kept,
+        is_split_turn: cut.turn_start.is_some(),
+        tokens_before: usage.map_or(0.0, |usage| usage.context),
+        previous_summary: since.previous_summary,
+        messages_to_summarize: messages,
+        turn_prefix_messages: prefix,
+        file_ops: ops,
+        previous_compactions: compactions.collect(),
+    }))
+}
+
+/// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
+/// messages before it.
+fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
+    let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
+        return Ok(false);
+    };
+    let line = bodies.line(last)?;
+    Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
+}
+
+/// Returns the number of tokens to keep: less if the estimate is lower than the provider's count.
+fn budget(keep: u64, usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
+    let keep = keep as f64;
+    let estimate: u64 = said.tokens.iter().sum();
+    let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);
+    if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
+}
+
+/// Where the part to be summarized starts on the path, and the previous summary.
+struct Since {
+    start: usize,
+    previous_summary: Option<Text<'static>>,
+}
+
+impl Since {
+    /// Returns the part after the last reset, starting with the entries that the last compaction kept. The
+    /// files of that compaction are added to `ops`.
+    fn last_compaction(
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        ops: &mut FileOps,
+    ) -> io::Result<Self> {
+        let last = |kind| session.last_on(path, kind);
+        let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
+        let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
+            return Ok(Since { start: reset, previous_summary: None });
+        };
+        let line = bodies.line(path[previous])?;
+        let line = Raw::checked(line.trim_ascii());
+        files::add_details(line, ops);
+        let names = ["summary", "firstKeptEntryId", "preserveData", "providerReplayThroughEntryId"];
+        let [summary, first_kept, preserved, through] = content::members(line, names);
+        let place = |id: Option<Raw>| {
+            let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
+            path[..previous].iter().position(|&ix| session.id(ix) == id)
+        };
+        let start = if is_replayed(preserved.unwrap_or(Raw::NULL)) {
+            // The provider has everything that was kept; only what was appended since then is new.
+            place(through).map_or(previous + 1, |through| reset.max(through + 1))
+        } else {
+            let kept = place(first_kept).filter(|&kept| kept >= reset);
+            let covered = native::through(line).and_then(|_| place(through)).map(|through| through + 1);
+            kept.or(covered).unwrap_or(previous + 1)
+        };
+        Ok(Since { start, previous_summary: summary.and_then(Raw::text).map(Text::into_owned) })
+    }
+}
+
+/// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
+fn is_replayed(preserved: Raw) -> bool {
+    let Some(remote) = preserved.get("openaiRemoteCompaction") else { return false };
+    let names = ["provider", "replacementHistory", "compactionItem"];
+    let [provider, history, item] = content::members(remote, names);
+    let item = item.unwrap_or(Raw::NULL);
+    let classic =
+        content::is(item, "type", "compaction") && item.get("encrypted_content").is_some_and(Raw::is_string);
+    let named = provider.and_then(Raw::text).is_some_and(|provider| !provider.is_empty());
+    history.is_some_and(Raw::is_array)
+        && (named || classic || content::is(item, "type", "compaction_summary"))
+}
+
+/// The messages to choose from, each with its estimate and whether a cut may be there.
+struct Said {
+    messages: Vec<Message>,
+    tokens: Vec<u64>,
+    places: Vec<CutPoint>,
+    /// The index of each among the entries that were read.
+    on_path: Vec<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CutPoint {
+    /// A turn starts here.
+    TurnStart,
+    /// A cut may be here, inside a turn.
+    Inside,
+    /// No cut may be here.
+    Fixed,
+}
+
+struct Cut {
+    at: usize,
+    /// The index of the start of the turn that the cut splits.
+    turn_start: Option<usize>,
+}
+
+impl Said {
+    fn read(session: &Session, entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Self> {
+        let mut said =
+            Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
+        for (at, &ix) in entries.iter().enumerate() {
+            let line = bodies.line(ix)?;
+            let Some(body) = message_of(session, ix, Raw::checked(line.trim_ascii())) else { continue };
+            let message = Message { entry: ix, body };
+            said.tokens.push(message.with(bodies, tokens::estimate)?);
+            said.places.push(place(session, ix));
+            said.on_path.push(at);
+            said.messages.push(message);
+        }
+        Ok(said)
+    }
+
+    /// Returns the agent's choice.
+    fn choose(&self, budget: f64) -> Cut {
+        let mut at = self.places.iter().rposition(|&place| place != CutPoint::Fixed);
+        let mut kept = 0;
+        for here in (0..self.messages.len()).rev() {
+            kept += self.tokens[here];
+            if self.places[here] == CutPoint::Fixed {
+                continue;
+            }
+            if kept as f64 > budget {
+                break;
+            }
+            at = Some(here);
+        }
+        self.cut_before(at.unwrap_or(0))
+    }
+
+    fn cut_before(&self, at: usize) -> Cut {
+        let starts = |&here: &usize| self.places[here] == CutPoint::TurnStart;
+        let divides = self.places.get(at).is_some_and(|&place| place != CutPoint::TurnStart);
+        Cut { at, turn_start: (0..at).rev().find(starts).filter(|_| divides) }
+    }
+}
+
+fn place(session: &Session, ix: EntryIx) -> CutPoint {
+    let entry = session.entry(ix);
+    match (entry.kind, entry.role) {
+        (Kind::BranchSummary | Kind::CustomMessage, _) => CutPoint::TurnStart,
+        (Kind::Message, Role::User | Role::BashExecution) => CutPoint::TurnStart,
+        (
+            Kind::Message,
+            Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary,
+        ) => CutPoint::Inside,
+        _ => CutPoint::Fixed,
+    }
+}
+
+/// Returns the message of an entry as compaction reads it; `None` if it has none.
+fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
+    let entry = session.entry(ix);
+    match entry.kind {
+        Kind::Message => line.get("message").map(|message| message::loaded(message, entry.role)),
+        Kind::CustomMessage => Some(Body::built(message::plain_custom(line, entry))),
+        Kind::BranchSummary => Some(Body::built(message::branch_summary(line, entry))),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::{Sample, assistant, call, chain, compacted, result, user};
+
+    fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
+        prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
+    }
+
+    /// Returns the ids of the first kept entry, of the history, and of the prefix.
+    fn parts(made: &Sample, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
+        let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
+        let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);
+        (kept.unwrap_or_default(), made.ids(history), made.ids(prefix))
+    }
+
+    fn turns() -> Sample {
+        chain(&[
+            user("a"),
+            assistant("b"),
+            user("c"),
+            call("read", "src/x.ts:1-5"),
+            result("dddd"),
+            assistant("e"),
+        ])
+    }
+
+    #[test]
+    fn whole_groups_are_kept_as_far_as_they_fit() {
+        let made = turns();
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(
+            parts(&made, &preparation),
+            ("e5".into(), vec!["e0".into(), "e1".into()], vec!["e2".into(), "e3".into(), "e4".into()])
+        );
+        assert!(preparation.is_split_turn);
+        assert_eq!(preparation.file_ops.read.as_slice(), ["src/x.ts"].map(Text::from));
+        let preparation = prepared(&made, 10, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
+        assert!(prepared(&made, 20_000, None).is_none());
+    }
+
+    #[test]
+    fn the_cut_may_be_given() {
+        let made = turns();
+        let at = |id| prepared(&made, 1, Some(FirstKept::Entry(made.ix(id)))).unwrap();
+        assert_eq!(parts(&made, &at("e2")), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
+        assert_eq!(parts(&made, &at("e3")), ("e3".into(), vec!["e0".into(), "e1".into()], vec!["e2".into()]));
+        let all = prepared(&made, 1, Some(FirstKept::Nothing)).unwrap();
+        assert_eq!((all.first_kept, all.messages_to_summarize.len()), (None, 6));
+        assert!(prepared(&made, 1, Some(FirstKept::Entry(made.ix("e0")))).is_none());
+    }
+
+    #[test]
+    fn what_the_last_compaction_kept_is_summarized_with_it() {
+        let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
+        let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary.unwrap(), "S");
+        assert_eq!(preparation.file_ops.read.as_slice(), [Text::from("r")]);
+        assert_eq!(preparation.file_ops.edited.as_slice(), [Text::from("m")]);
+        let made = chain(&[user("a"), compacted("e0", "")]);
+        assert!(prepared(&made, 1, None).is_none());
+    }
+
+    #[test]
+    fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
+        let through = r#","providerReplayThroughEntryId":"e0""#;
+        let made = chain(&[user("a"), user("b"), compacted("", through), user("c"), user("d")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+    }
+
+    #[test]
+    fn a_reset_ends_what_is_behind_it() {
+        let reset = r#""type":"reset_boundary""#.to_owned();
+        let made = chain(&[user("a"), compacted("e0", ""), reset, user("b"), user("c")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary, None);
+    }
+}

@@ -1,0 +1,417 @@
+//! The context of oh-my-pi's model at the end of a path: `buildSessionContext`, not its display transcript.
+//!
+//! ```text
+//! notes · summary · [last request] · kept ── compaction ── after it
+//! ```
+//!
+//! A reset after the last compaction leaves only what follows it. Then calls without results and failed turns
+//! are removed (`repair`).
+
+use super::repair::{Item, MessageKind, repaired};
+use super::{archive, message, native, notes, settings};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+/// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+    let settings = settings::read(session, path, bodies)?;
+    let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
+    if let Some(notes) = notes::message(session, path, bodies)? {
+        emitter.items.push((notes, MessageKind::Other));
+    }
+    emitter.emit()?;
+    Ok(Context { messages: repaired(emitter.items, bodies)?, settings })
+}
+
+struct Emitter<'a> {
+    session: &'a Session,
+    path: &'a [EntryIx],
+    bodies: &'a dyn Bodies,
+    items: Vec<Item>,
+}
+
+impl Emitter<'_> {
+    fn emit(&mut self) -> io::Result<()> {
+        let last = |kind| self.session.last_on(self.path, kind);
+        match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
+            (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
+                self.append_all(&self.path[reset + 1..])
+            }
+            (reset, Some(at)) => self.compacted(at, reset),
+            _ => self.append_all(self.path),
+        }
+    }
+
+    /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
+    fn compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
+        let ix = self.path[at];
+        let line = self.bodies.line(ix)?;
+        let line = Raw::checked(line.trim_ascii());
+        let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
+        let first_kept = self.place(line.get_text("firstKeptEntryId"));
+        let remote = remote_payload(preserved);
+        let anthropic = native::payload(preserved);
+        let replayed = self.place(line.get_text("providerReplayThroughEntryId")).map(|through| through + 1);
+        let is_snapshot = anthropic.is_some() && native::through(line).is_some();
+        let retained = if is_snapshot { replayed } else { first_kept };
+        // A model must accept the signatures in what is kept: they are from before the summary was written.
+        let rewritten = anthropic.is_some().then(|| self.before_retained(retained, at)).flatten();
+        let kept_is_replayed = remote.is_some();
+        let extras = message::SummaryExtras {
+            provider_payload: remote.or(anthropic),
+            blocks: archive::blocks(preserved),
+            rewrite_ms: rewritten,
+        };
+        let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
+        self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
+        if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
+            self.last_request(at, reset, first_kept)?;
+        }
+        let kept = if kept_is_replayed { replayed } else { retained };
+        if let Some(kept) = kept.filter(|&kept| kept <= at) {
+            self.append_all(&self.path[kept..at])?;
+        }
+        self.append_all(&self.path[at + 1..])
+    }
+
+    /// Returns the index of an id on the path.
+    fn place(&self, id: Option<Text>) -> Option<usize> {
+        let id = id.filter(|id| !id.is_empty())?;
+        self.path.iter().position(|&ix| self.session.id(ix) == id)
+    }
+
+    /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
+    /// none, before the next entry.
+    fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
+        let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
+        let time = self.session.entry(*self.path.get(retained)?).js_time();
+        time.is_finite().then_some(time - 1.0)
+    }
+
+    /// Adds the newest user request before a compaction that is an experimental rollover, unless the compaction keeps
+    /// that request.
+    fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
+        let from = reset.map_or(0, |reset| reset + 1);
+        for place in (from..at).rev() {
+            let ix = self.path[place];
+            if self.is_request(ix)? {
+                return if first_kept.is_some_and(|kept| place < kept) { self.append(ix) } else { Ok(()) };
+            }
+        }
+        Ok(())
+    }
+
+    fn is_request(&self, ix: EntryIx) -> io::Result<bool> {
+        let entry = self.session.entry(ix);
+        match (entry.kind, entry.role) {
+            (Kind::Message, Role::User) => Ok(true),
+            (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => {
+                let line = self.bodies.line(ix)?;
+                Ok(message::is_user_request(Raw::checked(line.trim_ascii()), entry.kind, entry.role))
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn append_all(&mut self, entries: &[EntryIx]) -> io::Result<()> {
+        entries.iter().try_for_each(|&ix| self.append(ix))
+    }
+
+    /// Adds the message of an entry, if it has one.
+    fn append(&mut self, ix: EntryIx) -> io::Result<()> {
+        let entry = self.session.entry(ix);
+        let item = match entry.kind {
+            Kind::Message => self.stored(ix)?,
+            Kind::CustomMessage => {
+                let line = self.bodies.line(ix)?;
+                let line = Raw::checked(line.trim_ascii());
+                let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
+                message::custom(line, entry).filter(|_| !transient).and_then(|json| {
+                    let kind = MessageKind::of(Raw::checked(&json))?;
+                    Some((Message { entry: ix, body: Body::built(json) }, kind))
+                })
+            }
+            Kind::BranchSummary => {
+                let line = self.bodies.line(ix)?;
+                let line = Raw::checked(line.trim_ascii());
+                content::truthy(line, "summary").then(|| {
+                    let json = message::branch_summary(line, entry);
+                    (Message { entry: ix, body: Body::built(json) }, MessageKind::Other)
+                })
+            }
+            _ => None,
+        };
+        self.items.extend(item);
+        Ok(())
+    }
+
+    /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
+    fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
+        let role = self.session.entry(ix).role;
+        if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
+            return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
+        }
+        let line = self.bodies.line(ix)?;
+        let Some(message) = Raw::checked(line.trim_ascii()).get("message") else { return Ok(None) };
+        let body = message::loaded(message, role);
+        let kind = MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+        Ok(kind.map(|kind| (Message { entry: ix, body }, kind)))
+    }
+}
+
+/// Returns the history as returned by OpenAI's compaction; a provider replays it in place of what was kept.
+fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
+    let remote = preserved.get("openaiRemoteCompaction").filter(|remote| remote.is_object())?;
+    let provider = remote.get_text("provider").filter(|provider| !provider.is_empty())?;
+    let items = remote.get("replacementHistory").filter(|history| history.is_array())?;
+    items.items().all(Raw::is_object).then(|| {
+        Object::new()
+            .str("type", "openaiResponsesHistory")
+            .text("provider", &provider)
+            .raw("items", items)
+            .finish()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::{assistant, call, chain, compacted, result, says, user};
+
+    /// Returns the messages of the context, each with its entry and its text.
+    fn context(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let told = |json: &String| {
+            let json = Raw::checked(json.as_bytes());
+            let text = content::joined_text(json.get("content").or(json.get("summary")), "");
+            format!("{} {text}", json.get_text("role").unwrap())
+        };
+        made.json(&context.messages).iter().map(told).collect()
+    }
+
+    fn setting(entries: &[String], name: &str) -> Option<String> {
+        let made = chain(entries);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let value = context.settings.into_iter().find(|(key, _)| *key == name);
+        value.map(|(_, json)| String::from_utf8(json).unwrap())
+    }
+
+    fn entry(members: &str) -> String {
+        members.to_owned()
+    }
+
+    #[test]
+    fn the_empty_conversation_has_settings() {
+        let made = chain(&[]);
+        let context = build(&made.session, &[], &made.bodies()).unwrap();
+        assert!(context.messages.is_empty());
+        let keys: Vec<_> = context.settings.iter().map(|(key, _)| *key).collect();
+        assert_eq!(keys, ["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]);
+    }
+
+    #[test]
+    fn the_last_of_each_setting_counts() {
+        let entries = [
+            assistant("a"),
+            entry(r#""type":"model_change","model":"x/y","role":"smol""#),
+            entry(r#""type":"thinking_level_change","thinkingLevel":"high","configured":"auto""#),
+            entry(r#""type":"ttsr_injection","injectedRules":["r","s","r"]"#),
+            entry(r#""type":"service_tier_change","serviceTier":"claude-only""#),
+            entry(r#""type":"mode_change","mode":"plan","data":{"p":1}"#),
+            assistant("b"),
+        ];
+        assert_eq!(setting(&entries, "models").unwrap(), r#"{"default":"p/m","smol":"x/y"}"#);
+        assert_eq!(setting(&entries, "model").unwrap(), r#""p/m""#);
+        assert_eq!(setting(&entries, "thinkingLevel").unwrap(), r#""high""#);
+        assert_eq!(setting(&entries, "configuredThinkingLevel").unwrap(), r#""auto""#);
+        assert_eq!(setting(&entries, "injectedTtsrRules").unwrap(), r#"["r","s"]"#);
+        assert_eq!(setting(&entries, "serviceTier").unwrap(), r#"{"anthropic":"priority"}"#);
+        assert_eq!(setting(&entries, "modeData").unwrap(), r#"{"p":1}"#);
+        assert_eq!(setting(&entries, "nothing"), None);
+    }
+
+    #[test]
+    fn a_chosen_model_is_not_guessed_again() {
+        let chosen = entry(r#""type":"model_change","model":"x/y""#);
+        assert_eq!(setting(&[assistant("a"), chosen, assistant("b")], "model").unwrap(), r#""x/y""#);
+        assert_eq!(setting(&[user("a")], "model").unwrap(), "null");
+    }
+
+    #[test]
+    fn a_reset_behind_the_last_compaction_wins() {
+        let reset = entry(r#""type":"reset_boundary""#);
+        let entries = [user("a"), compacted("e0", ""), user("b"), reset.clone(), user("c")];
+        assert_eq!(context(&entries), ["user c"]);
+        let entries = [user("a"), reset, user("b"), compacted("e0", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+    }
+
+    #[test]
+    fn what_a_compaction_keeps() {
+        let entries = [user("a"), user("b"), compacted("e1", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+        let entries = [user("a"), compacted("none", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
+        // An older compaction in the kept part contributes nothing.
+        let entries = [user("a"), compacted("e0", ""), user("b"), compacted("e0", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+    }
+
+    #[test]
+    fn a_provider_replays_what_it_compacted() {
+        let remote =
+            r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
+        let entries = [user("a"), user("b"), compacted("e0", remote), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
+        let through = format!(r#"{remote},"providerReplayThroughEntryId":"e0""#);
+        let entries = [user("a"), user("b"), compacted("e0", &through), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+    }
+
+    #[test]
+    fn a_native_summary_rewrites_history_before_what_it_keeps() {
+        let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
+        let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let summary = made.json(&context.messages).remove(0);
+        let payload =
+            r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
+        assert!(summary.contains(payload), "{summary}");
+        let times = r#""historyRewriteAt":1767225600001,"timestamp":1767225600003}"#;
+        assert!(summary.ends_with(times), "{summary}");
+    }
+
+    #[test]
+    fn a_native_snapshot_keeps_what_follows_the_last_entry_it_covers() {
+        let snapshot = |through: &str| {
+            format!(
+                r#","providerReplayThroughEntryId":"{through}","preserveData":{{"anthropicCompaction":{{"provider":"anthropic","content":"C"}}}}"#
+            )
+        };
+        let entries = [user("a"), user("b"), compacted("", &snapshot("e0")), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+        // It keeps nothing if it covers everything, names an entry that is not there, or cannot be replayed.
+        let none = ["compactionSummary S", "user c"];
+        let entries = [user("a"), user("b"), compacted("", &snapshot("e1")), user("c")];
+        assert_eq!(context(&entries), none);
+        let entries = [user("a"), user("b"), compacted("", &snapshot("gone")), user("c")];
+        assert_eq!(context(&entries), none);
+        let unreadable = r#","providerReplayThroughEntryId":"e0""#;
+        assert_eq!(context(&[user("a"), user("b"), compacted("", unreadable), user("c")]), none);
+        // Its history is rewritten before the first entry that it keeps.
+        let made = chain(&[user("a"), user("b"), compacted("", &snapshot("e0"))]);
+        let built = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let summary = made.json(&built.messages).remove(0);
+        assert!(summary.contains(r#""historyRewriteAt":1767225600000,"#), "{summary}");
+    }
+
+    #[test]
+    fn a_rollover_tells_the_last_request_again() {
+        let rollover = r#","details":{"kind":"experimental-context-rollover"}"#;
+        let entries = [user("a"), user("b"), assistant("c"), compacted("e2", rollover), user("d")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "assistant c", "user d"]);
+    }
+
+    #[test]
+    fn turns_that_failed_are_gone() {
+        let turn = |more: &str| says("assistant", more);
+        let entries = [
+            user("a"),
+            turn(
+                r#""content":[{"type":"text","text":"x"}],"stopReason":"stop","retryRecovery":{"status":"recovered"}"#,
+            ),
+            turn(r#""content":[{"type":"text","text":" "}],"stopReason":"error""#),
+            turn(
+                r#""content":[{"type":"toolCall","id":"c"},{"type":"text","text":"y"}],"stopReason":"aborted""#,
+            ),
+            result("r"),
+            turn(r#""content":[{"type":"thinking","thinking":"t"}],"stopReason":"aborted""#),
+            entry(r#""type":"custom_message","customType":"interrupted-thinking","content":"n""#),
+            entry(r#""type":"custom_message","customType":"prewalk-plan","content":"p""#),
+        ];
+        assert_eq!(context(&entries), ["user a", "assistant ", "custom n"]);
+    }
+
+    #[test]
+    fn calls_without_results_are_stripped() {
+        let content = r#"[{"type":"thinking","thinking":"t","thinkingSignature":"s"},{"type":"redactedThinking","data":"d"},{"type":"toolCall","id":"lost"},{"type":"toolCall","id":"c"}]"#;
+        let made = chain(&[
+            says("assistant", &format!(r#""content":{content},"x":1"#)),
+            result("r"),
+            call("read", "p"),
+        ]);
+        let context = build(&made.session, &made.path()[..2], &made.bodies()).unwrap();
+        assert_eq!(
+            made.json(&context.messages)[0],
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
+        );
+        let made = chain(&[call("read", "p")]);
+        assert!(build(&made.session, &made.path(), &made.bodies()).unwrap().messages.is_empty());
+    }
+
+    #[test]
+    fn the_notebook_comes_first() {
+        let notes = |text: &str| {
+            let data = format!(r#"{{"version":1,"text":"{text}"}}"#);
+            format!(r#""type":"custom","customType":"experimental_context_notes","data":{data}"#)
+        };
+        let told = context(&[user("a"), notes("n1"), notes("n2")]);
+        assert!(told[0].contains("Latest notebook revision:\nn2\n</experimental-context-notes>"), "{told:?}");
+        assert_eq!(told[1..], ["user a"]);
+        assert_eq!(context(&[notes("n"), entry(r#""type":"reset_boundary""#), user("a")]), ["user a"]);
+        assert_eq!(context(&[notes("n"), notes(""), user("a")]), ["user a"]);
+    }
+
+    #[test]
+    fn an_archive_is_given_back_in_blocks() {
+        let frame = |data: &str| {
+            format!(r#"{{"data":"{data}","mimeType":"image/png","cols":1,"rows":1,"chars":1,"font":"f"}}"#)
+        };
+        let archive = format!(
+            r#","preserveData":{{"snapcompact":{{"frames":[{},{}],"textHead":"old█text","textTail":"new"}}}}"#,
+            frame("blob:sha256:00"),
+            frame("AAAA")
+        );
+        let made = chain(&[user("a"), compacted("none", &archive)]);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let summary = made.json(&context.messages).remove(0);
+        let blocks = Raw::checked(summary.as_bytes()).get("blocks").unwrap();
+        let texts: Vec<_> =
+            blocks.items().map(|block| block.get_text("text").unwrap_or_default().to_string()).collect();
+        assert_eq!(
+            texts,
+            [
+                "old\ntext\n-------------- imaged middle below\n",
+                "-------------- 1 archived image frame unavailable here --------------",
+                "",
+                "-------------- imaged middle above\nnew",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_copilot_bound_to_a_connection_is_gone() {
+        let turn = says(
+            "assistant",
+            r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,
+        );
+        let made = chain(&[turn]);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        assert_eq!(
+            made.json(&context.messages),
+            [
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"}],"provider":"github-copilot"}"#
+            ]
+        );
+    }
+}

@@ -1,0 +1,480 @@
+//! Converts messages for a model (`convertToLlm`).
+//!
+//! A message may become none, one or two, and the form of an assistant message depends on the message after
+//! it, so the whole list is converted. Instructions that steer a turn are not changed: the agent wraps them
+//! later, on their way to the provider.
+
+use super::message::{self, INTERRUPTED_THINKING};
+use super::notice::notice;
+use super::template;
+use crate::session::content;
+use crate::session::read::entry_reader::{Bodies, Message};
+use pisess_json::edit::Edit;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, string as json_string};
+use std::io;
+
+/// Receives a converted message.
+pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// Calls `emit` with each message for the model, in order, as a JSON object.
+///
+/// # Errors
+/// If an entry cannot be read, or `emit` returns an error.
+pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io::Result<()> {
+    let mut converter = Converter { held: None };
+    for message in messages {
+        message.with(bodies, |raw| converter.take(raw, emit))??;
+    }
+    converter.release(false, emit)
+}
+
+struct Converter {
+    /// A turn that ends in thinking: the next message decides how it is converted.
+    held: Option<Vec<u8>>,
+}
+
+impl Converter {
+    fn take(&mut self, message: Raw, emit: &mut Emit) -> io::Result<()> {
+        let [role, custom_type] = content::members(message, ["role", "customType"]);
+        let role = role.and_then(Raw::text).unwrap_or_default();
+        let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
+        self.release(explains, emit)?;
+        if role == "assistant" {
+            if breaks_off(message).is_some() {
+                self.held = Some(message.bytes().to_vec());
+                return Ok(());
+            }
+            return emit(message.bytes());
+        }
+        one(&role, message).iter().try_for_each(|json| emit(json))
+    }
+
+    /// Emits the pending turn. `explained`: whether the note on its thinking follows.
+    fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
+        let Some(turn) = self.held.take() else { return Ok(()) };
+        let turn = Raw::checked(&turn);
+        let [id, error, stop_reason] = content::members(turn, ["errorId", "errorMessage", "stopReason"]);
+        let interrupted =
+            stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
+        if !explained && !interrupted {
+            return emit(turn.bytes());
+        }
+        let kept = breaks_off(turn).unwrap_or_default();
+        if kept.is_empty() && !explained {
+            return Ok(());
+        }
+        let had = turn.get("content").unwrap_or(Raw::NULL).items().next().is_some();
+        if !had {
+            return emit(turn.bytes());
+        }
+        emit(&message::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
+    }
+}
+
+/// Returns the blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content; `None`
+/// for any other turn.
+fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
+    let mut blocks: Vec<_> = turn.get("content").unwrap_or(Raw::NULL).items().collect();
+    let whole = blocks.len();
+    while blocks
+        .pop_if(|block| content::is_block(*block, "text") && content::is_blank(*block, "text"))
+        .is_some()
+    {}
+    let end = blocks.len();
+    let unsigned = |block: &mut Raw| {
+        content::is_block(*block, "thinking")
+            && !content::is_blank(*block, "thinking")
+            && !content::truthy(*block, "thinkingSignature")
+    };
+    while blocks.pop_if(unsigned).is_some() {}
+    (whole == 0 || blocks.len() < end).then_some(blocks)
+}
+
+/// Converts a message that does not depend on others, to none, one or two.
+pub fn alone(message: Raw) -> Vec<Vec<u8>> {
+    one(&message.get_text("role").unwrap_or_default(), message)
+}
+
+/// Returns the messages for any message but an assistant message.
+fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
+    match role.as_bytes() {
+        b"user" => vec![attributed(message, "user")],
+        b"developer" => vec![attributed(message, "agent")],
+        b"toolResult" => vec![tool_result(message)],
+        b"bashExecution" | b"pythonExecution" if content::truthy(message, "excludeFromContext") => Vec::new(),
+        b"bashExecution" => vec![execution(message, &bash_text(message), message.get("images"))],
+        b"pythonExecution" => vec![execution(message, &python_text(message), None)],
+        b"fileMention" => file_mention(message),
+        b"custom" => custom(message),
+        b"hookMessage" => injected(message),
+        b"branchSummary" => vec![branch_summary(message)],
+        b"compactionSummary" => vec![compaction_summary(message)],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the message with an attribution, if it has none.
+fn attributed(message: Raw, default: &str) -> Vec<u8> {
+    match message.get_some("attribution") {
+        Some(_) => message.bytes().to_vec(),
+        None => message::with(message, "attribution", &json_string::encoded(&Text::from(default))),
+    }
+}
+
+fn tool_result(message: Raw) -> Vec<u8> {
+    let [attribution, pruned_at, content] = content::members(message, ["attribution", "prunedAt", "content"]);
+    let Ok(mut edit) = Edit::new(message.bytes()) else { return message.bytes().to_vec() };
+    if let (Some(_), Some(content)) = (pruned_at, content.filter(|content| content.is_array())) {
+        edit.set("content", &pruned(content));
+    }
+    if attribution.is_none_or(Raw::is_null) {
+        edit.set("attribution", b"\"agent\"");
+    }
+    edit.finish()
+}
+
+/// Returns the content of a pruned result: all its text in the first text block.
+fn pruned(content: Raw) -> Vec<u8> {
+    let mut text = content::joined_text(Some(content), "");
+    if text.is_empty() {
+        text = Text::from("[Output truncated]");
+    }
+    let mut text = Some(content::text_block(&text));
+    let mut blocks = Vec::new();
+    if !content.items().any(|block| content::is_block(block, "text")) {
+        blocks.extend(text.take());
+    }
+    for block in content.items() {
+        if content::is_block(block, "text") {
+            blocks.extend(text.take());
+        } else {
+            blocks.push(block.bytes().to_vec());
+        }
+    }
+    array(blocks)
+}
+
+/// Returns the message for a command run by the user.
+fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
+    let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
+    let content = array(std::iter::once(content::text_block(text)).chain(images));
+    told("user", &content, "user", message.get("timestamp"))
+}
+
+fn bash_text(message: Raw) -> Text<'static> {
+    let mut text = Text::from("Ran `");
+    text.push(&js::template(message.get("command")));
+    text.push_str("`\n");
+    ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
+    text
+}
+
+fn python_text(message: Raw) -> Text<'static> {
+    let mut text = Text::from("Ran Python:\n```python\n");
+    text.push(&js::template(message.get("code")));
+    text.push_str("\n```\n");
+    ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
+    text
+}
+
+/// Appends the output of a command, and how it ended.
+fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
+    let [output, cancelled, code, meta] =
+        content::members(message, ["output", "cancelled", "exitCode", "meta"]);
+    match output.filter(|output| output.is_truthy()) {
+        Some(output) => {
+            text.push_str(before);
+            text.push_str("```\n");
+            text.push(&js::string(output));
+            text.push_str("\n```");
+        }
+        None => text.push_str("(no output)"),
+    }
+    if cancelled.is_some_and(Raw::is_truthy) {
+        text.push_str(&format!("\n\n({cancelled_as})"));
+    } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
+        text.push_str(&format!("\n\n{failed_as}"));
+        text.push(&js::string(code));
+    }
+    if let Some(meta) = meta.filter(|meta| meta.is_truthy()) {
+        text.push(&notice(Some(meta)));
+    }
+}
+
+/// Returns mentioned files in separate messages: text, and files with an image.
+fn file_mention(message: Raw) -> Vec<Vec<u8>> {
+    let [files, timestamp] = content::members(message, ["files", "timestamp"]);
+    let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();
+    let (images, texts): (Vec<Raw>, Vec<Raw>) =
+        files.iter().partition(|file| content::truthy(**file, "image"));
+    let mut out = Vec::new();
+    if !texts.is_empty() {
+        out.push(told("developer", &content::text_content(&mentioned(&texts)), "user", timestamp));
+    }
+    if !images.is_empty() {
+        let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
+        let content = array(std::iter::once(content::text_block(&mentioned(&images))).chain(blocks));
+        out.push(told("user", &content, "user", timestamp));
+    }
+    out
+}
+
+fn mentioned(files: &[Raw]) -> Text<'static> {
+    let mut text = Text::default();
+    for (at, file) in files.iter().enumerate() {
+        let [path, content] = content::members(*file, ["path", "content"]);
+        text.push_str(if at == 0 { "<file path=\"" } else { "\n<file path=\"" });
+        text.push(&js::template(path));
+        text.push_str("\">\n");
+        if let Some(content) = content.filter(|content| content.is_truthy()) {
+            text.push(&js::string(content));
+            text.push_str("\n");
+        }
+        text.push_str("</file>");
+    }
+    text
+}
+
+/// Returns an extension's message: a user message if it is a skill or a prompt attributed to the user,
+/// otherwise a developer message.
+fn custom(message: Raw) -> Vec<Vec<u8>> {
+    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
+    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
+        return Vec::new();
+    };
+    if message::is_user_collab(message) {
+        return vec![told("user", &interjected(content), "user", timestamp)];
+    }
+    if message::is_user_skill(message) {
+        return vec![told("user", &as_blocks(content), "user", timestamp)];
+    }
+    injected(message)
+}
+
+/// Returns the content of a prompt that arrived while the model was working.
+fn interjected(content: Raw) -> Vec<u8> {
+    let text = content::joined_text(Some(content), "\n");
+    if text.is_empty() {
+        return content.bytes().to_vec();
+    }
+    let wrapped = template::interjection(&text);
+    if content.is_string() {
+        return json_string::encoded(&wrapped);
+    }
+    let images = content
+        .items()
+        .filter(|block| content::is_block(*block, "image"))
+        .map(|block| block.bytes().to_vec());
+    array(std::iter::once(content::text_block(&wrapped)).chain(images))
+}
+
+/// Returns a developer message; images become a user message, since a model accepts them only there.
+fn injected(message: Raw) -> Vec<Vec<u8>> {
+    let names = ["content", "customType", "attribution", "timestamp"];
+    let [content, custom_type, attribution, timestamp] = content::members(message, names);
+    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
+        return Vec::new();
+    };
+    let say = |role: &str, content: &[u8]| {
+        Object::new()
+            .str("role", role)
+            .json("content", content)
+            .with(attribution, |object, attribution| object.raw("attribution", attribution))
+            .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+            .finish()
+    };
+    let of = |kind| {
+        content
+            .items()
+            .filter(move |block| content::is_block(*block, kind))
+            .map(|block| block.bytes().to_vec())
+    };
+    if of("image").next().is_none() {
+        return vec![say("developer", &as_blocks(content))];
+    }
+    let mut out = Vec::new();
+    if of("text").next().is_some() {
+        out.push(say("developer", &array(of("text"))));
+    }
+    let mut lead = Text::from("Images attached to ");
+    lead.push(&js::template(custom_type));
+    lead.push_str(".");
+    out.push(say("user", &array(std::iter::once(content::text_block(&lead)).chain(of("image")))));
+    out
+}
+
+fn branch_summary(message: Raw) -> Vec<u8> {
+    let text = template::branch_summary(&summary_of(message));
+    summary(message, &content::text_content(&text), message.get("timestamp"), None)
+}
+
+fn compaction_summary(message: Raw) -> Vec<u8> {
+    let names = ["method", "blocks", "images", "providerPayload", "historyRewriteAt", "timestamp"];
+    let [method, blocks, images, payload, rewritten, timestamp] = content::members(message, names);
+    let text = match (blocks, method) {
+        (Some(_), _) => summary_of(message),
+        (None, Some(method)) if method.is("handoff") => template::handoff_summary(&summary_of(message)),
+        _ => template::compaction_summary(&summary_of(message)),
+    };
+    let more = blocks.or(images).into_iter().flat_map(Raw::items).map(|block| block.bytes().to_vec());
+    let content = array(std::iter::once(content::text_block(&text)).chain(more));
+    summary(message, &content, rewritten.or(timestamp), payload)
+}
+
+/// Returns a summary's text for a template: empty if it is missing.
+fn summary_of(message: Raw) -> Text<'static> {
+    message.get_some("summary").map(js::string).unwrap_or_default().into_owned()
+}
+
+fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option<Raw>) -> Vec<u8> {
+    Object::new()
+        .str("role", "user")
+        .json("content", content)
+        .str("attribution", "agent")
+        .with(rewritten, |object, time| object.raw("historyRewriteAt", time))
+        .with(payload, |object, payload| object.raw("providerPayload", payload))
+        .with(message.get("timestamp"), |object, timestamp| object.raw("timestamp", timestamp))
+        .finish()
+}
+
+fn told(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -> Vec<u8> {
+    Object::new()
+        .str("role", role)
+        .json("content", content)
+        .str("attribution", attribution)
+        .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+        .finish()
+}
+
+/// Returns a string as a text block, an array unchanged.
+fn as_blocks(content: Raw) -> Vec<u8> {
+    match content.text() {
+        Some(text) => content::text_content(&text),
+        None => content.bytes().to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::{chain, says};
+
+    fn converted(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        let context =
+            crate::agents::oh_my_pi::context::build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let mut out = Vec::new();
+        let mut take = |json: &[u8]| {
+            out.push(String::from_utf8(json.to_vec()).unwrap());
+            Ok(())
+        };
+        convert(&context.messages, &made.bodies(), &mut take).unwrap();
+        out
+    }
+
+    fn one_of(role: &str, members: &str) -> String {
+        let mut all = converted(&[says(role, members)]);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    fn text_of(json: &str) -> String {
+        content::joined_text(Raw::checked(json.as_bytes()).get("content"), "").to_string()
+    }
+
+    #[test]
+    fn everyone_gets_an_attribution() {
+        assert_eq!(
+            one_of("user", r#""content":"a","x":1"#),
+            r#"{"role":"user","content":"a","x":1,"attribution":"user"}"#
+        );
+        assert_eq!(one_of("user", r#""attribution":"agent""#), r#"{"role":"user","attribution":"agent"}"#);
+        assert_eq!(
+            one_of("developer", r#""attribution":null"#),
+            r#"{"role":"developer","attribution":"agent"}"#
+        );
+        assert!(converted(&[says("system", r#""content":"a""#)]).is_empty());
+    }
+
+    #[test]
+    fn a_pruned_result_has_one_text() {
+        let content = r#"[{"type":"image"},{"type":"text","text":"a"},{"type":"text","text":"b"}]"#;
+        assert_eq!(
+            one_of("toolResult", &format!(r#""content":{content},"prunedAt":1"#)),
+            r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"ab"}],"prunedAt":1,"attribution":"agent"}"#
+        );
+    }
+
+    #[test]
+    fn commands_tell_how_they_ended() {
+        assert_eq!(
+            text_of(&one_of("bashExecution", r#""command":"ls","output":"""#)),
+            "Ran `ls`\n(no output)"
+        );
+        assert_eq!(
+            text_of(&one_of("pythonExecution", r#""code":"1","output":"1","exitCode":2"#)),
+            "Ran Python:\n```python\n1\n```\nOutput:\n```\n1\n```\n\nExecution failed with code 2"
+        );
+        assert!(converted(&[says("bashExecution", r#""excludeFromContext":true"#)]).is_empty());
+    }
+
+    #[test]
+    fn mentioned_files_with_images_are_the_users() {
+        let files = r#""files":[{"path":"a","content":"A"},{"path":"b","content":"","image":{"type":"image"}}],"timestamp":5"#;
+        assert_eq!(
+            converted(&[says("fileMention", files)]),
+            [
+                r#"{"role":"developer","content":[{"type":"text","text":"<file path=\"a\">\nA\n</file>"}],"attribution":"user","timestamp":5}"#,
+                r#"{"role":"user","content":[{"type":"text","text":"<file path=\"b\">\n</file>"},{"type":"image"}],"attribution":"user","timestamp":5}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn custom_messages_by_who_sent_them() {
+        let custom = |members: &str| one_of("custom", members);
+        assert!(
+            custom(r#""customType":"x","content":"a""#).starts_with(r#"{"role":"developer","content":[{"#)
+        );
+        assert!(
+            custom(r#""customType":"skill-prompt","attribution":"user","content":"a""#)
+                .starts_with(r#"{"role":"user","content":[{"#)
+        );
+        let collab = custom(r#""customType":"collab-prompt","attribution":"user","content":"a""#);
+        assert!(text_of(&collab).starts_with("<system-notice>\n"), "{collab}");
+        let split = converted(&[says(
+            "custom",
+            r#""customType":"x","content":[{"type":"image"},{"type":"text","text":"t"}]"#,
+        )]);
+        assert_eq!(
+            split.iter().map(|json| text_of(json)).collect::<Vec<_>>(),
+            ["t", "Images attached to x."]
+        );
+        assert!(converted(&[says("custom", r#""customType":"x","content":null"#)]).is_empty());
+    }
+
+    #[test]
+    fn a_thought_that_was_cut_is_not_told() {
+        let turn = |more: &str| {
+            let content = r#"[{"type":"text","text":"a"},{"type":"thinking","thinking":"t"},{"type":"text","text":" "}]"#;
+            says("assistant", &format!(r#""content":{content}{more}"#))
+        };
+        let note = r#""type":"custom_message","customType":"interrupted-thinking","content":"n""#.to_owned();
+        assert!(converted(&[turn("")])[0].contains("thinking"));
+        assert_eq!(
+            converted(&[turn(r#","stopReason":"aborted""#), note])[0],
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"}],"stopReason":"aborted"}"#
+        );
+    }
+
+    #[test]
+    fn summaries_stand_in_their_frames() {
+        let summary = |members: &str| text_of(&one_of("compactionSummary", members));
+        assert!(summary(r#""summary":"S""#).ends_with("\n\n<summary>\nS\n</summary>"));
+        assert!(summary(r#""summary":"S","method":"handoff""#).ends_with("\n\n<handoff>\nS\n</handoff>"));
+        assert_eq!(summary(r#""summary":"S","blocks":[{"type":"text","text":"T"}]"#), "ST");
+    }
+}

@@ -1,0 +1,231 @@
+//! Messages as oh-my-pi derives them from entries, and predicates on them.
+
+use crate::session::content;
+use crate::session::entry::{Entry, Kind, Role};
+use crate::session::read::entry_reader::Body;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+
+/// The custom type of the note after a turn that the user interrupted while it was thinking.
+pub const INTERRUPTED_THINKING: &str = "interrupted-thinking";
+/// The custom type of a skill prompt.
+pub const SKILL_PROMPT: &str = "skill-prompt";
+/// The custom type of a prompt by someone who shares the session.
+pub const COLLAB_PROMPT: &str = "collab-prompt";
+/// Custom messages that are removed when the context is rebuilt.
+pub const TRANSIENT: [&str; 2] = ["prewalk-plan", "vibe-mode-context"];
+
+const DEFAULT_CUSTOM_TYPE: &str = "custom-message";
+const USER_INTERRUPT: u32 = 0x0400_0000;
+
+/// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
+pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
+    content
+        .items()
+        .filter(|block| content::is_block(*block, "toolCall"))
+        .map(|block| id_of(block, "id"))
+        .collect()
+}
+
+/// Returns a tool call's id as a key.
+pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
+    object.get_text(key).map(Text::into_owned)
+}
+
+/// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
+/// connection (`sanitizeRehydratedOpenAIResponsesAssistantMessage`).
+pub fn loaded(message: Raw, role: Role) -> Body {
+    if role != Role::Assistant {
+        return Body::Stored;
+    }
+    let [provider, payload] = content::members(message, ["provider", "providerPayload"]);
+    let replays = content::is(payload.unwrap_or(Raw::NULL), "type", "openaiResponsesHistory");
+    if !replays || !provider.is_some_and(|provider| provider.is("github-copilot")) {
+        return Body::Stored;
+    }
+    let unsigned =
+        |block: Raw| content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
+    let Ok(mut edit) = Edit::new(message.bytes()) else { return Body::Stored };
+    edit.remove("providerPayload");
+    if let Some(content) = message.get("content").filter(|content| content.is_array()) {
+        let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
+        edit.set("content", &array(blocks));
+    }
+    Body::built(edit.finish())
+}
+
+/// Returns an object without one of its members.
+pub fn without(object: Raw, key: &str) -> Vec<u8> {
+    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    edit.remove(key);
+    edit.finish()
+}
+
+/// Returns an object with a member set, at its position if it has one.
+pub fn with(object: Raw, key: &str, json: &[u8]) -> Vec<u8> {
+    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    edit.set(key, json);
+    edit.finish()
+}
+
+/// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its content
+/// cannot be sent.
+pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
+    let content = line.get("content").filter(|content| content.is_string() || content.is_array())?;
+    let attribution = line.get("attribution").map(|given| if given.is("user") { "user" } else { "agent" });
+    let object = Object::new()
+        .str("role", "custom")
+        .text("customType", &custom_type(line))
+        .raw("content", content)
+        .bool("display", line.get("display").and_then(Raw::bool).unwrap_or(false))
+        .with(line.get("details"), |object, details| object.raw("details", details))
+        .with(attribution, |object, attribution| object.str("attribution", attribution))
+        .number("timestamp", entry.js_time());
+    Some(object.finish())
+}
+
+/// Returns the custom type of a `custom_message` entry, or the default.
+pub fn custom_type(line: Raw) -> Text<'static> {
+    let given = line.get_text("customType").filter(|given| !given.is_empty());
+    given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
+}
+
+/// Returns a `custom_message` entry as a message, unchanged: for compaction and branch summaries.
+pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    let object = ["customType", "content", "display", "details", "attribution"]
+        .into_iter()
+        .fold(Object::new().str("role", "custom"), member);
+    object.number("timestamp", entry.js_time()).finish()
+}
+
+/// Returns a `branch_summary` entry as a message.
+pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
+    Object::new()
+        .str("role", "branchSummary")
+        .with(line.get("summary"), |object, summary| object.raw("summary", summary))
+        .with(line.get("fromId"), |object, from| object.raw("fromId", from))
+        .number("timestamp", entry.js_time())
+        .finish()
+}
+
+/// The members of a compaction's message besides those of its entry.
+#[derive(Debug, Default)]
+pub struct SummaryExtras {
+    /// The history as a provider replays it.
+    pub provider_payload: Option<Vec<u8>>,
+    /// The blocks of the archive, oldest first.
+    pub blocks: Vec<Vec<u8>>,
+    /// When the history before the summary was rewritten, in milliseconds, if not at the time of the entry.
+    pub rewrite_ms: Option<f64>,
+}
+
+/// Returns a `compaction` entry as a message.
+pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    let images = extras.blocks.iter().filter(|block| content::is_block(Raw::checked(block), "image"));
+    let images: Vec<_> = images.collect();
+    let some = |blocks: Vec<&Vec<u8>>| (!blocks.is_empty()).then(|| array(blocks));
+    ["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"]
+        .into_iter()
+        .fold(Object::new().str("role", "compactionSummary"), member)
+        .with(extras.provider_payload.as_ref(), |object, payload| object.json("providerPayload", payload))
+        .with(some(extras.blocks.iter().collect()), |object, blocks| object.json("blocks", &blocks))
+        .with(some(images), |object, images| object.json("images", &images))
+        .with(line.get("warning"), |object, warning| object.raw("warning", warning))
+        .with(extras.rewrite_ms, |object, time| object.number("historyRewriteAt", time))
+        .number("timestamp", entry.js_time())
+        .finish()
+}
+
+/// Returns a `compaction` entry as branch summaries read it.
+pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
+    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
+    ["summary", "shortSummary", "tokensBefore"]
+        .into_iter()
+        .fold(Object::new().str("role", "compactionSummary"), member)
+        .number("timestamp", entry.js_time())
+        .finish()
+}
+
+/// Whether an entry is a user request: a user message, or a skill or collaboration prompt attributed to the
+/// user.
+pub fn is_user_request(line: Raw, kind: Kind, role: Role) -> bool {
+    match (kind, role) {
+        (Kind::Message, Role::User) => true,
+        (Kind::Message, Role::Custom) => starts_user_turn(line.get("message").unwrap_or(Raw::NULL)),
+        (Kind::CustomMessage, _) => {
+            let sendable =
+                line.get("content").is_some_and(|content| content.is_string() || content.is_array());
+            sendable && starts_user_turn(line)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a custom message begins a turn of the user.
+pub fn starts_user_turn(message: Raw) -> bool {
+    is_user_skill(message) || is_user_collab(message)
+}
+
+/// Whether it is a skill invoked by the user.
+pub fn is_user_skill(message: Raw) -> bool {
+    content::is(message, "customType", SKILL_PROMPT) && content::is(message, "attribution", "user")
+}
+
+/// Whether it is a prompt by someone who shares the session.
+pub fn is_user_collab(message: Raw) -> bool {
+    content::is(message, "customType", COLLAB_PROMPT) && content::is(message, "attribution", "user")
+}
+
+/// Whether a turn with this `errorId` and `errorMessage` ended because the user interrupted it.
+pub fn is_user_interrupt(id: Option<Raw>, message: Option<Raw>) -> bool {
+    js::has_bit(id, USER_INTERRUPT) || message.is_some_and(|message| message.is("Interrupted by user"))
+}
+
+/// Whether a turn that ended in an error had no output before it. Such a turn was never part of a context.
+pub fn is_empty_turn(content: Raw) -> bool {
+    let blank = |block: Raw, key| content::is_blank(block, key);
+    let says_something = |block: Raw| match block.get_text("type").unwrap_or_default().as_bytes() {
+        b"text" => !blank(block, "text"),
+        b"thinking" => !blank(block, "thinking") || !blank(block, "thinkingSignature"),
+        b"redactedThinking" => !blank(block, "data"),
+        b"fallback" => false,
+        _ => true,
+    };
+    !content.items().any(says_something)
+}
+
+/// Returns the text for the editor when the leaf moves to before an entry: the text of a user request or of
+/// another custom message; `None` for every other entry.
+pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
+    let message = if kind == Kind::Message { line.get("message")? } else { line };
+    if is_user_request(line, kind, role) {
+        let typed = if is_user_skill(message) { skill_draft(message) } else { None };
+        return Some(typed.unwrap_or_else(|| content::joined_text(message.get("content"), "")));
+    }
+    let reedited = kind == Kind::CustomMessage && !content::is(line, "customType", SKILL_PROMPT);
+    reedited.then(|| content::joined_text(line.get("content"), ""))
+}
+
+/// Returns what the user typed to invoke a skill: the message's content is the skill.
+pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
+    let details = message.get("details").unwrap_or(Raw::NULL);
+    if let Some(draft) =
+        content::trimmed(details, "__queueChipText").or_else(|| content::trimmed(details, "prompt"))
+    {
+        return Some(draft);
+    }
+    let arguments = content::trimmed(details, "args");
+    let Some(name) = content::trimmed(details, "name") else { return arguments };
+    let mut draft = Text::from("/skill:");
+    draft.push(&name);
+    if let Some(arguments) = arguments {
+        draft.push_str(" ");
+        draft.push(&arguments);
+    }
+    Some(draft.into_owned())
+}

@@ -1,0 +1,50 @@
+//! The notebook in the agent's experimental context notes: its newest valid revision precedes all other messages.
+
+use super::template;
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::read::entry_reader::{Bodies, Body, Message};
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_json::{Raw, js};
+use std::io;
+
+const ENTRY_TYPE: &str = "experimental_context_notes";
+const MAX_BYTES: usize = 16_384;
+
+/// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty one.
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+    for &ix in path.iter().rev() {
+        match session.entry(ix).kind {
+            Kind::ResetBoundary => return Ok(None),
+            Kind::Custom => {
+                let line = bodies.line(ix)?;
+                let Some(notes) = notes(Raw::checked(line.trim_ascii())) else { continue };
+                if notes.is_empty() {
+                    return Ok(None);
+                }
+                let message = Object::new()
+                    .str("role", "custom")
+                    .str("customType", ENTRY_TYPE)
+                    .text("content", &template::context_notes(&notes))
+                    .bool("display", false)
+                    .number("timestamp", session.entry(ix).js_time());
+                return Ok(Some(Message { entry: ix, body: Body::built(message.finish()) }));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the text of a valid revision: `{version: 1, text}` and nothing else, within 16 KiB.
+fn notes(line: Raw<'_>) -> Option<Text<'_>> {
+    let data = line.get("data").filter(|_| content::is(line, "customType", ENTRY_TYPE))?;
+    let version = data.get("version").and_then(Raw::number);
+    let text = data.get_text("text").filter(|text| text.as_bytes().len() <= MAX_BYTES)?;
+    (version == Some(1.0) && js::entries(data).len() == 2).then_some(text)
+}

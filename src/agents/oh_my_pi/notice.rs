@@ -1,0 +1,317 @@
+//! The notice after the output of a command: how much of it is shown, which limit was reached, what a
+//! language server reported (`formatOutputNotice`).
+
+use super::path_tree::{Line, outline};
+use crate::session::content;
+use pisess_json::Raw;
+use pisess_json::js;
+use pisess_json::text;
+use pisess_json::text::Text;
+use std::collections::HashMap;
+
+/// Returns the notice for the `meta` of an execution; empty if there is none.
+pub fn notice(meta: Option<Raw>) -> Text<'static> {
+    let meta = meta.unwrap_or(Raw::NULL);
+    let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
+    let [truncation, source, artifact_error, limits, diagnostics] = content::members(meta, names);
+    let mut parts: Vec<Text> = Vec::new();
+    parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
+    if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
+        let mut text = Text::from("Full output was not saved completely (artifact ");
+        text.push(&js::string(error));
+        text.push_str(" failed)");
+        parts.push(text);
+    }
+    parts.extend(limits.map(reached).unwrap_or_default());
+    let mut out = Text::default();
+    for (at, part) in parts.iter().enumerate() {
+        out.push_str(if at == 0 { "\n\n[" } else { ". " });
+        out.push(part);
+    }
+    out.push_str(if parts.is_empty() { "" } else { "]" });
+    if let Some(text) = diagnostics.and_then(complaints) {
+        out.push(&text);
+    }
+    out
+}
+
+/// Returns the limits that were reached.
+fn reached(limits: Raw) -> Vec<Text<'static>> {
+    let mut parts = Vec::new();
+    for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {
+        if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
+            let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
+            let mut part = js::template(reached).into_owned();
+            part.push_str(&format!(" {what} limit reached. Use limit="));
+            part.push(&js::template(suggestion));
+            part.push_str(" for more");
+            parts.push(part);
+        }
+    }
+    if let Some(limit) = limits.get("columnTruncated").filter(|limit| limit.is_truthy()) {
+        let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
+        let mut part = Text::from("Some lines truncated to ");
+        part.push(&js::template(column));
+        part.push_str(" ");
+        part.push(&given(unit).map_or(Text::from("chars"), |unit| js::string(unit)));
+        if let Some(artifact) = given(artifact) {
+            part.push_str(". ");
+            part.push(&full_output(artifact));
+        }
+        parts.push(part);
+    }
+    parts
+}
+
+/// Returns how much of the output is shown (`formatTruncationMetaNotice`).
+fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
+    let [direction, next, artifact] = content::members(truncation, ["direction", "nextOffset", "artifactId"]);
+    let middle = direction.is_some_and(|direction| direction.is("middle"));
+    let partial = !middle && content::truthy(truncation, "partialLine");
+    let mut notice = match (middle, partial) {
+        (true, _) => middle_left_out(truncation),
+        (_, true) => partial_line(truncation),
+        _ => range(truncation),
+    };
+    if let Some(next) = given(next).filter(|_| !partial) {
+        notice.push_str(". Use :");
+        notice.push(&js::string(next));
+        notice.push_str(" to continue");
+    }
+    if let Some(artifact) = given(artifact) {
+        notice.push_str(". ");
+        notice.push(&full_report(artifact, source).unwrap_or_else(|| full_output(artifact)));
+    }
+    notice
+}
+
+fn middle_left_out(truncation: Raw) -> Text<'static> {
+    let names = ["headRange", "tailRange", "totalLines", "elidedBytes", "elidedLines", "totalBytes"];
+    let [head, tail, total_lines, elided_bytes, elided_lines, total_bytes] =
+        content::members(truncation, names);
+    let [output_bytes, output_lines] = content::members(truncation, ["outputBytes", "outputLines"]);
+    let lines = js::operand(total_lines);
+    let left = |given_: Option<Raw>, total, shown| match given(given_) {
+        Some(given) => js::operand(Some(given)),
+        None => (js::operand(total) - js::operand(shown)).max(0.0),
+    };
+    let bytes = left(elided_bytes, total_bytes, output_bytes);
+    let elided = left(elided_lines, total_lines, output_lines);
+    let many = |count: f64| if count == 1.0 { "" } else { "s" };
+    if let (Some(head), Some(tail)) = (head.filter(|r| r.is_truthy()), tail.filter(|r| r.is_truthy())) {
+        let mut text = Text::from("Showing lines ");
+        text.push(&span(head));
+        text.push_str(" and ");
+        text.push(&span(tail));
+        text.push_str(" of ");
+        text.push(&js::template(total_lines));
+        let (count, size) = (js::grouped(elided), size(bytes));
+        text.push_str(&format!("; {count} middle line{} ({size}) elided", many(elided)));
+        return text;
+    }
+    if bytes > 0.0 {
+        let count = js::grouped(lines);
+        let size = size(bytes);
+        return format!("Showing head and tail bytes of {count} line{}; {size} elided", many(lines)).into();
+    }
+    let shown = js::number_text(js::operand(output_lines).min(lines));
+    let mut text = Text::from(format!("Showing {shown} of "));
+    text.push(&js::template(total_lines));
+    text.push_str(" lines; middle elided");
+    text
+}
+
+fn partial_line(truncation: Raw) -> Text<'static> {
+    let names = ["shownRange", "outputBytes", "totalBytes", "totalLines"];
+    let [range, output, total, lines] = content::members(truncation, names);
+    let line =
+        range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| js::string(line));
+    let mut text = Text::from("Showing line ");
+    text.push(&line);
+    text.push_str(&format!(" (partial, {} of {}) of ", size(js::operand(output)), size(js::operand(total))));
+    text.push(&js::template(lines));
+    text
+}
+
+fn range(truncation: Raw) -> Text<'static> {
+    let names = ["shownRange", "totalLines", "outputLines", "truncatedBy", "maxBytes", "outputBytes"];
+    let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
+    let range = range.filter(|range| range.is_truthy());
+    let range = range.filter(|range| js::operand(range.get("end")) >= js::operand(range.get("start")));
+    let mut text = Text::from("Showing ");
+    match range {
+        Some(range) => {
+            text.push_str("lines ");
+            text.push(&span(range));
+            text.push_str(" of ");
+            text.push(&js::template(total));
+        }
+        None => {
+            text.push(&js::template(output));
+            text.push_str(" of ");
+            text.push(&js::template(total));
+            text.push_str(" lines");
+        }
+    }
+    if by.is_some_and(|by| by.is("bytes")) {
+        text.push_str(&format!(" ({} limit)", size(js::operand(given(max_bytes).or(output_bytes)))));
+    }
+    text
+}
+
+fn span(range: Raw) -> Text<'static> {
+    let [start, end] = content::members(range, ["start", "end"]);
+    let mut text = js::template(start).into_owned();
+    text.push_str("-");
+    text.push(&js::template(end));
+    text
+}
+
+fn full_output(artifact: Raw) -> Text<'static> {
+    let mut text = Text::from("Read artifact://");
+    text.push(&js::string(artifact));
+    text.push_str(" for full output");
+    text
+}
+
+fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
+    let source = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
+    let mut text = Text::from("Read artifact://");
+    text.push(&js::string(artifact));
+    text.push_str(" for full report (");
+    text.push(&js::template(source.get("value")));
+    text.push_str(")");
+    Some(text)
+}
+
+/// Returns the reports of a language server, by file.
+fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
+    let [summary, messages] = content::members(diagnostics, ["summary", "messages"]);
+    let messages: Vec<_> = messages?.items().map(|message| js::string(message)).collect();
+    if messages.is_empty() {
+        return None;
+    }
+    let mut out = Text::from("\n\nLSP Diagnostics (");
+    out.push(&js::template(summary));
+    out.push_str("):\n");
+    let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
+    let mut places: HashMap<Text, usize> = HashMap::new();
+    let mut others = Vec::new();
+    for message in &messages {
+        let Some((file, rest)) = place(message) else {
+            others.push(message.borrowed());
+            continue;
+        };
+        let at = *places.entry(file.clone()).or_insert(files.len());
+        if at == files.len() {
+            files.push((file, Vec::new()));
+        }
+        files[at].1.push(rest);
+    }
+    let mut lines: Vec<Text> = Vec::new();
+    for line in outline(files.iter().map(|(file, _)| file)) {
+        if !lines.is_empty() && (line.depth == 0 || line.file.is_none()) {
+            lines.push(Text::default());
+        }
+        lines.push(heading(&line));
+        let rests = line.file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
+        lines.extend(rests.into_iter().flatten().map(|rest| {
+            let mut line = Text::from("  ");
+            line.push(rest);
+            line
+        }));
+    }
+    if !files.is_empty() && !others.is_empty() {
+        lines.push(Text::default());
+    }
+    lines.extend(others);
+    for (at, line) in lines.iter().enumerate() {
+        out.push_str(if at == 0 { "" } else { "\n" });
+        out.push(line);
+    }
+    Some(out)
+}
+
+fn heading(line: &Line) -> Text<'static> {
+    let mut text = Text::from(format!("{} ", "#".repeat(line.depth + 1)));
+    text.push(&Text::from_wtf8(line.name.as_slice()));
+    text.push_str(if line.file.is_none() { "/" } else { "" });
+    text
+}
+
+/// Splits `path:line:column rest` into two parts, the path with forward slashes.
+fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
+    let bytes = message.as_bytes();
+    let ends_line = |c: u32| matches!(c, 0x0a | 0x0d | 0x2028 | 0x2029);
+    for colon in (1..bytes.len()).filter(|&at| bytes[at] == b':') {
+        if Text::from_wtf8(&bytes[..colon]).code_points().any(ends_line) {
+            return None;
+        }
+        let rest = &bytes[colon + 1..];
+        let line = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let Some(column) = rest[line..].strip_prefix(b":").filter(|_| line > 0) else { continue };
+        let digits = column.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let behind = &column[digits..];
+        let space = text::leading_space(behind);
+        if digits > 0 && space > 0 && !Text::from_wtf8(&behind[space..]).code_points().any(ends_line) {
+            let file = bytes[..colon]
+                .iter()
+                .map(|&byte| if byte == b'\\' { b'/' } else { byte })
+                .collect::<Vec<_>>();
+            return Some((Text::from_wtf8(file), Text::from_wtf8(rest)));
+        }
+    }
+    None
+}
+
+/// Formats a number of bytes for people.
+fn size(bytes: f64) -> String {
+    const K: f64 = 1024.0;
+    match bytes {
+        _ if bytes < K => format!("{}B", js::number_text(bytes)),
+        _ if bytes < K * K => format!("{}KB", js::fixed1(bytes / K)),
+        _ if bytes < K * K * K => format!("{}MB", js::fixed1(bytes / (K * K))),
+        _ if bytes.is_nan() => "NaNGB".to_owned(),
+        _ => format!("{}GB", js::fixed1(bytes / (K * K * K))),
+    }
+}
+
+fn given(value: Option<Raw<'_>>) -> Option<Raw<'_>> {
+    value.filter(|value| !value.is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(meta: &str) -> String {
+        notice(Raw::parse(meta.as_bytes()).ok()).to_string()
+    }
+
+    #[test]
+    fn limits_and_ranges() {
+        assert_eq!(said("{}"), "");
+        assert_eq!(
+            said(
+                r#"{"truncation":{"shownRange":{"start":1,"end":5},"totalLines":10,"truncatedBy":"bytes","maxBytes":2048,"artifactId":"7"},"limits":{"matchLimit":{"reached":5,"suggestion":10}}}"#
+            ),
+            "\n\n[Showing lines 1-5 of 10 (2.0KB limit). Read artifact://7 for full output. 5 matches limit reached. Use limit=10 for more]"
+        );
+        assert_eq!(
+            said(
+                r#"{"truncation":{"direction":"middle","headRange":{"start":1,"end":2},"tailRange":{"start":9,"end":9},"totalLines":9,"totalBytes":9000,"outputBytes":10,"outputLines":3}}"#
+            ),
+            "\n\n[Showing lines 1-2 and 9-9 of 9; 6 middle lines (8.8KB) elided]"
+        );
+    }
+
+    #[test]
+    fn diagnostics_by_file() {
+        assert_eq!(
+            said(
+                r#"{"diagnostics":{"summary":"2 error(s)","messages":["src/a.ts:1:2 [error] x","plain","src/a.ts:3:4 [error] y"]}}"#
+            ),
+            "\n\nLSP Diagnostics (2 error(s)):\n# src/\n## a.ts\n  1:2 [error] x\n  3:4 [error] y\n\nplain"
+        );
+    }
+}

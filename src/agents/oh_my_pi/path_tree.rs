@@ -1,0 +1,127 @@
+//! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
+
+use pisess_json::text::Text;
+use std::collections::{HashMap, HashSet};
+
+/// A line of the outline.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// Its depth, from 0.
+    pub depth: usize,
+    /// The directories of a heading joined with `/`, or a file's name.
+    pub name: Vec<u8>,
+    /// The path as given; `None` for a directory.
+    pub file: Option<&'a Text<'a>>,
+}
+
+#[derive(Default)]
+struct Node<'a> {
+    files: Vec<(Vec<u8>, &'a Text<'a>)>,
+    seen: HashSet<Vec<u8>>,
+    folders: Vec<(Vec<u8>, usize)>,
+    by_name: HashMap<Vec<u8>, usize>,
+}
+
+/// Returns the outline of paths: in each directory its files, then its subdirectories, in order of first
+/// occurrence. A path that ends in a slash is a directory; URLs are files at the top.
+pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a>> {
+    let mut nodes = vec![Node::default()];
+    for path in paths {
+        add(&mut nodes, path);
+    }
+    let mut lines = Vec::new();
+    // Nodes still to be written, the next one last, each with its heading.
+    let mut open: Vec<(usize, usize, Option<Vec<u8>>)> = vec![(0, 0, None)];
+    while let Some((node, depth, heading)) = open.pop() {
+        if let Some(name) = heading {
+            lines.push(Line { depth: depth - 1, name, file: None });
+        }
+        for (name, path) in &nodes[node].files {
+            lines.push(Line { depth, name: name.clone(), file: Some(path) });
+        }
+        for &(ref name, folder) in nodes[node].folders.iter().rev() {
+            let (mut name, mut folder) = (name.clone(), folder);
+            while let (true, [(only, inner)]) = (nodes[folder].files.is_empty(), &*nodes[folder].folders) {
+                name.push(b'/');
+                name.extend_from_slice(only);
+                folder = *inner;
+            }
+            open.push((folder, depth + 1, Some(name)));
+        }
+    }
+    lines
+}
+
+fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
+    let plain: Vec<u8> =
+        path.as_bytes().iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
+    if is_url(&plain) {
+        return nodes[0].add_file(plain, path);
+    }
+    let folder_only = path.as_bytes().ends_with(b"/");
+    let trimmed = plain.strip_suffix(b"/").unwrap_or(&plain);
+    if trimmed.is_empty() {
+        return;
+    }
+    let mut segments: Vec<&[u8]> = trimmed.split(|&byte| byte == b'/').collect();
+    let file = if folder_only { None } else { segments.pop() };
+    let mut node = 0;
+    for segment in segments {
+        node = match nodes[node].by_name.get(segment) {
+            Some(&folder) => folder,
+            None => {
+                let folder = nodes.len();
+                nodes.push(Node::default());
+                nodes[node].by_name.insert(segment.to_vec(), folder);
+                nodes[node].folders.push((segment.to_vec(), folder));
+                folder
+            }
+        };
+    }
+    if let Some(file) = file {
+        nodes[node].add_file(file.to_vec(), path);
+    }
+}
+
+impl<'a> Node<'a> {
+    fn add_file(&mut self, name: Vec<u8>, path: &'a Text<'a>) {
+        if self.seen.insert(name.clone()) {
+            self.files.push((name, path));
+        }
+    }
+}
+
+/// Whether it begins with `scheme://`.
+fn is_url(path: &[u8]) -> bool {
+    let scheme =
+        path.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();
+    path.first().is_some_and(u8::is_ascii_alphabetic) && path[scheme..].starts_with(b"://")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(paths: &[&'static str]) -> Vec<String> {
+        let paths: Vec<_> = paths.iter().map(|&path| Text::from(path)).collect();
+        let line = |line: Line| {
+            let name = String::from_utf8(line.name).unwrap();
+            if line.file.is_some() { name } else { format!("{} {name}/", "#".repeat(line.depth + 1)) }
+        };
+        outline(&paths).into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn chains_of_folders_are_one_heading() {
+        assert_eq!(drawn(&["/a/b/c.ts", "/a/b/d/e.ts", "/a/b/d/e.ts"]), ["# /a/b/", "c.ts", "## d/", "e.ts"]);
+        assert_eq!(drawn(&["x.ts", "a/y.ts", "b/"]), ["x.ts", "# a/", "y.ts", "# b/"]);
+        assert_eq!(drawn(&["https://h/p", "a\\b.ts", "/"]), ["https://h/p", "# a/", "b.ts"]);
+    }
+
+    #[test]
+    fn depth_costs_no_stack() {
+        let deep = Text::from(format!("{}x", "a/".repeat(100_000)));
+        let wide = Text::from(format!("{}y/z", "a/".repeat(50_000)));
+        assert_eq!(outline([&deep, &wide]).len(), 5);
+    }
+}

@@ -1,0 +1,363 @@
+//! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
+
+use super::row_note;
+use crate::agents::row::{ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name};
+use crate::session::column::Parts;
+use crate::session::content;
+use crate::session::entry::{Kind, Role};
+use crate::session::read::record::{Block, MessageFacts, Record, Typed};
+use pisess_json::string::{decode, decode_head};
+use pisess_json::text::{Text, joined};
+use pisess_json::{Raw, js};
+
+const SILENT_ABORT: u32 = 0x0200_0000;
+const USER_INTERRUPT: u32 = 0x0400_0000;
+const ABORT: u32 = 0x0800_0000;
+/// The width of the note on a turn that was retried, in terminal columns.
+const NOTE_COLUMNS: usize = 80;
+
+/// Appends the row of an entry; for a tool result, its row if its call is not found.
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
+    let Typed { kind, role, record, blocks } = *typed;
+    match (kind, &record.message) {
+        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
+        (Kind::Message, None) => Parts::default(),
+        _ => text(kind, record).append_to(row),
+    }
+}
+
+/// Returns the row of an entry that is not a message.
+fn text(kind: Kind, record: &Record) -> RowText<'static> {
+    let entry = Raw::checked(record.bytes);
+    let member = |key: &str| display(entry.get(key));
+    match kind {
+        Kind::CustomMessage => custom_message(entry),
+        Kind::Compaction => {
+            let tokens = js::operand(entry.get("tokensBefore"));
+            // JavaScript's Math.round rounds halves up.
+            let thousands = (tokens / 1000.0 + 0.5).floor();
+            let thousands = if thousands.is_finite() { js::number(thousands) } else { "NaN".to_owned() };
+            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
+        }
+        Kind::BranchSummary => {
+            let summary = entry.get_text("summary").unwrap_or_default();
+            RowText::named("branch summary", &normalize(summary).head(ROW_UNITS))
+        }
+        Kind::ModelChange => bracketed("model", &member("model")),
+        Kind::ModelUsage => model_usage(entry),
+        Kind::ThinkingLevelChange => {
+            let level = entry.get_some("thinkingLevel");
+            bracketed("thinking", &level.map_or(Text::from("off"), |level| display(Some(level))))
+        }
+        Kind::Custom => bracketed("custom", &member("customType")),
+        Kind::Label => {
+            let label = entry.get_some("label");
+            bracketed("label", &label.map_or(Text::from("(cleared)"), |label| display(Some(label))))
+        }
+        Kind::ServiceTierChange => bracketed("service tier", &service_tier(entry)),
+        Kind::TitleChange => bracketed("title", &normalize(member("title"))),
+        Kind::ModeChange => bracketed("mode", &member("mode")),
+        Kind::CredentialPin => bracketed("credential pin", &member("provider")),
+        Kind::Missing => bracketed("", &Text::from("no type")),
+        _ => {
+            let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
+            let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
+            bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
+        }
+    }
+}
+
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+    let text = match role {
+        Role::User => return push_text_or("user", message, blocks, row, Text::default),
+        Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),
+        Role::Assistant => return push_assistant(message, blocks, row),
+        Role::ToolResult => {
+            let name = message.tool_name.filter(|name| !name.is_null());
+            bracketed("", &name.map_or(Text::from("tool"), |name| display(Some(name))))
+        }
+        Role::BashExecution => {
+            let command = message.command.filter(|command| command.is_string());
+            let command = command.map(|command| display(Some(command))).unwrap_or_default();
+            RowText::named("bash", &normalize(command).head(ROW_UNITS))
+        }
+        _ => bracketed("", &role_name(role, message)),
+    };
+    text.append_to(row)
+}
+
+fn push_assistant(message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+    const ROLE: &str = "assistant";
+    let recovery = message.retry_recovery.unwrap_or(Raw::NULL);
+    let is = |status: &str| recovery.get("status").is_some_and(|given| given.is(status));
+    if is("recovered") {
+        let note = row_note::retried(&recovery.get_text("note").unwrap_or_default(), NOTE_COLUMNS);
+        return RowText::said(ROLE, &note).append_to(row);
+    }
+    push_text_or(ROLE, message, blocks, row, || {
+        let aborted = message.stop_reason.is_some_and(|reason| reason.is("aborted"));
+        match ending(message).filter(|_| !is("superseded")) {
+            Some(ending) => normalize(ending).head(80),
+            None => Text::from(if aborted { "(aborted)" } else { "(no content)" }),
+        }
+    })
+}
+
+/// Returns the text for a turn that failed or was aborted (`resolveAssistantErrorPresentation`).
+fn ending(message: &MessageFacts) -> Option<Text<'static>> {
+    let error = message.error_message.filter(|error| error.is_truthy());
+    let says = |text: &str| error.is_some_and(|error| error.is(text));
+    let bit = |bit| js::has_bit(message.error_id, bit);
+    let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
+    let told = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
+    let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
+    if stopped("aborted") {
+        let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
+        return told.then(|| reason.map_or(Text::from("Operation aborted"), |reason| display(Some(reason))));
+    }
+    if stopped("error") {
+        return Some(error.map_or(Text::from("Error"), |error| display(Some(error))));
+    }
+    error.filter(|_| told).map(|error| display(Some(error)))
+}
+
+fn custom_message(entry: Raw) -> RowText<'static> {
+    if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
+        let advice = row_note::Advice::of(entry);
+        let role = match advice.qualifier.is_empty() {
+            true => "advisor".to_owned(),
+            false => format!("advisor ({})", advice.qualifier),
+        };
+        return RowText::said(&role, &normalize(advice.text).head(ROW_UNITS));
+    }
+    let content = whole_text(entry.get("content"));
+    let mut row = bracketed("", &display(entry.get("customType")));
+    row.push_body(&normalize(row_note::unwrapped(&content)).head(ROW_UNITS));
+    row
+}
+
+fn model_usage(entry: Raw) -> RowText<'static> {
+    let field = |key: &str| row_note::field(&entry.get_text(key).unwrap_or_default());
+    let mut used = field("purpose");
+    used.push_str(" ");
+    let role = field("role");
+    if !role.is_empty() {
+        used.push(&role);
+        used.push_str(" ");
+    }
+    used.push(&field("provider"));
+    used.push_str("/");
+    used.push(&field("model"));
+    RowText::bracketed("model usage", &used, "]")
+}
+
+fn service_tier(entry: Raw) -> Text<'static> {
+    let pair = |(mut family, tier): (Text<'static>, Text)| {
+        family.push_str(":");
+        family.push(&tier);
+        family
+    };
+    match entry.get("serviceTier").filter(|tier| tier.is_truthy()) {
+        Some(tier) => joined(tiers(tier).into_iter().map(pair), " "),
+        None => Text::from("(default)"),
+    }
+}
+
+/// Returns the tier of each provider family. Older entries store one word, of which oh-my-pi prints each letter
+/// with its index.
+fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
+    if let Some(word) = tier.text() {
+        let letters = word.to_string_lossy().into_owned();
+        let letters = letters.chars().enumerate();
+        return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
+    }
+    js::entries(tier)
+        .into_iter()
+        .map(|(family, tier)| (family.into_owned(), js::string(tier).into_owned()))
+        .collect()
+}
+
+/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text except
+/// dots, and ended neither in an error nor early.
+pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
+    crate::agents::row::is_silent(message, blocks, row_note::says_something)
+}
+
+/// Whether the entry is a user request, for the filter `user-only` and for navigation.
+pub fn is_user_request(typed: &Typed) -> bool {
+    crate::agents::oh_my_pi::message::is_user_request(
+        Raw::checked(typed.record.bytes),
+        typed.kind,
+        typed.role,
+    )
+}
+
+/// Returns the text for searching, without the label.
+pub fn searchable(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
+    let entry = Raw::checked(record.bytes);
+    let member = |key: &str| entry.get_some(key).map(|value| js::string(value)).unwrap_or_default();
+    let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];
+    let parts: Vec<Text> = match kind {
+        Kind::Message => {
+            let Some(message) = record.message else { return Text::default() };
+            let command = message.command.filter(|_| role == Role::BashExecution).and_then(Raw::text);
+            vec![role_name(role, &message), message_head(&message, blocks), command.unwrap_or_default()]
+        }
+        Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
+            let advice = row_note::Advice::of(entry);
+            vec![Text::from("advisor"), advice.qualifier, advice.text]
+        }
+        Kind::CustomMessage => {
+            let content = row_note::unwrapped(&whole_text(entry.get("content"))).head(ROW_UNITS);
+            vec![member("customType"), content]
+        }
+        Kind::Compaction => vec![Text::from("compaction")],
+        Kind::BranchSummary => {
+            vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
+        }
+        Kind::ModelChange => named("model", "model"),
+        Kind::ModelUsage => {
+            let fields = ["purpose", "role", "provider", "model"];
+            let fields = fields.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
+            std::iter::once(Text::from("model usage")).chain(fields).collect()
+        }
+        Kind::ThinkingLevelChange => {
+            let level = entry.get_some("thinkingLevel").map(|level| js::string(level));
+            vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
+        }
+        Kind::Custom => named("custom", "customType"),
+        Kind::Label => named("label", "label"),
+        Kind::ServiceTierChange => {
+            let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
+            let tiers = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
+            let tiers = tiers.flat_map(|(family, tier)| [family, tier]);
+            std::iter::once(Text::from("service tier")).chain(tiers).collect()
+        }
+        Kind::TitleChange => named("title", "title"),
+        Kind::ModeChange => named("mode", "mode"),
+        Kind::CredentialPin => named("credential pin", "provider"),
+        Kind::TtsrInjection => {
+            let rules =
+                entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| js::string(rule));
+            std::iter::once(Text::from("ttsr injection")).chain(rules).collect()
+        }
+        Kind::ResetBoundary => vec![Text::from("reset boundary")],
+        Kind::SessionInit => vec![Text::from("session init")],
+        _ => Vec::new(),
+    };
+    joined(parts, " ")
+}
+
+/// Returns all text of content: a string, or its text blocks joined.
+fn whole_text(content: Option<Raw>) -> Text<'static> {
+    content::joined_text(content, "")
+}
+
+/// Returns the start of `String(value)`, one unit longer than a row, so that [`bracketed`] detects truncation.
+pub(super) fn display(value: Option<Raw>) -> Text<'static> {
+    match value.and_then(Raw::raw_string) {
+        Some(raw) => {
+            let mut out = Vec::new();
+            decode_head(raw, ROW_UNITS + 1, &mut out);
+            Text::from_wtf8(out)
+        }
+        None => js::template(value).head(ROW_UNITS + 1).into_owned(),
+    }
+}
+
+/// Returns a text in brackets, truncated if it is long.
+pub(super) fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+    let is_cut = text.utf16_len() > ROW_UNITS;
+    RowText::bracketed(role, &text.head(ROW_UNITS), if is_cut { "…" } else { "]" })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::agents::row::RowOptions;
+    use crate::load::{Options, load};
+    use crate::session::entry::Flags;
+
+    /// Returns the row of an entry with these members, whether it is silent, and its text for searching.
+    fn row(members: &str) -> (String, bool, String) {
+        let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
+        let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
+        let rows = RowOptions { searchable: true, ..RowOptions::default() };
+        let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
+        let entry = crate::session::entry::EntryIx::new(0);
+        let silent = session.entry(entry).flags.has(Flags::SILENT);
+        (session.row(entry).to_string(), silent, session.text(session.searchable[0]).to_string())
+    }
+
+    fn turn(members: &str) -> (String, bool) {
+        let (row, silent, _) =
+            row(&format!(r#""type":"message","message":{{"role":"assistant",{members}}}"#));
+        (row, silent)
+    }
+
+    #[test]
+    fn turns_tell_how_they_ended() {
+        let cases = [
+            (r#""content":[{"type":"text","text":" a\nb "}]"#, "a b", false),
+            (r#""content":[{"type":"text","text":"…"}],"stopReason":"stop""#, "…", true),
+            (r#""content":[],"stopReason":"aborted""#, "Operation aborted", false),
+            (r#""content":[],"stopReason":"aborted","errorMessage":"why""#, "why", false),
+            (r#""content":[],"stopReason":"aborted","errorId":67108864"#, "(aborted)", false),
+            (r#""content":[],"stopReason":"error""#, "Error", false),
+            (r#""content":[],"retryRecovery":{"status":"recovered","note":"a\n b"}"#, "a b", true),
+            (r#""content":[],"stopReason":"toolUse""#, "(no content)", true),
+        ];
+        for (members, text, silent) in cases {
+            assert_eq!(turn(members), (format!("assistant: {text}"), silent), "{members}");
+        }
+    }
+
+    #[test]
+    fn bookkeeping_is_named() {
+        let cases = [
+            (r#""type":"model_change","model":"a/b""#, "[model: a/b]", "model a/b"),
+            (r#""type":"thinking_level_change","thinkingLevel":null"#, "[thinking: off]", "thinking off"),
+            (
+                r#""type":"service_tier_change","serviceTier":{"openai":"flex"}"#,
+                "[service tier: openai:flex]",
+                "service tier openai flex",
+            ),
+            (
+                r#""type":"service_tier_change","serviceTier":null"#,
+                "[service tier: (default)]",
+                "service tier",
+            ),
+            (r#""type":"label","targetId":"x""#, "[label: (cleared)]", "label "),
+            (r#""type":"compaction","tokensBefore":1500"#, "[compaction: 2k tokens]", "compaction"),
+            (r#""type":"reset_boundary""#, "[reset boundary]", "reset boundary"),
+            (r#""type":"brand_new_type""#, "[brand new type]", ""),
+            (
+                r#""type":"model_usage","purpose":"p","provider":"o","model":"m""#,
+                "[model usage: p o/m]",
+                "model usage p  o m",
+            ),
+        ];
+        for (members, text, searchable) in cases {
+            let (row, _, search) = row(members);
+            assert_eq!((row.as_str(), search.as_str()), (text, searchable), "{members}");
+        }
+    }
+
+    #[test]
+    fn extensions_and_advisors_speak_plainly() {
+        let notes = r#"{"notes":[{"note":"n","advisor":"sec","severity":"blocker"},{"note":"o","advisor":"default"}]}"#;
+        let advisor =
+            format!(r#""type":"custom_message","customType":"advisor","content":"x","details":{notes}"#);
+        assert_eq!(row(&advisor).0, "advisor (sec, blocker): n o");
+        let wrapped =
+            r#""type":"custom_message","customType":"t","content":"<system-notice>hi</system-notice>""#;
+        assert_eq!(row(wrapped).0, "[t]: hi");
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        let (row, ..) = row(&format!(r#""type":"custom","customType":"{}""#, "x".repeat(300)));
+        assert_eq!(row, format!("[custom: {}…", "x".repeat(200)));
+    }
+}

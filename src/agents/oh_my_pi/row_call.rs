@@ -1,0 +1,130 @@
+//! oh-my-pi's rows of tool calls (`#formatToolCall`).
+
+use super::row::bracketed;
+use crate::agents::row::{normalize, prefixed};
+use pisess_json::text::Text;
+use pisess_json::{Raw, js};
+
+/// Returns the row of a tool result whose call is known.
+pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+    let argument = |keys: &[&str]| {
+        let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
+        found.map(|value| js::string(value)).unwrap_or_default()
+    };
+    let path = |tool: &str| bracketed(tool, &short_path(&argument(&["path", "file_path"]), home));
+    let row = match name.as_bytes() {
+        b"read" => {
+            let mut row = prefixed(&["read: "], &short_path(&argument(&["path", "file_path"]), home));
+            row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
+            bracketed("", &row)
+        }
+        b"write" => path("write"),
+        b"edit" => path("edit"),
+        b"bash" => {
+            let command = argument(&["command"]);
+            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
+            row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
+            bracketed("", &row)
+        }
+        b"grep" => {
+            let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
+            row.push_str("/ in ");
+            row.push(&short_path(&scope(arguments, ["paths", "path"]), home));
+            bracketed("", &row)
+        }
+        b"glob" => bracketed("glob", &short_path(&scope(arguments, ["path", "paths"]), home)),
+        b"ls" => {
+            let path = argument(&["path"]);
+            bracketed("ls", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
+        }
+        _ => {
+            let arguments = js::stringify(arguments);
+            let mut row = prefixed(&[], name);
+            row.push_str(": ");
+            row.push(&arguments.head(40));
+            row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
+            bracketed("", &row)
+        }
+    };
+    row.text
+}
+
+/// Returns `:from-to`; an end of 0 is omitted.
+fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    if offset.is_none() && limit.is_none() {
+        return String::new();
+    }
+    let given = offset.filter(|offset| !offset.is_null());
+    let start = given.map_or(Text::from("1"), |offset| js::string(offset));
+    let end = limit.map(|limit| {
+        let both_numbers = given.is_none_or(|offset| !offset.is_string()) && !limit.is_string();
+        if both_numbers {
+            return given.map_or(1.0, |offset| js::operand(Some(offset))) + js::operand(Some(limit)) - 1.0;
+        }
+        // `+` concatenates if one side is a string.
+        let mut text = start.clone();
+        text.push(&js::string(limit));
+        text.trim().to_string_lossy().parse::<f64>().unwrap_or(f64::NAN) - 1.0
+    });
+    let end = end.filter(|end| *end != 0.0 && !end.is_nan()).map(js::number);
+    end.map_or(format!(":{start}"), |end| format!(":{start}-{end}"))
+}
+
+/// Returns the directories of a search: a string, a string that contains a JSON array, or an array.
+fn scope(arguments: Raw, [first, second]: [&str; 2]) -> Text<'static> {
+    let usable = |key: &str| {
+        let lists = key == "paths";
+        arguments.get(key).filter(|value| value.is_string() || (lists && value.is_array()))
+    };
+    let Some(given) = usable(first).or_else(|| usable(second)) else { return Text::from(".") };
+    let paths = match given.text() {
+        Some(text) => encoded_list(&text).unwrap_or(text.into_owned()),
+        None => js::join(given, ", "),
+    };
+    if given.is_array() && given.items().next().is_none() { Text::from(".") } else { paths }
+}
+
+/// Returns the paths of a JSON array of strings, given as a string.
+fn encoded_list(text: &Text) -> Option<Text<'static>> {
+    let text = text.trim();
+    let list = Raw::parse(text.as_bytes()).ok().filter(|list| list.is_array())?;
+    if !list.items().all(Raw::is_string) {
+        return None;
+    }
+    Some(if list.items().next().is_none() { Text::from(".") } else { js::join(list, ", ") })
+}
+
+/// Returns the path with the home directory written `~`.
+fn short_path(path: &Text, home: Option<&Text>) -> Text<'static> {
+    let home = home.filter(|home| !home.is_empty());
+    let rest = home.and_then(|home| path.as_bytes().strip_prefix(home.as_bytes()));
+    match rest {
+        Some(rest) if matches!(rest.first(), None | Some(b'/' | b'\\')) => {
+            let rest: Vec<u8> = rest.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
+            prefixed(&["~"], &Text::from_wtf8(rest))
+        }
+        _ => path.borrowed().into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &str) -> String {
+        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
+        tool_call(&Text::from(name), arguments, Some(&Text::from("/home/u"))).to_string()
+    }
+
+    #[test]
+    fn tool_calls_read_as_in_oh_my_pi() {
+        assert_eq!(call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#), "[read: ~/x.ts:5-14]");
+        assert_eq!(call("read", r#"{"path":"/home/user","offset":5}"#), "[read: /home/user:5]");
+        assert_eq!(call("read", r#"{"path":"a","limit":null}"#), "[read: a:1]");
+        assert_eq!(call("grep", r#"{"pattern":"x","paths":["a","b"]}"#), "[grep: /x/ in a, b]");
+        assert_eq!(call("grep", r#"{"pattern":"x","path":"[\"a\"]"}"#), "[grep: /x/ in a]");
+        assert_eq!(call("glob", r#"{"paths":[]}"#), "[glob: .]");
+        assert_eq!(call("ls", "{}"), "[ls: .]");
+        assert_eq!(call("other", r#"{"2":1,"1":2}"#), r#"[other: {"1":2,"2":1}]"#);
+    }
+}

@@ -1,0 +1,221 @@
+//! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
+
+use crate::agents::row::normalize;
+use pisess_json::text::{Text, is_js_space, joined};
+use pisess_json::{Raw, string};
+use unicode_width::UnicodeWidthChar;
+
+/// Whether a text, given as stored between its quotes, contains more than dots and white space
+/// (`canonicalizeMessage`).
+pub fn says_something(raw: &[u8]) -> bool {
+    // Most texts start with a letter.
+    if raw.first().is_some_and(u8::is_ascii_alphanumeric) {
+        return true;
+    }
+    let says = |text: Text| {
+        let dots = |c: u32| matches!(c, 0x2e | 0x2026 | 0x20 | 0x09 | 0x0a | 0x0d);
+        !text.trim().code_points().all(dots)
+    };
+    let mut head = Vec::new();
+    let whole = string::decode_head(raw, 64, &mut head) > 0;
+    says(Text::from_wtf8(head)) || (!whole && says(string::decode(raw)))
+}
+
+/// Returns the note on a turn that was retried, in at most `columns` terminal columns.
+pub fn retried(note: &Text, columns: usize) -> Text<'static> {
+    let mut words = String::new();
+    for c in note.to_string_lossy().chars() {
+        match is_js_space(u32::from(c)) {
+            false => words.push(c),
+            true if words.ends_with(' ') => {}
+            true => words.push(' '),
+        }
+    }
+    let words = words.trim_matches(' ');
+    let note = if words.is_empty() { "retried" } else { words };
+    let width = |c: char| c.width().unwrap_or(0);
+    if note.chars().map(width).sum::<usize>() <= columns {
+        return Text::from(note.to_owned());
+    }
+    let mut left = columns - 1;
+    let fits = |c: &char| {
+        let fits = width(*c) <= left;
+        left -= if fits { width(*c) } else { 0 };
+        fits
+    };
+    Text::from(note.chars().take_while(fits).chain(['…']).collect::<String>())
+}
+
+/// The readable content of an advisor's message.
+#[derive(Debug, Default)]
+pub struct Advice<'a> {
+    /// The names of advisors other than the default one, then severities.
+    pub qualifier: Text<'a>,
+    /// The notes.
+    pub text: Text<'a>,
+}
+
+impl Advice<'static> {
+    /// Reads a `custom_message` entry.
+    pub fn of(entry: Raw) -> Self {
+        let notes = entry.get("details").and_then(|details| details.get("notes"));
+        let notes: Vec<_> = notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect();
+        let texts = notes.iter().filter_map(|note| note.get_text("note"));
+        let text = joined(texts, " ");
+        let mut names: Vec<Text> = Vec::new();
+        for key in ["advisor", "severity"] {
+            let from = names.len();
+            for name in notes.iter().filter_map(|note| note.get_text(key)).map(|name| field(&name)) {
+                let default = key == "advisor" && name == "default";
+                if !name.is_empty() && !default && !names[from..].contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        Advice { qualifier: joined(names, ", "), text }
+    }
+}
+
+/// Returns a field of a row on one line, without terminal sequences and control characters
+/// (`sanitizeTreeField`).
+pub fn field(text: &Text) -> Text<'static> {
+    let lone = |c: u32| char::from_u32(c).is_none();
+    let broken = text.code_points().any(lone);
+    let chars = text.code_points().filter_map(char::from_u32).filter(|&c| !(broken && c == '\u{fffd}'));
+    let plain: String = chars.collect();
+    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain };
+    let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
+    normalize(Text::from(kept.collect::<String>()))
+}
+
+/// Returns the text without terminal escape sequences.
+fn without_sequences(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => match rest.next() {
+                Some('[') => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
+                Some(' '..='/') => skip_past(&mut rest, |c| !(' '..='/').contains(&c)),
+                _ => {}
+            },
+            '\u{9b}' => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
+    for c in rest {
+        if is_last(c) {
+            return;
+        }
+    }
+}
+
+/// Skips past the bell or the string terminator.
+fn skip_string(rest: &mut std::str::Chars) {
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' if rest.as_str().starts_with('\\') => {
+                rest.next();
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
+pub fn unwrapped(content: &Text) -> Text<'static> {
+    let inner = inner(content).map(|inner| Text::from_wtf8(inner).trim().into_owned());
+    inner.unwrap_or_else(|| content.borrowed().into_owned())
+}
+
+fn inner<'a>(content: &'a Text) -> Option<&'a [u8]> {
+    let (start, end) = trimmed(content);
+    let text = &content.as_bytes()[start..end];
+    let name = text.get(1..).filter(|_| text[0] == b'<')?;
+    name.get(..7).filter(|head| head.eq_ignore_ascii_case(b"system-"))?;
+    let word = |&&byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let length = name.iter().take_while(word).count();
+    let attributes = &name[length..];
+    let next = Text::from_wtf8(attributes).code_points().next()?;
+    if length < 8 || (next != u32::from('>') && !is_js_space(next)) {
+        return None;
+    }
+    let open_end = 1 + length + tag_end(attributes)?;
+    let name = &name[..length];
+    let close = text.len().checked_sub(length + 3).filter(|&close| close > open_end)?;
+    let tag = &text[close..];
+    let closes =
+        tag.starts_with(b"</") && tag.ends_with(b">") && tag[2..tag.len() - 1].eq_ignore_ascii_case(name);
+    closes.then(|| &text[open_end + 1..close])
+}
+
+/// Returns the offset of the `>` of a tag, ignoring any in quotes.
+fn tag_end(attributes: &[u8]) -> Option<usize> {
+    let mut quote = None;
+    for (at, &byte) in attributes.iter().enumerate() {
+        match (quote, byte) {
+            (Some(open), _) if byte == open => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'<') => return None,
+            (None, b'>') => return Some(at),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+fn trimmed(text: &Text) -> (usize, usize) {
+    let inner = text.trim();
+    if inner.is_empty() {
+        return (0, 0);
+    }
+    let start = inner.as_bytes().as_ptr() as usize - text.as_bytes().as_ptr() as usize;
+    (start, start + inner.as_bytes().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dots_say_nothing() {
+        for (raw, says) in [
+            ("", false),
+            (" ..\\n… ", false),
+            ("\\u2026", false),
+            ("a", true),
+            (". é", true),
+            ("\\u00a0", false),
+        ] {
+            assert_eq!(says_something(raw.as_bytes()), says, "{raw}");
+        }
+    }
+
+    #[test]
+    fn one_system_tag_comes_off() {
+        let cases = [
+            ("<system-notice>\nhi <b>\n</system-notice>\n", "hi <b>"),
+            ("<System-x a='>' >y</system-X>", "y"),
+            ("<system->y</system->", "<system->y</system->"),
+            ("<system-a>y</system-b>", "<system-a>y</system-b>"),
+            ("<system-a>y</system-a> z", "<system-a>y</system-a> z"),
+            ("", ""),
+        ];
+        for (content, shown) in cases {
+            assert_eq!(unwrapped(&Text::from(content)), shown, "{content}");
+        }
+    }
+
+    #[test]
+    fn fields_are_clean() {
+        assert_eq!(field(&Text::from(" a\u{1b}[31mb\u{1b}]0;t\u{7}c\n\u{1}d ")), "abc d");
+    }
+}

@@ -1,0 +1,184 @@
+//! The settings in effect at the end of a path.
+
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js, string};
+use std::collections::HashSet;
+use std::io;
+
+/// Members of the context besides its messages, as JSON, in the order they are printed. Members that
+/// JavaScript would omit are missing.
+pub type Members = Vec<(&'static str, Vec<u8>)>;
+
+/// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Members> {
+    let mut settings = Settings::default();
+    for &ix in path {
+        let entry = session.entry(ix);
+        match (entry.kind, entry.role) {
+            (Kind::Message, Role::Assistant) => settings.assistant(ix),
+            (
+                Kind::ThinkingLevelChange
+                | Kind::ModelChange
+                | Kind::ServiceTierChange
+                | Kind::TtsrInjection
+                | Kind::ModeChange,
+                _,
+            ) => {
+                let line = bodies.line(ix)?;
+                settings.change(entry.kind, Raw::checked(line.trim_ascii()));
+            }
+            _ => {}
+        }
+    }
+    settings.infer_model(bodies)?;
+    Ok(settings.members())
+}
+
+struct Settings {
+    thinking: Vec<u8>,
+    configured_thinking: Option<Vec<u8>>,
+    service_tier: Option<Vec<u8>>,
+    /// Assignments in order; the last one of a role applies, at the position of the first.
+    models: Vec<(Text<'static>, Vec<u8>)>,
+    /// The last assistant message before a default model was chosen, and the index of its model in `models`.
+    inferred: Option<(EntryIx, usize)>,
+    default_chosen: bool,
+    rules: Vec<Vec<u8>>,
+    seen_rules: HashSet<Vec<u8>>,
+    mode: Option<Vec<u8>>,
+    mode_data: Option<Vec<u8>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            thinking: b"\"off\"".to_vec(),
+            configured_thinking: None,
+            service_tier: None,
+            models: Vec::new(),
+            inferred: None,
+            default_chosen: false,
+            rules: Vec::new(),
+            seen_rules: HashSet::new(),
+            mode: Some(b"\"none\"".to_vec()),
+            mode_data: None,
+        }
+    }
+}
+
+impl Settings {
+    /// An assistant message sets the default model if none was chosen before.
+    fn assistant(&mut self, ix: EntryIx) {
+        if self.default_chosen {
+            return;
+        }
+        let place = self.inferred.map_or(self.models.len(), |(_, place)| place);
+        if self.inferred.is_none() {
+            self.models.push((Text::from("default"), b"null".to_vec()));
+        }
+        self.inferred = Some((ix, place));
+    }
+
+    fn change(&mut self, kind: Kind, line: Raw) {
+        let bytes = |key: &str| line.get_some(key).map(|value| value.bytes().to_vec());
+        match kind {
+            Kind::ThinkingLevelChange => {
+                self.thinking = bytes("thinkingLevel").unwrap_or_else(|| b"\"off\"".to_vec());
+                self.configured_thinking = bytes("configured").or_else(|| bytes("thinkingLevel"));
+            }
+            Kind::ModelChange if content::truthy(line, "model") => {
+                let role =
+                    line.get_some("role").map_or(Text::from("default"), |role| js::string(role).into_owned());
+                self.default_chosen |= role == "default";
+                self.models.push((role, bytes("model").unwrap_or_default()));
+            }
+            Kind::ServiceTierChange => {
+                self.service_tier = line.get_some("serviceTier").and_then(service_tier)
+            }
+            Kind::TtsrInjection => {
+                for rule in line.get("injectedRules").unwrap_or(Raw::NULL).items() {
+                    let rule = js::stringify(rule).into_bytes();
+                    if self.seen_rules.insert(rule.clone()) {
+                        self.rules.push(rule);
+                    }
+                }
+            }
+            Kind::ModeChange => {
+                self.mode = line.get("mode").map(|mode| mode.bytes().to_vec());
+                self.mode_data = line.get("data").map(|data| data.bytes().to_vec());
+            }
+            _ => {}
+        }
+    }
+
+    fn infer_model(&mut self, bodies: &dyn Bodies) -> io::Result<()> {
+        let Some((ix, place)) = self.inferred else { return Ok(()) };
+        let line = bodies.line(ix)?;
+        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+        let mut model = js::template(message.get("provider"));
+        model.push_str("/");
+        model.push(&js::template(message.get("model")));
+        self.models[place].1 = string::encoded(&model);
+        Ok(())
+    }
+
+    fn members(self) -> Members {
+        let models = self.models.iter().map(|(role, model)| {
+            let mut member = string::encoded(role);
+            member.push(b':');
+            member.extend_from_slice(model);
+            member
+        });
+        let models = [b"{", models.collect::<Vec<_>>().join(&b',').as_slice(), b"}"].concat();
+        let models = js::stringify(Raw::checked(&models)).into_bytes();
+        let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
+        let members = [
+            ("thinkingLevel", Some(self.thinking)),
+            ("model", Some(model)),
+            ("models", Some(models)),
+            ("mode", self.mode),
+            ("modeData", self.mode_data),
+            ("serviceTier", self.service_tier),
+            ("configuredThinkingLevel", self.configured_thinking),
+            ("injectedTtsrRules", Some(array(self.rules))),
+        ];
+        members.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
+/// Returns the tier of each provider family; the older single words are split into families.
+fn service_tier(value: Raw) -> Option<Vec<u8>> {
+    const FAMILIES: [&str; 3] = ["openai", "anthropic", "google"];
+    let of = |tiers: [Option<&str>; 3]| {
+        let families = FAMILIES.into_iter().zip(tiers);
+        let object = families.fold(Object::new(), |object, (family, tier)| {
+            object.with(tier, |object, tier| object.str(family, tier))
+        });
+        Some(object.finish()).filter(|json| json.len() > 2)
+    };
+    if value.is_object() || value.is_array() {
+        let tier = |family| {
+            let given = value.get(family)?;
+            ["auto", "default", "flex", "scale", "priority"].into_iter().find(|tier| given.is(tier))
+        };
+        return of(FAMILIES.map(tier));
+    }
+    match value.text()?.as_bytes() {
+        b"priority" => of([Some("priority"); 3]),
+        b"openai-only" => of([Some("priority"), None, None]),
+        b"claude-only" => of([None, Some("priority"), None]),
+        b"auto" => of([Some("auto"), None, None]),
+        b"default" => of([Some("default"), None, None]),
+        b"flex" => of([Some("flex"), None, None]),
+        b"scale" => of([Some("scale"), None, None]),
+        _ => None,
+    }
+}

@@ -1,0 +1,198 @@
+//! Messages as text for a summarizer (`serializeConversation` without a model's own dialect).
+//!
+//! Only texts of the user, the model and its tools are written: instructions are omitted, and so are results
+//! marked useless, with their calls. Tags that the prompt uses are escaped.
+
+use super::llm;
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::Role;
+use crate::session::read::entry_reader::{Bodies, Body, Message};
+use pisess_json::text::{Text, is_js_space, joined};
+use pisess_json::{Raw, js};
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+/// The limit for a tool result, in UTF-16 units.
+pub const TOOL_RESULT_UNITS: usize = 2000;
+
+/// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
+/// become U+FFFD.
+///
+/// # Errors
+/// If an entry cannot be read, or writing fails.
+pub fn write(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let useless = useless_calls(session, messages, bodies)?;
+    let mut transcript = Transcript { out, begun: false, useless };
+    llm::convert(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
+}
+
+/// Returns the calls whose results are useless.
+fn useless_calls(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn Bodies,
+) -> io::Result<HashSet<Text<'static>>> {
+    let mut useless = HashSet::new();
+    for message in messages {
+        if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {
+            continue;
+        }
+        let call = message.with(bodies, |raw| {
+            let [role, call, error] = content::members(raw, ["role", "toolCallId", "isError"]);
+            let result = role.is_some_and(|role| role.is("toolResult")) && is_useless(raw, error);
+            call.and_then(Raw::text).filter(|_| result).map(Text::into_owned)
+        })?;
+        useless.extend(call);
+    }
+    Ok(useless)
+}
+
+/// Whether a result was marked useless, and is not an error.
+pub fn is_useless(message: Raw, error: Option<Raw>) -> bool {
+    let marked = message.get("useless").and_then(Raw::bool) == Some(true);
+    marked && error.and_then(Raw::bool) != Some(true)
+}
+
+/// Returns a tool result's text as summaries receive it.
+pub fn cut(text: Text) -> Text {
+    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
+    if more == 0 {
+        return text;
+    }
+    let mut head = text.head(TOOL_RESULT_UNITS);
+    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    head
+}
+
+/// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary.
+pub fn defused(text: &Text) -> Text<'static> {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut from = 0;
+    for at in memchr::memchr_iter(b'<', bytes).filter(|&at| is_boundary(&bytes[at + 1..])) {
+        out.extend_from_slice(&bytes[from..at]);
+        out.extend_from_slice(b"&lt;");
+        from = at + 1;
+    }
+    out.extend_from_slice(&bytes[from..]);
+    Text::from_wtf8(out)
+}
+
+/// Matches `conversation>`, `/ previous-summary >` and the like.
+fn is_boundary(bytes: &[u8]) -> bool {
+    let rest = skip_space(bytes);
+    let rest = skip_space(rest.strip_prefix(b"/").unwrap_or(rest));
+    let name = ["conversation", "previous-summary"]
+        .into_iter()
+        .find(|name| rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())));
+    name.is_some_and(|name| skip_space(&rest[name.len()..]).starts_with(b">"))
+}
+
+fn skip_space(mut bytes: &[u8]) -> &[u8] {
+    while let Some(first) = bytes.first() {
+        let width = match first {
+            0..=0x7f => 1,
+            0xe0..=0xef => 3,
+            _ => 2,
+        };
+        let Some(head) = bytes.get(..width) else { break };
+        if !Text::from_wtf8(head).code_points().next().is_some_and(is_js_space) {
+            break;
+        }
+        bytes = &bytes[width..];
+    }
+    bytes
+}
+
+struct Transcript<'a> {
+    out: &'a mut dyn Write,
+    begun: bool,
+    useless: HashSet<Text<'static>>,
+}
+
+impl Transcript<'_> {
+    fn message(&mut self, message: Raw) -> io::Result<()> {
+        let [role, content, call] = content::members(message, ["role", "content", "toolCallId"]);
+        let role = role.and_then(Raw::text).unwrap_or_default();
+        match role.as_bytes() {
+            b"user" => self.part_unless_empty("[User]: ", content::joined_text(content, "")),
+            b"assistant" => self.turn(content.unwrap_or(Raw::NULL)),
+            b"toolResult" if call.and_then(Raw::text).is_some_and(|id| self.useless.contains(&id)) => Ok(()),
+            b"toolResult" => {
+                self.part_unless_empty("[Tool Result]: ", cut(content::joined_text(content, "")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn turn(&mut self, content: Raw) -> io::Result<()> {
+        let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
+        for (kind, label) in parts {
+            let blocks = || content.items().filter(|block| content::is_block(*block, kind));
+            if blocks().next().is_some() {
+                let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
+                self.part(label, &joined(texts, "\n"))?;
+            }
+        }
+        let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+        let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| self.useless.contains(&id)));
+        let calls: Vec<_> = calls.map(call).collect();
+        self.part_unless_empty("[Tool Call]: ", joined(calls, "; "))
+    }
+
+    fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
+        if text.is_empty() { Ok(()) } else { self.part(label, &text) }
+    }
+
+    fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
+        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
+        write!(self.out, "{gap}{label}")?;
+        self.out.write_all(defused(text).to_string_lossy().as_bytes())
+    }
+}
+
+/// Returns `name(key=json, key=json)`.
+fn call(block: Raw<'_>) -> Text<'static> {
+    let [name, arguments] = content::members(block, ["name", "arguments"]);
+    let pairs = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter().map(|(key, value)| {
+        let mut pair = key.into_owned();
+        pair.push_str("=");
+        pair.push(&js::stringify(value));
+        pair
+    });
+    let mut text = js::template(name).into_owned();
+    text.push_str("(");
+    text.push(&joined(pairs, ", "));
+    text.push_str(")");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_the_prompt_are_defused() {
+        let text = Text::from("a </ Conversation > < previous-summary><conversations> <b>");
+        assert_eq!(
+            defused(&text).to_string(),
+            "a &lt;/ Conversation > &lt; previous-summary><conversations> <b>"
+        );
+    }
+
+    #[test]
+    fn results_are_cut() {
+        assert_eq!(cut(Text::from("x".repeat(2000))).utf16_len(), 2000);
+        assert!(
+            cut(Text::from("x".repeat(2003)))
+                .to_string()
+                .ends_with("xx\n\n[... 3 more characters truncated]")
+        );
+    }
+}

@@ -1,0 +1,236 @@
+//! pi as an [`Agent`].
+
+use crate::agents::pi::row;
+use crate::agents::pi::{
+    branch, compaction, context, defects, files, llm, prompt, schemas, system, tips, tokens, transcript,
+};
+use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prompt::Requests;
+use crate::agents::row::search::Query;
+use crate::agents::schema::Shapes;
+use crate::agents::{Agent, ForeignThinking, Manners};
+use crate::session::column::Parts;
+use crate::session::content;
+use crate::session::defect::{FindingKind, Severity};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Context, Message};
+use crate::session::read::record::{Block, MessageFacts, Typed};
+use crate::session::tree::Tree;
+use crate::session::{Format, Session};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// pi (`@earendil-works/pi-coding-agent`).
+#[derive(Clone, Copy, Debug)]
+pub struct Pi;
+
+impl Agent for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
+        row::push_row(typed, row)
+    }
+
+    fn searchable(&self, typed: &Typed) -> Text<'static> {
+        row::searchable(typed)
+    }
+
+    fn call_row(&self, name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+        row::tool_call(name, arguments, home)
+    }
+
+    fn is_silent(&self, message: &MessageFacts, blocks: &[Block]) -> bool {
+        row::is_silent(message, blocks)
+    }
+
+    fn is_user_request(&self, typed: &Typed) -> bool {
+        typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
+    }
+
+    fn edits_custom_message(&self, _: &Entry) -> bool {
+        true
+    }
+
+    fn backdates(&self, _: Kind) -> bool {
+        false
+    }
+
+    fn heeds_edits(&self) -> bool {
+        true
+    }
+
+    fn has_title_line(&self) -> bool {
+        false
+    }
+
+    fn keeps_label_times(&self) -> bool {
+        true
+    }
+
+    fn summarizes_from_start(&self) -> bool {
+        false
+    }
+
+    fn hook_key(&self) -> &'static str {
+        "fromHook"
+    }
+
+    fn stores_usage(&self) -> bool {
+        true
+    }
+
+    fn name_entry(&self, name: &Text) -> Option<Object> {
+        Some(Object::new().str("type", "session_info").text("name", name))
+    }
+
+    fn model_entry(&self, provider: &Text, model: &Text) -> Object {
+        Object::new().str("type", "model_change").text("provider", provider).text("modelId", model)
+    }
+
+    fn thinking_entry(&self, level: &Text) -> Object {
+        Object::new().str("type", "thinking_level_change").text("thinkingLevel", level)
+    }
+
+    fn shapes(&self) -> &'static Shapes {
+        &schemas::SHAPES
+    }
+
+    fn is_bookkeeping(&self, kind: Kind) -> bool {
+        matches!(kind, Kind::ContextEdit | Kind::SessionInfo)
+    }
+
+    fn never_shows(&self, kind: Kind) -> bool {
+        kind == Kind::Usage
+    }
+
+    fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str) {
+        defects::weight(kind, format, grave)
+    }
+
+    fn fuzzy_search(&self, _: &str) -> Option<Query> {
+        None
+    }
+
+    fn attribution(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+        context::build(session, path, bodies)
+    }
+
+    fn for_model(
+        &self,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        messages.iter().try_for_each(|message| {
+            message.with(bodies, |json| llm::convert(json).map_or(Ok(()), |json| emit(&json)))?
+        })
+    }
+
+    fn manners(&self) -> Manners {
+        Manners {
+            foreign_thinking: ForeignThinking::Dropped,
+            half_pair: "",
+            drops_failed: true,
+            drops_cut_thoughts: false,
+            rescues_results: false,
+            shares_signatures: false,
+            drops_unsigned: false,
+        }
+    }
+
+    fn transcript(
+        &self,
+        _: &Session,
+        messages: &[Message],
+        bodies: &dyn Bodies,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        transcript::write(messages, bodies, out)
+    }
+
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+        tokens::context(session, path, &context::projection(session, path, bodies)?, bodies)
+    }
+
+    fn message_tokens(&self, message: Raw) -> u64 {
+        tokens::estimate(message)
+    }
+
+    fn sizes(
+        &self,
+        session: &Session,
+        tree: &Tree,
+        tips: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<HashMap<EntryIx, f64>> {
+        tips::sizes(session, tree, tips, bodies)
+    }
+
+    fn prepare_compaction(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+        keep_recent_tokens: u64,
+        first_kept: Option<FirstKept>,
+    ) -> io::Result<Option<Preparation>> {
+        compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
+    }
+
+    fn prepare_branch(
+        &self,
+        session: &Session,
+        entries: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<(Vec<Message>, FileOps)> {
+        let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
+        Ok((branch.messages, branch.file_ops))
+    }
+
+    fn checkpoint(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn Bodies,
+    ) -> io::Result<Option<Vec<u8>>> {
+        system::checkpoint(session, path, bodies, 0)
+    }
+
+    fn files(&self, ops: &FileOps) -> FileLists {
+        ops.lists()
+    }
+
+    fn branch_preamble(&self) -> &'static str {
+        files::BRANCH_SUMMARY_PREAMBLE
+    }
+
+    fn compaction_text(&self, mut summary: Text<'static>, ops: &FileOps) -> Text<'static> {
+        files::append(&mut summary, &self.files(ops));
+        summary
+    }
+
+    fn draft_text(&self, _: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+        Ok(content::entry_text(Raw::checked(bodies.line(ix)?.trim_ascii())))
+    }
+
+    fn previous_summary(
+        &self,
+        preparation: &Preparation,
+        _: &dyn Bodies,
+    ) -> io::Result<Option<Text<'static>>> {
+        Ok(preparation.previous_summary.clone())
+    }
+
+    fn requests(&self) -> &'static Requests {
+        &prompt::REQUESTS
+    }
+}

@@ -1,0 +1,354 @@
+//! What a compaction would summarize, and where it would cut (pi's `prepareCompaction`).
+//!
+//! ```text
+//! C  u  a  t  t  a  t  u  a  t  t  a        the projection: a compaction, two turns
+//!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
+//! ```
+
+use super::context::{Projection, projection, role};
+use super::{file_ops, tokens, with_line};
+use crate::agents::prepare::{FileOps, FirstKept, Preparation};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Message};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use std::collections::HashSet;
+use std::io;
+use std::ops::Range;
+
+/// Prepares a compaction at the end of `path`. The cut keeps about `keep_recent_tokens` tokens, or is at
+/// `first_kept`, an entry of the path.
+///
+/// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
+/// the entry at the cut has no id.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn prepare(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    keep_recent_tokens: u64,
+    first_kept: Option<FirstKept>,
+) -> io::Result<Option<Preparation>> {
+    if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
+        return Ok(None);
+    }
+    let projection = projection(session, path, bodies)?;
+    let base = Base { session, path, bodies, projection: &projection };
+    let previous = base.previous_compaction();
+    let start = previous.map_or(0, |at| at + 1);
+    let Some(cut) = base.cut(start, keep_recent_tokens, first_kept)? else { return Ok(None) };
+    let history = base.messages(start..cut.turn_start.unwrap_or(cut.at));
+    let prefix = base.messages(cut.turn_start.unwrap_or(cut.at)..cut.at);
+    if history.is_empty() && prefix.is_empty() {
+        return Ok(None);
+    }
+    let mut ops = FileOps::default();
+    let previous_summary = match previous {
+        Some(at) => base.previous_summary(at, &mut ops)?,
+        None => None,
+    };
+    for message in history.iter().chain(&prefix) {
+        file_ops::add_message(session, message, bodies, &mut ops)?;
+    }
+    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
+    Ok(Some(Preparation {
+        first_kept: cut.first_kept,
+        is_split_turn: cut.turn_start.is_some(),
+        tokens_before: tokens::context(session, path, &projection, bodies)?,
+        previous_summary,
+        messages_to_summarize: history,
+        turn_prefix_messages: prefix,
+        file_ops: ops,
+        previous_compactions: compactions.collect(),
+    }))
+}
+
+/// The data that a cut is chosen from; positions are indexes among the entries of the projection.
+struct Base<'a> {
+    session: &'a Session,
+    path: &'a [EntryIx],
+    bodies: &'a dyn Bodies,
+    projection: &'a Projection,
+}
+
+/// The position of a cut.
+struct Cut {
+    /// The first kept entry; `None` if nothing is kept.
+    first_kept: Option<EntryIx>,
+    /// Its index, or the end.
+    at: usize,
+    /// The index of the start of the turn that the cut splits.
+    turn_start: Option<usize>,
+}
+
+impl Base<'_> {
+    fn entry(&self, at: usize) -> EntryIx {
+        self.projection.entries[at].entry
+    }
+
+    fn kind(&self, at: usize) -> Kind {
+        self.session.entry(self.entry(at)).kind
+    }
+
+    fn end(&self) -> usize {
+        self.projection.entries.len()
+    }
+
+    /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted` accepts.
+    fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
+        let messages = self.projection.messages_of(at);
+        self.kind(at) != Kind::Compaction
+            && messages.iter().any(|message| wanted(role(self.session, message)))
+    }
+
+    fn is_silent(&self, at: usize) -> bool {
+        self.projection.messages_of(at).is_empty()
+    }
+
+    /// Whether an edit removed the entry's message.
+    fn is_omitted(&self, at: usize) -> bool {
+        let entry = self.projection.entries[at];
+        entry.visible && self.is_silent(at)
+    }
+
+    /// Returns the messages of these entries, without system messages: their state is in the checkpoint.
+    fn messages(&self, places: Range<usize>) -> Vec<Message> {
+        let mut messages = Vec::with_capacity(places.len());
+        for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
+            let all = self.projection.messages_of(at).iter();
+            messages.extend(all.filter(|message| role(self.session, message) != Role::System).cloned());
+        }
+        messages
+    }
+
+    /// Returns the compaction in effect, unless it was edited away.
+    fn previous_compaction(&self) -> Option<usize> {
+        (0..self.end()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
+    }
+
+    /// Returns the summary of the compaction at an index; its files are added to `ops`.
+    fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
+        with_line(self.bodies, self.entry(at), |line| {
+            file_ops::add_details(line, ops);
+            line.get_text("summary").map(Text::into_owned)
+        })
+    }
+
+    fn cut(&self, start: usize, keep: u64, first_kept: Option<FirstKept>) -> io::Result<Option<Cut>> {
+        let (first_kept, at) = match first_kept {
+            Some(FirstKept::Nothing) => {
+                return Ok(Some(Cut { first_kept: None, at: self.end(), turn_start: None }));
+            }
+            Some(FirstKept::Entry(entry)) => match self.place_of(entry, start) {
+                Some(at) => (entry, at),
+                None => return Ok(None),
+            },
+            None => match self.choose(start, keep)? {
+                Some(at) => (self.entry(at), at),
+                None => return Ok(None),
+            },
+        };
+        if self.session.entry(first_kept).id.is_empty() {
+            return Ok(None);
+        }
+        let turn_start = (start..=at).rev().find(|&at| self.speaks_as(at, starts_turn));
+        let turn_start = turn_start.filter(|&turn_start| turn_start < at);
+        Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
+    }
+
+    /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
+    fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
+        let wanted = self.path.iter().position(|&ix| ix == entry)?;
+        let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;
+        // A compaction at the start of the projection precedes what it keeps of the path.
+        let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
+        (start..self.end()).find(|&at| follows(at))
+    }
+
+    /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at
+    /// which a cut may be, and back over entries without messages.
+    fn choose(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+        let may_be_cut = |&at: &usize| self.speaks_as(at, may_be_cut);
+        let Some(last) = (start..self.end()).rfind(may_be_cut) else { return Ok(None) };
+        let overflow = self.overflow(start, keep)?;
+        let mut at = (overflow.unwrap_or(start)..self.end()).find(may_be_cut).unwrap_or(last);
+        if overflow.is_some() && self.ends_in_failed_attempt(at + 1)? {
+            at += 1;
+        }
+        while at > start && self.kind(at - 1) != Kind::Compaction && self.is_silent(at - 1) {
+            at -= 1;
+        }
+        Ok(Some(at))
+    }
+
+    /// Returns the index at which the messages, added up from the end, reach `keep` tokens.
+    fn overflow(&self, start: usize, keep: u64) -> io::Result<Option<usize>> {
+        let mut total = 0;
+        for at in (start..self.end()).rev() {
+            let mut tokens = 0;
+            for message in self.projection.messages_of(at) {
+                tokens += message.with(self.bodies, tokens::estimate)?;
+            }
+            total += tokens;
+            if tokens > 0 && total >= keep {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the part from `from` on is a failed attempt that was undone: all of it was omitted, including a
+    /// response, and no edit in it gives new content to an entry outside.
+    fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
+        let closed = (from..self.end()).all(|at| {
+            let entry = self.projection.entries[at];
+            self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
+        });
+        let answer = |at: usize| self.session.is_message(self.entry(at), Role::Assistant);
+        if !closed || !(from..self.end()).any(|at| answer(at) && self.is_omitted(at)) {
+            return Ok(false);
+        }
+        let omitted = (from..self.end()).filter(|&at| self.is_omitted(at));
+        let omitted: HashSet<_> = omitted.map(|at| self.session.id(self.entry(at))).collect();
+        for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
+            let replaces = with_line(self.bodies, self.entry(at), |line| {
+                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+                let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));
+                !replacement.is_some_and(Raw::is_null) && !known
+            })?;
+            if replaces {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn may_be_cut(role: Role) -> bool {
+    role == Role::Assistant || starts_turn(role)
+}
+
+fn starts_turn(role: Role) -> bool {
+    matches!(
+        role,
+        Role::User | Role::BashExecution | Role::Custom | Role::BranchSummary | Role::CompactionSummary
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    /// Returns a text of that many tokens.
+    fn long(tokens: usize) -> String {
+        "x".repeat(tokens * 4)
+    }
+
+    struct Answer {
+        first_kept: Option<String>,
+        summarized: Vec<String>,
+        prefix: Vec<String>,
+        preparation: Preparation,
+    }
+
+    fn prepared(entries: &[String], keep: u64, first_kept: Option<&str>) -> Option<Answer> {
+        let made = chain(entries);
+        let first_kept = first_kept.map(|id| match id {
+            "none" => FirstKept::Nothing,
+            id => FirstKept::Entry(made.ix(id)),
+        });
+        let preparation = prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()?;
+        Some(Answer {
+            first_kept: preparation.first_kept.map(|ix| made.session.id(ix).to_string()),
+            summarized: made.ids(&preparation.messages_to_summarize),
+            prefix: made.ids(&preparation.turn_prefix_messages),
+            preparation,
+        })
+    }
+
+    fn two_turns() -> [String; 7] {
+        [
+            user("abcd"),
+            call("read", "a.rs"),
+            result(&long(9)),
+            user("abcd"),
+            call("write", "b.rs"),
+            result(&long(9)),
+            assistant("abcd"),
+        ]
+    }
+
+    #[test]
+    fn the_cut_is_the_first_place_behind_the_budget() {
+        let answer = prepared(&two_turns(), 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e6"));
+        assert_eq!(answer.summarized, ["e0", "e1", "e2"]);
+        assert_eq!(answer.prefix, ["e3", "e4", "e5"]);
+        assert!(answer.preparation.is_split_turn);
+        let lists = answer.preparation.file_ops.lists();
+        assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
+        // If the budget is reached at a tool result, the cut is at the next entry that is not a tool result.
+        assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
+        let answer = prepared(&two_turns(), 16, None).unwrap();
+        assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
+        assert!(prepared(&two_turns(), 1000, None).is_none());
+    }
+
+    #[test]
+    fn the_caller_may_choose_the_cut() {
+        let answer = prepared(&two_turns(), 0, Some("e4")).unwrap();
+        assert_eq!((answer.summarized.len(), answer.prefix), (3, vec!["e3".to_owned()]));
+        let answer = prepared(&two_turns(), 0, Some("none")).unwrap();
+        assert_eq!((answer.summarized.len(), answer.first_kept), (7, None));
+        assert!(!answer.preparation.is_split_turn);
+        assert!(prepared(&two_turns(), 0, Some("e0")).is_none());
+    }
+
+    #[test]
+    fn a_second_compaction_goes_on_from_the_first() {
+        let details = r#","details":{"readFiles":["old"],"modifiedFiles":["new"]}"#;
+        let mut entries = vec![user("a"), user("b"), compacted("e1", details)];
+        assert!(prepared(&entries, 0, None).is_none());
+        entries.extend([says("system", r#""content":"s""#), user("c"), user("d")]);
+        let answer = prepared(&entries, 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e5"));
+        assert_eq!(answer.summarized, ["e1", "e4"]);
+        assert_eq!(answer.preparation.previous_summary, Some("S".into()));
+        assert_eq!(answer.preparation.previous_compactions, [EntryIx::new(2)]);
+        assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
+        // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
+        assert!(prepared(&entries, 0, Some("e0")).is_none());
+        // If the compaction itself is given, the cut is after the entries that it keeps.
+        assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
+        let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
+        let answer = prepared(&hooked, 1, None).unwrap();
+        assert!(answer.preparation.file_ops.edited.as_slice().is_empty());
+    }
+
+    #[test]
+    fn metadata_before_the_cut_is_kept() {
+        let model = r#""type":"model_change","provider":"p","modelId":"m""#.to_owned();
+        let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
+        let answer = prepared(&entries, 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
+        // pi looks for the start of a turn in the metadata before the cut, so it considers the turn split.
+        assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
+    }
+
+    #[test]
+    fn an_attempt_that_was_taken_back_goes_with_what_is_summarised() {
+        let attempt = [user("a"), user(&long(5)), assistant("failed"), edit("e2", "null")];
+        let answer = prepared(&attempt, 5, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
+        assert_eq!(answer.summarized, ["e0"]);
+        assert_eq!(answer.prefix, ["e1"]);
+        let mut edited = attempt.to_vec();
+        edited.push(edit("e0", r#"{"content":"b"}"#));
+        assert_eq!(prepared(&edited, 5, None).unwrap().first_kept.as_deref(), Some("e1"));
+    }
+}

@@ -1,0 +1,508 @@
+//! The context of pi's model (`buildSessionProjection` and `buildSessionContext`).
+//!
+//! ```text
+//! path:        a  b  C1  c  d  e  C2  f  g        C2 keeps from c, with C1 before it
+//! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
+//! ```
+
+use super::with_line;
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use pisess_json::edit;
+use pisess_json::text::Text;
+use pisess_json::time;
+use pisess_json::{Raw, string, write};
+use std::collections::HashMap;
+use std::io;
+
+/// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+    let settings = settings(session, path, bodies)?;
+    Ok(Context { messages: project(session, path, bodies, |_| {})?, settings })
+}
+
+/// The entries of a context, each with its messages.
+#[derive(Clone, Debug, Default)]
+pub struct Projection {
+    /// All messages, in order.
+    pub messages: Vec<Message>,
+    /// The entries in the order of their messages; the compaction in effect comes first.
+    pub entries: Vec<Projected>,
+}
+
+/// An entry of a projection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Projected {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its index on the path.
+    pub place: u32,
+    /// Whether its type has messages for the model, even if an edit or a later compaction removed them.
+    pub visible: bool,
+    /// The end of its messages in [`Projection::messages`].
+    end: u32,
+}
+
+impl Projection {
+    /// Returns the messages of the entry at `index`.
+    pub fn messages_of(&self, index: usize) -> &[Message] {
+        let start = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
+        &self.messages[start as usize..self.entries[index].end as usize]
+    }
+}
+
+/// Returns the entries in effect at the end of `path`, and their messages.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Projection> {
+    let mut entries = Vec::new();
+    let messages = project(session, path, bodies, |entry| entries.push(entry))?;
+    Ok(Projection { messages, entries })
+}
+
+/// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
+fn project(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    mut each: impl FnMut(Projected),
+) -> io::Result<Vec<Message>> {
+    let places = in_force(session, path, bodies)?;
+    let edits = Edits::among(session, places.clone().map(|place| path[place as usize]), bodies)?;
+    let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
+    for (index, place) in places.enumerate() {
+        let entry = path[place as usize];
+        let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
+        let visible = if superseded {
+            true
+        } else {
+            speak(session, entry, edits.of(session, entry), bodies, &mut messages)?
+        };
+        each(Projected { entry, place, visible, end: messages.len() as u32 });
+    }
+    Ok(messages)
+}
+
+/// Returns the role of a message of a projection, without reading it.
+pub fn role(session: &Session, message: &Message) -> Role {
+    let entry = session.entry(message.entry);
+    match (entry.kind, &message.body) {
+        (Kind::CustomMessage, _) => Role::Custom,
+        (Kind::BranchSummary, _) => Role::BranchSummary,
+        (Kind::Compaction, Body::Built(json)) => {
+            Raw::checked(json).get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()))
+        }
+        _ => entry.role,
+    }
+}
+
+/// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps without system
+/// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
+///
+/// # Errors
+/// If a line cannot be read.
+pub(crate) fn in_force<'a>(
+    session: &'a Session,
+    path: &'a [EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
+    let compaction = session.last_on(path, Kind::Compaction);
+    let kept = match compaction {
+        None => 0..0,
+        Some(at) => {
+            let first_kept = with_line(bodies, path[at], |line| {
+                line.get_text("firstKeptEntryId").and_then(|id| {
+                    (!id.is_empty()).then(|| path[..at].iter().position(|&ix| session.id(ix) == id))?
+                })
+            })?;
+            first_kept.unwrap_or(at) as u32..at as u32
+        }
+    };
+    let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
+    let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
+    Ok(compaction.map(|at| at as u32).into_iter().chain(kept).chain(after))
+}
+
+/// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
+pub(super) fn speak(
+    session: &Session,
+    ix: EntryIx,
+    edit: Option<Edit>,
+    bodies: &dyn Bodies,
+    out: &mut Vec<Message>,
+) -> io::Result<bool> {
+    let mut visible = false;
+    let mut add = |body| -> io::Result<()> {
+        visible = true;
+        let message = Message { entry: ix, body };
+        match edit {
+            None => out.push(message),
+            Some(edit) => out.extend(edited(message, edit, bodies)?),
+        }
+        Ok(())
+    };
+    match session.entry(ix).kind {
+        Kind::Message => message(session, ix, bodies)?.map_or(Ok(()), add)?,
+        Kind::CustomMessage => add(Body::built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
+        Kind::BranchSummary => {
+            let told = with_line(bodies, ix, |line| {
+                content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
+            })?;
+            told.map_or(Ok(()), add)?;
+        }
+        Kind::Compaction => {
+            let (checkpoint, summary) = with_line(bodies, ix, |line| {
+                let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
+                (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
+            })?;
+            checkpoint.into_iter().chain([summary]).try_for_each(|json| add(Body::built(json)))?;
+        }
+        _ => {}
+    }
+    Ok(visible)
+}
+
+/// Returns a stored message, with empty content if it has none; `None` if the line has no message.
+// Inlined, because most messages are as stored, which needs no call to find out.
+#[inline]
+pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+    let entry = session.entry(ix);
+    if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
+        return Ok(Some(Body::Stored));
+    }
+    incomplete_message(session, ix, bodies)
+}
+
+/// Like [`message`], for one whose role or content is missing.
+fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+    let empty: &[u8] = match session.entry(ix).role {
+        Role::System => b"\"\"",
+        Role::User | Role::Assistant | Role::ToolResult => b"[]",
+        Role::Missing => {
+            let there = with_line(bodies, ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+            return Ok(there.then_some(Body::Stored));
+        }
+        _ => return Ok(Some(Body::Stored)),
+    };
+    let filled = with_line(bodies, ix, |line| with_content(line.get("message")?, Some(empty)))?;
+    Ok(Some(filled.map_or(Body::Stored, Body::built)))
+}
+
+/// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
+pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
+    let names = ["customType", "content", "display", "details", "timestamp"];
+    let [custom_type, own, display, details, timestamp] = content::members(line, names);
+    let content = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
+    write::Object::new()
+        .str("role", "custom")
+        .with(custom_type, |object, value| object.raw("customType", value))
+        .with(content, |object, value| object.json("content", value))
+        .with(display, |object, value| object.raw("display", value))
+        .with(details, |object, value| object.raw("details", value))
+        .json("timestamp", &milliseconds(timestamp))
+        .finish()
+}
+
+/// Returns the message of a `branch_summary` entry.
+pub(super) fn branch_summary(line: Raw) -> Vec<u8> {
+    summary(line, "branchSummary", "fromId")
+}
+
+/// Returns the message of a `compaction` entry, without its system message.
+pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
+    summary(line, "compactionSummary", "tokensBefore")
+}
+
+fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
+    let [summary, fact, timestamp] = content::members(line, ["summary", about, "timestamp"]);
+    write::Object::new()
+        .str("role", role)
+        .with(summary, |object, value| object.raw("summary", value))
+        .with(fact, |object, value| object.raw(about, value))
+        .json("timestamp", &milliseconds(timestamp))
+        .finish()
+}
+
+/// Returns `new Date(timestamp).getTime()` as JSON.
+fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
+    time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
+}
+
+/// An edit of what the model sees of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// It is omitted.
+    Omit,
+    /// It has the content of this `context_edit` entry.
+    Replace(EntryIx),
+}
+
+/// The last edit of each entry, by the entry's id.
+pub(crate) struct Edits(HashMap<Vec<u8>, Edit>);
+
+impl Edits {
+    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
+    pub fn among(
+        session: &Session,
+        entries: impl Iterator<Item = EntryIx>,
+        bodies: &dyn Bodies,
+    ) -> io::Result<Self> {
+        let mut edits = HashMap::new();
+        // Most sessions have none: then the entries are not searched.
+        if !session.kinds.has(Kind::ContextEdit) {
+            return Ok(Edits(edits));
+        }
+        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+            let (target, replacement) = with_line(bodies, ix, |line| {
+                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+            })?;
+            match (target, replacement) {
+                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
+                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
+                (Some(target), None) => drop(edits.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        Ok(Edits(edits))
+    }
+
+    /// Returns the edit of an entry.
+    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(session.id(ix).as_bytes()).copied()
+    }
+}
+
+/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
+pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+    match edit {
+        Edit::Omit => Ok(None),
+        Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
+    }
+}
+
+/// Returns a message with the content of a `context_edit` entry.
+fn replaced_by(message: Message, by: EntryIx, bodies: &dyn Bodies) -> io::Result<Message> {
+    let content = with_line(bodies, by, |line| {
+        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
+    })?;
+    let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
+    Ok(match changed {
+        Some(json) => Message { body: Body::built(json), ..message },
+        None => message,
+    })
+}
+
+/// Returns a message with the content of an edit; `None` for a role that does not accept it.
+pub(crate) fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let role = message.get_text("role")?;
+    let blocks = match Role::named(role.as_bytes()) {
+        Role::Assistant | Role::ToolResult => content.and_then(text_block),
+        Role::User | Role::Custom => None,
+        _ => return None,
+    };
+    with_content(message, blocks.as_deref().or(content))
+}
+
+/// Returns a JSON string as an array of one text block; `None` for any other value.
+fn text_block(content: &[u8]) -> Option<Vec<u8>> {
+    Some(content::text_content(&Raw::checked(content).text()?))
+}
+
+/// Returns the message with another content in place of its own, or with none.
+fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let mut edit = edit::Edit::new(message.bytes()).ok()?;
+    match content {
+        Some(content) => edit.set("content", content),
+        None => edit.remove("content"),
+    }
+    Some(edit.finish())
+}
+
+/// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
+/// `JSON.stringify`.
+fn settings(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let last = |wanted: &dyn Fn(EntryIx) -> bool| path.iter().rev().copied().find(|&ix| wanted(ix));
+    let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
+    let model =
+        last(&|ix| session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant));
+    let level = match thinking {
+        Some(ix) => {
+            with_line(bodies, ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
+        }
+        None => Some(string::encoded(&Text::from("off"))),
+    };
+    let model = match model {
+        Some(ix) => with_line(bodies, ix, |line| model_of(session.entry(ix).kind, line))?,
+        None => b"null".to_vec(),
+    };
+    Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
+}
+
+/// Returns the model of a `model_change` or an assistant message.
+fn model_of(kind: Kind, line: Raw) -> Vec<u8> {
+    let [provider, id] = match kind {
+        Kind::ModelChange => content::members(line, ["provider", "modelId"]),
+        _ => content::members(line.get("message").unwrap_or(Raw::NULL), ["provider", "model"]),
+    };
+    write::Object::new()
+        .with(provider, |object, value| object.raw("provider", value))
+        .with(id, |object, value| object.raw("modelId", value))
+        .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    fn context(entries: &[String]) -> (Vec<String>, Vec<(&'static str, String)>) {
+        let made = chain(entries);
+        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
+        (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
+    }
+
+    fn speakers(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        made.ids(&projection(&made.session, &made.path(), &made.bodies()).unwrap().messages)
+    }
+
+    #[test]
+    fn nothing_before_the_first_entry() {
+        let made = chain(&[user("a")]);
+        let context = build(&made.session, &[], &made.bodies()).unwrap();
+        assert!(context.messages.is_empty());
+        assert_eq!(context.settings, [("thinkingLevel", b"\"off\"".to_vec()), ("model", b"null".to_vec())]);
+    }
+
+    #[test]
+    fn the_last_compaction_speaks_first() {
+        let path = [
+            user("a"),
+            compacted("e0", ""),
+            says("system", r#""content":"s""#),
+            user("b"),
+            compacted("e1", r#","systemMessage":{"role":"system","content":"now"}"#),
+            user("c"),
+        ];
+        // The older compaction is kept without messages; system messages of the kept part are omitted.
+        assert_eq!(speakers(&path), ["e4", "e4", "e3", "e5"]);
+        assert_eq!(
+            context(&path).0[..2],
+            [
+                r#"{"role":"system","content":"now"}"#,
+                r#"{"role":"compactionSummary","summary":"S","tokensBefore":9,"timestamp":1767225600004}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kept_id_off_the_path_keeps_nothing() {
+        for kept in ["nowhere", "", "e1", "e2"] {
+            assert_eq!(speakers(&[user("a"), compacted(kept, ""), user("b")]), ["e1", "e2"], "{kept}");
+        }
+    }
+
+    #[test]
+    fn edits_hide_or_replace() {
+        let entries = [
+            user("a"),
+            assistant("b"),
+            says("bashExecution", r#""command":"c","output":"""#),
+            edit("e0", "null"),
+            edit("e1", "null"),
+            edit("e1", r#"{"content":"new"}"#),
+            edit("e2", r#"{"content":"new"}"#),
+        ];
+        let (messages, _) = context(&entries);
+        assert_eq!(
+            messages,
+            [
+                r#"{"role":"assistant","content":[{"type":"text","text":"new"}],"provider":"p","model":"m"}"#,
+                r#"{"role":"bashExecution","command":"c","output":""}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_edit_out_of_force_does_nothing() {
+        let kept = [user("a"), edit("e0", "null"), user("b"), compacted("e2", ""), user("c")];
+        assert_eq!(speakers(&kept), ["e3", "e2", "e4"]);
+        let before = [edit("e1", "null"), user("a"), compacted("e1", "")];
+        assert_eq!(speakers(&before), ["e2", "e1"]);
+    }
+
+    #[test]
+    fn missing_content_is_filled_in() {
+        let entries = [
+            says("user", r#""content":null,"timestamp":1"#),
+            says("assistant", r#""model":"m""#),
+            says("system", ""),
+            says("custom", ""),
+        ];
+        let (messages, settings) = context(&entries);
+        assert_eq!(
+            messages,
+            [
+                r#"{"role":"user","content":[],"timestamp":1}"#,
+                r#"{"role":"assistant","model":"m","content":[]}"#,
+                r#"{"role":"system","content":""}"#,
+                r#"{"role":"custom"}"#,
+            ]
+        );
+        assert_eq!(settings[1], ("model", r#"{"modelId":"m"}"#.to_owned()));
+    }
+
+    #[test]
+    fn entries_that_become_messages() {
+        let entries = [
+            r#""type":"custom_message","customType":"n","details":1e400,"display":false"#.to_owned(),
+            r#""type":"branch_summary","fromId":"x","summary":"""#.to_owned(),
+            r#""type":"branch_summary","summary":"B""#.to_owned(),
+            r#""type":"custom","customType":"n""#.to_owned(),
+            r#""type":"message","message":null"#.to_owned(),
+        ];
+        assert_eq!(
+            context(&entries).0,
+            [
+                r#"{"role":"custom","customType":"n","content":[],"display":false,"details":1e400,"timestamp":1767225600000}"#,
+                r#"{"role":"branchSummary","summary":"B","timestamp":1767225600002}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn settings_come_from_the_whole_path() {
+        let level = r#""type":"thinking_level_change""#;
+        let model = r#""type":"model_change","provider":"q","modelId":"n""#;
+        let (_, settings) = context(&[
+            format!(r#"{level},"thinkingLevel":"high""#),
+            assistant("a"),
+            model.to_owned(),
+            compacted("none", ""),
+        ]);
+        assert_eq!(
+            settings,
+            [
+                ("thinkingLevel", r#""high""#.to_owned()),
+                ("model", r#"{"provider":"q","modelId":"n"}"#.to_owned())
+            ]
+        );
+        let (_, settings) = context(&[level.to_owned()]);
+        assert_eq!(settings, [("model", "null".to_owned())]);
+    }
+}

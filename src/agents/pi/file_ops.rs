@@ -1,0 +1,105 @@
+//! The files named by tool calls (pi's `extractFileOpsFromMessage`).
+
+use super::context;
+use crate::agents::prepare::FileOps;
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::Role;
+use crate::session::file_calls::file_of;
+use crate::session::read::entry_reader::{Bodies, Message};
+use pisess_json::Raw;
+use pisess_json::js;
+use pisess_json::text::Text;
+use std::io;
+
+/// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
+/// records as nested.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn add_message(
+    session: &Session,
+    message: &Message,
+    bodies: &dyn Bodies,
+    ops: &mut FileOps,
+) -> io::Result<()> {
+    let role = context::role(session, message);
+    if !matches!(role, Role::Assistant | Role::ToolResult) {
+        return Ok(());
+    }
+    if let Some(calls) = message.file_calls(session) {
+        calls.iter().for_each(|call| ops.add(call.tool, session.text(call.path)));
+        return Ok(());
+    }
+    message.with(bodies, |json| match role {
+        Role::Assistant => {
+            let blocks = json.get("content").into_iter().flat_map(Raw::items);
+            blocks.filter(|block| content::is_block(*block, "toolCall")).for_each(|call| add_call(call, ops));
+        }
+        _ => {
+            let calls = json.get("nestedCalls").and_then(|nested| nested.get("calls"));
+            calls.into_iter().flat_map(Raw::items).for_each(|call| add_call(call, ops));
+        }
+    })
+}
+
+/// Adds the files in the `details` of a compaction or branch summary entry that pi itself wrote.
+pub fn add_details(line: Raw, ops: &mut FileOps) {
+    let [from_hook, details] = content::members(line, ["fromHook", "details"]);
+    let Some(details) = details.filter(|_| !js::truthy(from_hook)) else { return };
+    let [read, modified] = content::members(details, ["readFiles", "modifiedFiles"]);
+    texts(read).for_each(|path| ops.read.insert(path));
+    texts(modified).for_each(|path| ops.edited.insert(path));
+}
+
+fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+    list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
+}
+
+fn add_call(call: Raw, ops: &mut FileOps) {
+    let [name, arguments] = content::members(call, ["name", "arguments"]);
+    if let Some((tool, path)) = file_of(name, arguments) {
+        ops.add(tool, path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+    use crate::load::Options;
+    use crate::session::read::entry_reader::Body;
+
+    fn files(sample: &Sample) -> [Vec<String>; 3] {
+        let mut ops = FileOps::default();
+        for entry in sample.path() {
+            let message = Message { entry, body: Body::Stored };
+            add_message(&sample.session, &message, &sample.bodies(), &mut ops).unwrap();
+        }
+        [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
+    }
+
+    #[test]
+    fn files_found_while_loading_are_those_in_the_messages() {
+        let call = |name: &str, path: &str| {
+            format!(r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"old","path":"{path}"}}}}"#)
+        };
+        let assistant = [call("read", "a"), call("edit", ""), call("\\u0065dit", "b\\n"), call("ls", "c")];
+        let other = r#"{"type":"text","name":"read","arguments":{"path":"d"}},null,7"#;
+        let nested = [call("write", "e"), call("read", "a")].join(",");
+        let entries = [
+            says("user", &format!(r#""content":[{}]"#, call("read", "f"))),
+            says("assistant", &format!(r#""content":"","content":[{},{other}]"#, assistant.join(","))),
+            says("toolResult", &format!(r#""content":[],"nested\u0043alls":{{"calls":[{nested}]}}"#)),
+            says("assistant", &format!(r#""content":[{}],"content":"text""#, call("read", "g"))),
+            says("assistant", ""),
+        ];
+        let sample = chain(&entries);
+        assert!(sample.session.file_calls(sample.path()[1]).is_none());
+        let expected = [vec!["a"], vec!["e"], vec!["b\n"]];
+        assert_eq!(files(&sample), expected);
+        let sample = sample.loaded(&Options { file_calls: true, ..Options::default() });
+        assert_eq!(sample.session.file_calls(sample.path()[2]).unwrap().len(), 2);
+        assert_eq!(files(&sample), expected);
+    }
+}

@@ -1,0 +1,39 @@
+//! The texts that pi adds to a summary: the preamble of a branch summary, the list of files.
+
+use crate::agents::prepare::FileLists;
+use pisess_json::text::Text;
+
+/// The preamble of a branch summary.
+pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different conversation branch before returning here.\nSummary of that exploration:\n\n";
+
+/// Appends the files that were read and modified (pi's `formatFileOperations`); nothing if there are none.
+pub fn append(summary: &mut Text, files: &FileLists) {
+    let lists = [("read-files", &files.read_files), ("modified-files", &files.modified_files)];
+    for (tag, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
+        summary.push_str(&format!("\n\n<{tag}>"));
+        for path in paths {
+            summary.push_str("\n");
+            summary.push(path);
+        }
+        summary.push_str(&format!("\n</{tag}>"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_follow_the_summary() {
+        let mut summary = Text::from("S");
+        append(&mut summary, &FileLists::default());
+        assert_eq!(summary, "S");
+        let paths = |names: &[&'static str]| names.iter().copied().map(Text::from).collect();
+        let files = FileLists { read_files: paths(&["a", "b"]), modified_files: paths(&["c"]) };
+        append(&mut summary, &files);
+        assert_eq!(
+            summary,
+            "S\n\n<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>"
+        );
+    }
+}

@@ -1,0 +1,147 @@
+//! Converts messages for a model (pi's `convertToLlm`).
+
+use crate::session::content;
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::{Raw, write};
+use std::borrow::Cow;
+
+const COMPACTION_BEFORE: &str =
+    "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
+const COMPACTION_AFTER: &str = "\n</summary>";
+const BRANCH_BEFORE: &str =
+    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
+const BRANCH_AFTER: &str = "</summary>";
+
+/// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if it is not
+/// sent.
+pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
+    let role = message.get_text("role")?;
+    let text = match role.as_bytes() {
+        b"system" | b"user" | b"assistant" | b"toolResult" => return Some(Cow::Borrowed(message.bytes())),
+        b"custom" => return Some(Cow::Owned(custom(message))),
+        b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
+        b"bashExecution" => bash_execution(message),
+        b"branchSummary" => summary(message, BRANCH_BEFORE, BRANCH_AFTER),
+        b"compactionSummary" => summary(message, COMPACTION_BEFORE, COMPACTION_AFTER),
+        _ => return None,
+    };
+    Some(Cow::Owned(user(Some(&content::text_content(&text)), message.get("timestamp"))))
+}
+
+/// Returns the text for a command that the user ran.
+fn bash_execution(message: Raw) -> Text<'static> {
+    let names = ["command", "output", "cancelled", "exitCode", "truncated", "fullOutputPath"];
+    let [command, output, cancelled, exit_code, truncated, full_output] = content::members(message, names);
+    let mut text = Text::from("Ran `");
+    text.push(&js::template(command));
+    text.push_str("`\n");
+    if js::truthy(output) {
+        text.push_str("```\n");
+        text.push(&js::template(output));
+        text.push_str("\n```");
+    } else {
+        text.push_str("(no output)");
+    }
+    let failed = exit_code.filter(|code| !code.is_null() && code.number() != Some(0.0));
+    if js::truthy(cancelled) {
+        text.push_str("\n\n(command cancelled)");
+    } else if failed.is_some() {
+        text.push_str("\n\nCommand exited with code ");
+        text.push(&js::template(failed));
+    }
+    if js::truthy(truncated) && js::truthy(full_output) {
+        text.push_str("\n\n[Output truncated. Full output: ");
+        text.push(&js::template(full_output));
+        text.push_str("]");
+    }
+    text
+}
+
+fn summary(message: Raw, before: &'static str, after: &str) -> Text<'static> {
+    let mut text = Text::from(before);
+    text.push(&js::template(message.get("summary")));
+    text.push_str(after);
+    text
+}
+
+fn custom(message: Raw) -> Vec<u8> {
+    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
+    let blocks = content.and_then(Raw::text).map(|text| content::text_content(&text));
+    user(blocks.as_deref().or(content.map(Raw::bytes)), timestamp)
+}
+
+fn user(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {
+    write::Object::new()
+        .str("role", "user")
+        .with(content, |object, value| object.json("content", value))
+        .with(timestamp, |object, value| object.raw("timestamp", value))
+        .finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(message: &str) -> Option<String> {
+        let message = Raw::parse(message.as_bytes()).unwrap();
+        convert(message).map(|json| String::from_utf8(json.into_owned()).unwrap())
+    }
+
+    fn text_of(message: &str) -> String {
+        let json = converted(message).unwrap();
+        let content = Raw::checked(json.as_bytes()).get("content").unwrap();
+        content.items().next().unwrap().get_text("text").unwrap().to_string()
+    }
+
+    #[test]
+    fn what_a_model_knows_passes_as_it_is() {
+        for role in ["system", "user", "assistant", "toolResult"] {
+            let message = format!(r#"{{"role":"{role}", "x":1e5}}"#);
+            assert_eq!(converted(&message).unwrap(), message);
+        }
+        assert_eq!(converted(r#"{"role":"hookMessage"}"#), None);
+        assert_eq!(converted("{}"), None);
+    }
+
+    #[test]
+    fn a_custom_message_is_the_users() {
+        assert_eq!(
+            converted(r#"{"role":"custom","content":"a\ud83d","timestamp":5}"#).unwrap(),
+            r#"{"role":"user","content":[{"type":"text","text":"a\ud83d"}],"timestamp":5}"#
+        );
+        assert_eq!(
+            converted(r#"{"role":"custom","content":[1]}"#).unwrap(),
+            r#"{"role":"user","content":[1]}"#
+        );
+        assert_eq!(converted(r#"{"role":"custom"}"#).unwrap(), r#"{"role":"user"}"#);
+    }
+
+    #[test]
+    fn commands_tell_how_they_ended() {
+        let bash = |more: &str| text_of(&format!(r#"{{"role":"bashExecution","command":"ls",{more}}}"#));
+        assert_eq!(bash(r#""output":"""#), "Ran `ls`\n(no output)");
+        assert_eq!(bash(r#""output":"a","exitCode":0"#), "Ran `ls`\n```\na\n```");
+        assert_eq!(
+            bash(r#""output":"a","exitCode":2"#),
+            "Ran `ls`\n```\na\n```\n\nCommand exited with code 2"
+        );
+        assert_eq!(
+            bash(r#""exitCode":2,"cancelled":true,"truncated":true,"fullOutputPath":"/x""#),
+            "Ran `ls`\n(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /x]"
+        );
+        assert_eq!(converted(r#"{"role":"bashExecution","excludeFromContext":true}"#), None);
+    }
+
+    #[test]
+    fn summaries_are_wrapped() {
+        assert_eq!(
+            text_of(r#"{"role":"branchSummary","summary":"S"}"#),
+            format!("{BRANCH_BEFORE}S</summary>")
+        );
+        assert_eq!(
+            text_of(r#"{"role":"compactionSummary","summary":"S"}"#),
+            format!("{COMPACTION_BEFORE}S\n</summary>")
+        );
+    }
+}

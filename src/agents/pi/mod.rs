@@ -1,0 +1,46 @@
+//! Computes from a path what pi 1.5.2 computes, without running pi.
+//!
+//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in effect.
+//! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
+//! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
+//! - [`compaction`] and [`branch`] choose the input of a summary, [`file_ops`] finds the files in it,
+//!   [`prompt`] requests the summary, [`files`] completes it.
+//!
+//! pi throws on some values (a message that is `null`, a tool call without arguments); here such a value
+//! counts as missing, and the rest of the result is unaffected.
+
+pub mod context;
+pub mod defects;
+pub mod schemas;
+
+pub mod llm;
+pub mod transcript;
+
+pub mod system;
+pub mod tips;
+pub mod tokens;
+
+pub mod branch;
+pub mod compaction;
+pub mod file_ops;
+
+pub mod files;
+pub mod prompt;
+
+pub mod row;
+
+pub mod agent;
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::Bodies;
+use pisess_json::Raw;
+use std::io;
+
+/// Calls `see` with the object on an entry's line.
+fn with_line<T>(bodies: &dyn Bodies, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    let line = bodies.line(ix)?;
+    Ok(see(Raw::checked(line.trim_ascii())))
+}

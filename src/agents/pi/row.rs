@@ -1,0 +1,299 @@
+//! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
+
+use crate::agents::row::{
+    ROW_UNITS, RowText, message_head, normalize, prefixed, push_text_or, push_texts, role_name,
+};
+use crate::session::column::Parts;
+use crate::session::entry::{Kind, Role};
+use crate::session::read::record::{Block, MessageFacts, Typed};
+use pisess_json::string::{decode_head, is_blank};
+use pisess_json::text::{Text, joined};
+use pisess_json::{Raw, js};
+
+/// Appends the row of an entry; for a tool result, its row if its call is not found.
+pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
+    let Typed { kind, role, record, blocks } = *typed;
+    match (kind, &record.message) {
+        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
+        (Kind::Message, None) => Parts::default(),
+        _ => text(kind, Raw::checked(record.bytes)).append_to(row),
+    }
+}
+
+/// Returns the row of an entry that is not a message.
+fn text(kind: Kind, entry: Raw) -> RowText<'static> {
+    let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
+    match kind {
+        Kind::CustomMessage => {
+            let content = entry.get("content").map(content_head).unwrap_or_default();
+            let mut row = bracketed("", &member("customType"));
+            row.push_body(&normalize(content));
+            row
+        }
+        Kind::Compaction => {
+            let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
+            // JavaScript's Math.round rounds halves up.
+            let thousands = js::number((tokens / 1000.0 + 0.5).floor());
+            bracketed("compaction", &Text::from(format!("{thousands}k tokens")))
+        }
+        Kind::BranchSummary => {
+            let summary = entry.get("summary").map(content_head).unwrap_or_default();
+            RowText::named("branch summary", &normalize(summary))
+        }
+        Kind::ModelChange => bracketed("model", &member("modelId")),
+        Kind::ThinkingLevelChange => bracketed("thinking", &member("thinkingLevel")),
+        Kind::Custom => bracketed("custom", &custom_type(entry)),
+        Kind::ContextEdit => {
+            let omits = entry.get("replacement").is_some_and(Raw::is_null);
+            bracketed(if omits { "context omit" } else { "context replace" }, &member("targetId"))
+        }
+        Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
+            Some(label) => bracketed("label", &display(label)),
+            None => bracketed("label", &Text::from("(cleared)")),
+        },
+        Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
+            Some(name) => bracketed("title", &display(name)),
+            None => bracketed("title", &Text::from("empty")),
+        },
+        // pi draws an empty row here; a name is more useful.
+        Kind::Missing => bracketed("", &Text::from("no type")),
+        _ => bracketed("", &member("type")),
+    }
+}
+
+/// Returns the text of a label, or the name of a draft-tree head that becomes one.
+fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get(if is_head { "name" } else { "label" })
+}
+
+fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+    let text = match role {
+        Role::User => return push_text_or("user", message, blocks, row, Text::default),
+        Role::Assistant => {
+            return push_text_or("assistant", message, blocks, row, || without_text(message));
+        }
+        Role::ToolResult => bracketed(
+            "",
+            &message.tool_name.filter(|name| !name.is_null()).map_or(Text::from("tool"), display),
+        ),
+        Role::BashExecution => {
+            RowText::named("bash", &normalize(message.command.map(content_head).unwrap_or_default()))
+        }
+        _ => bracketed("", &role_name(role, message)),
+    };
+    text.append_to(row)
+}
+
+/// Returns what is shown for an assistant message without text.
+fn without_text(message: &MessageFacts) -> Text<'static> {
+    if message.stop_reason.is_some_and(|reason| reason.is("aborted")) {
+        return Text::from("(aborted)");
+    }
+    match message.error_message.filter(|error| error.is_truthy()) {
+        Some(error) => normalize(content_head(error)).head(80),
+        None => Text::from("(no content)"),
+    }
+}
+
+/// Returns the type of a custom entry; a head of the draft tree has none before migration.
+fn custom_type(entry: Raw) -> Text<'static> {
+    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
+    named.map_or(Text::from("undefined"), display)
+}
+
+/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text, and ended
+/// neither in an error nor early.
+pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
+    crate::agents::row::is_silent(message, blocks, |text| !is_blank(text))
+}
+
+/// Returns the text for searching, without the label.
+pub fn searchable(typed: &Typed) -> Text<'static> {
+    let Typed { kind, role, record, blocks } = *typed;
+    let entry = Raw::checked(record.bytes);
+    let member = |key: &str| entry.get(key).filter(|value| !value.is_null()).map(display).unwrap_or_default();
+    let parts: Vec<Text> = match kind {
+        Kind::Message => {
+            let Some(message) = record.message else { return Text::default() };
+            let role = role_name(role, &message);
+            let command = message.command.filter(|_| role == "bashExecution").map(content_head);
+            [Some(role), Some(message_head(&message, blocks)), command].into_iter().flatten().collect()
+        }
+        Kind::CustomMessage => {
+            vec![member("customType"), entry.get("content").map(content_head).unwrap_or_default()]
+        }
+        Kind::Compaction => vec![Text::from("compaction")],
+        Kind::BranchSummary => {
+            vec![Text::from("branch summary"), entry.get("summary").map(content_head).unwrap_or_default()]
+        }
+        Kind::SessionInfo => vec![Text::from("title"), member("name")],
+        Kind::ModelChange => vec![Text::from("model"), member("modelId")],
+        Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
+        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
+        Kind::ContextEdit => {
+            let omits = entry.get("replacement").is_some_and(Raw::is_null);
+            vec![
+                Text::from("context edit"),
+                Text::from(if omits { "omit" } else { "replace" }),
+                member("targetId"),
+            ]
+        }
+        Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
+        _ => Vec::new(),
+    };
+    joined(parts, " ")
+}
+
+/// Returns the row of the result of a known tool call.
+pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static> {
+    let argument = |keys: &[&str]| {
+        let found = keys.iter().filter_map(|key| arguments.get(key)).find(|value| value.is_truthy());
+        found.map(display).unwrap_or_default()
+    };
+    let path = |keys: &[&str], default: &'static str| {
+        let path = argument(keys);
+        short_path(if path.is_empty() { Text::from(default) } else { path }, home)
+    };
+    let row = match &*name.to_string_lossy() {
+        "read" => {
+            let mut row = prefixed(&["read: "], &path(&["path", "file_path"], ""));
+            row.push_str(&line_range(arguments.get("offset"), arguments.get("limit")));
+            bracketed("", &row)
+        }
+        "write" => bracketed("write", &path(&["path", "file_path"], "")),
+        "edit" => bracketed("edit", &path(&["path", "file_path"], "")),
+        "bash" => {
+            let command = argument(&["command"]);
+            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
+            row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
+            bracketed("", &row)
+        }
+        "grep" => {
+            let pattern = argument(&["pattern"]);
+            searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
+        }
+        "find" => {
+            let pattern = argument(&["pattern"]);
+            searched("find: ", &pattern, " in ", &path(&["path"], "."))
+        }
+        "ls" => bracketed("ls", &path(&["path"], ".")),
+        other => other_call(other, arguments),
+    };
+    row.text
+}
+
+/// Returns the row of a search: the pattern, and where it is searched for.
+fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowText<'static> {
+    let mut row = prefixed(&[before], pattern);
+    if pattern.utf16_len() < ROW_UNITS {
+        row.push_str(between);
+        row.push(place);
+    }
+    bracketed("", &row)
+}
+
+/// Returns the row of any other call: its name and the first 40 units of its arguments.
+fn other_call(name: &str, arguments: Raw) -> RowText<'static> {
+    let arguments = js::stringify(arguments);
+    let mut row = prefixed(&[name, ": "], &arguments.head(40));
+    row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
+    bracketed("", &row)
+}
+
+/// Returns `:from-to` as pi's `formatReadLineRange` does; empty if a value is not a number.
+fn line_range(offset: Option<Raw>, limit: Option<Raw>) -> String {
+    let given = |value: Option<Raw<'_>>| value.is_some_and(|value| !value.is_null());
+    let number = |value: Option<Raw>| {
+        let value = value?;
+        let text = value.text().map(|text| text.trim().to_string_lossy().into_owned());
+        let number = text.map_or_else(|| value.number(), |text| text.parse().ok());
+        number.filter(|number: &f64| number.is_finite())
+    };
+    if !given(offset) && !given(limit) {
+        return String::new();
+    }
+    let Some(start) = (if given(offset) { number(offset) } else { Some(1.0) }) else { return String::new() };
+    if !given(limit) {
+        return format!(":{}", js::number(start));
+    }
+    match number(limit).map(|count| start + count - 1.0) {
+        None => String::new(),
+        Some(0.0) => format!(":{}", js::number(start)),
+        Some(end) => format!(":{}-{}", js::number(start), js::number(end)),
+    }
+}
+
+/// Returns the path with the home directory written `~`.
+pub fn short_path<'a>(path: Text<'a>, home: Option<&Text>) -> Text<'a> {
+    let Some(home) = home.filter(|home| home.as_bytes().len() > 1) else { return path };
+    let home = home.as_bytes().strip_suffix(b"/").unwrap_or(home.as_bytes());
+    match path.as_bytes().strip_prefix(home) {
+        Some(b"" | b"/") => Text::from("~"),
+        Some(rest) if rest.starts_with(b"/") => {
+            let mut short = Text::from("~");
+            short.push(&Text::from_wtf8(rest));
+            short.into_owned()
+        }
+        _ => path,
+    }
+}
+
+/// Returns the first [`ROW_UNITS`] of content: a string, or an array of blocks.
+fn content_head(content: Raw) -> Text<'static> {
+    let mut out = Vec::new();
+    match content.raw_string() {
+        Some(raw) => {
+            decode_head(raw, ROW_UNITS, &mut out);
+        }
+        None => {
+            let texts = content.items().filter(|block| block.get("type").is_some_and(|kind| kind.is("text")));
+            push_texts(texts.filter_map(|block| block.get("text")), ROW_UNITS, &mut out);
+        }
+    }
+    Text::from_wtf8(out)
+}
+
+/// Returns a string, or `JSON.stringify(value)` of any other value, truncated to a row's length.
+fn display(value: Raw) -> Text<'static> {
+    match value.raw_string() {
+        Some(_) => content_head(value),
+        None => js::stringify(value).head(ROW_UNITS),
+    }
+}
+
+/// Returns a row in brackets; a truncated text gets no closing bracket.
+fn bracketed(role: &str, text: &Text) -> RowText<'static> {
+    RowText::bracketed(role, text, if text.utf16_len() < ROW_UNITS { "]" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(name: &str, arguments: &str, home: &str) -> String {
+        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
+        tool_call(&Text::from(name), arguments, Some(&Text::from(home))).to_string()
+    }
+
+    #[test]
+    fn tool_calls_read_as_in_pi() {
+        assert_eq!(
+            call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#, "/home/u"),
+            "[read: ~/x.ts:5-14]"
+        );
+        assert_eq!(
+            call("read", r#"{"file_path":"/home/user","offset":5}"#, "/home/u"),
+            "[read: /home/user:5]"
+        );
+        assert_eq!(call("read", r#"{"path":"a","limit":null}"#, "/"), "[read: a]");
+        assert_eq!(call("read", r#"{"path":"a","limit":"x"}"#, "/"), "[read: a]");
+        let long = format!(r#"{{"command":"  echo\n{}"}}"#, "x".repeat(60));
+        assert_eq!(call("bash", &long, "/"), format!("[bash: echo {}...]", "x".repeat(45)));
+        assert_eq!(call("grep", r#"{"pattern":"a b"}"#, "/"), "[grep: /a b/ in .]");
+        assert_eq!(
+            call("other", r#"{"2":1,"b":"0123456789012345678901234567890123456789"}"#, "/"),
+            r#"[other: {"2":1,"b":"0123456789012345678901234567...]"#
+        );
+    }
+}

@@ -1,0 +1,203 @@
+//! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context combined
+//! into one, which a compaction carries as its checkpoint.
+
+use super::context::{self, projection};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, Message};
+use pisess_json::text::Text;
+use pisess_json::{Raw, js, string, write};
+use std::collections::HashMap;
+use std::io;
+
+/// Returns the `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since
+/// 1970), as JSON; `None` if there is nothing to carry.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn checkpoint(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn Bodies,
+    now_ms: i64,
+) -> io::Result<Option<Vec<u8>>> {
+    let has_state =
+        |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
+    if !path.iter().any(has_state) {
+        return Ok(None);
+    }
+    let messages = projection(session, path, bodies)?.messages;
+    Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
+}
+
+/// Returns the system messages among `messages` combined into one; `None` if pi would have none.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn current(session: &Session, messages: &[Message], bodies: &dyn Bodies) -> io::Result<Option<System>> {
+    let mut system = System::default();
+    for message in messages.iter().filter(|message| context::role(session, message) == Role::System) {
+        message.with(bodies, |json| system.replay(json))?;
+    }
+    Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
+}
+
+/// A system prompt with its sections and tools.
+#[derive(Debug, Default)]
+pub struct System {
+    content: Text<'static>,
+    sections: Ordered,
+    tools: Ordered,
+    /// The first timestamp other than `null`; while there is none, that of the last message.
+    timestamp: Option<Vec<u8>>,
+}
+
+impl System {
+    /// Returns it as a message, with this JSON as its `timestamp`.
+    pub fn message(&self, timestamp: &[u8]) -> Vec<u8> {
+        let sections = (!self.sections.is_empty()).then(|| self.sections_object());
+        let tools = (!self.tools.is_empty()).then(|| write::array(self.tools.iter().map(|(_, tool)| tool)));
+        write::Object::new()
+            .str("role", "system")
+            .text("content", &self.content)
+            .with(sections, |object, json| object.json("sections", &json))
+            .with(tools, |object, json| object.json("toolsAdded", &json))
+            .json("timestamp", timestamp)
+            .finish()
+    }
+
+    /// Adds a later system message: its text, and its changes of sections and tools.
+    pub fn replay(&mut self, message: Raw) {
+        let names = ["content", "sections", "toolsAdded", "toolsRemoved", "timestamp"];
+        let [content, sections, added, removed, timestamp] = content::members(message, names);
+        if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
+            self.timestamp = timestamp.map(|time| time.bytes().to_vec());
+        }
+        self.append(&content::content_text(content, "\n"));
+        for (name, value) in sections.map(js::entries).unwrap_or_default() {
+            match value.is_null() {
+                true => self.sections.remove(name.as_bytes()),
+                false => self.sections.set(name.into_bytes(), value.bytes()),
+            }
+        }
+        for tool in removed.into_iter().flat_map(Raw::items) {
+            self.tools.remove(js::template(tool.get("name")).as_bytes());
+        }
+        for tool in added.into_iter().flat_map(Raw::items) {
+            self.tools.set(js::template(tool.get("name")).into_bytes(), tool.bytes());
+        }
+    }
+
+    /// Returns the whole prompt: the text, then the sections.
+    pub fn prompt(&self) -> Text<'static> {
+        let sections = self.sections_object();
+        let sections = js::entries(Raw::checked(&sections)).into_iter().filter_map(|(_, text)| text.text());
+        let mut prompt = self.content.clone();
+        for text in sections.filter(|text| !text.is_empty()) {
+            if !prompt.is_empty() {
+                prompt.push_str("\n\n");
+            }
+            prompt.push(&text);
+        }
+        prompt
+    }
+
+    /// Iterates over the definitions of the tools in effect, as JSON.
+    pub fn tools(&self) -> impl Iterator<Item = &[u8]> {
+        self.tools.iter().map(|(_, tool)| tool)
+    }
+
+    fn append(&mut self, text: &Text) {
+        if text.is_empty() {
+            return;
+        }
+        if !self.content.is_empty() {
+            self.content.push_str("\n\n");
+        }
+        self.content.push(text);
+    }
+
+    /// Returns the sections in the order in which JavaScript writes an object's members.
+    fn sections_object(&self) -> Vec<u8> {
+        let mut json = vec![b'{'];
+        for (at, (name, value)) in self.sections.iter().enumerate() {
+            if at > 0 {
+                json.push(b',');
+            }
+            string::encode(&Text::from_wtf8(name), &mut json);
+            json.push(b':');
+            write::push_valid(&mut json, value);
+        }
+        json.push(b'}');
+        js::stringify(Raw::checked(&json)).into_bytes()
+    }
+}
+
+/// A map like JavaScript's `Map`: a key keeps its position until it is removed.
+#[derive(Debug, Default)]
+struct Ordered {
+    by_key: HashMap<Vec<u8>, (usize, Vec<u8>)>,
+    next: usize,
+}
+
+impl Ordered {
+    fn set(&mut self, key: Vec<u8>, value: &[u8]) {
+        let slot = self.by_key.entry(key).or_insert((self.next, Vec::new()));
+        slot.1 = value.to_vec();
+        self.next += 1;
+    }
+
+    fn remove(&mut self, key: &[u8]) {
+        self.by_key.remove(key);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let mut all: Vec<_> = self.by_key.iter().collect();
+        all.sort_unstable_by_key(|(_, (place, _))| *place);
+        all.into_iter().map(|(key, (_, value))| (&key[..], &value[..]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    fn at(entries: &[String]) -> Option<String> {
+        let made = chain(entries);
+        let json = checkpoint(&made.session, &made.path(), &made.bodies(), 7).unwrap();
+        json.map(|json| String::from_utf8(json).unwrap())
+    }
+
+    #[test]
+    fn system_messages_are_replayed_into_one() {
+        let entries = [
+            says(
+                "system",
+                r#""content":"a","sections":{"x":"1","y":"2","z":"3"},"toolsAdded":[{"name":"t"},{"name":"u","n":1}],"timestamp":1"#,
+            ),
+            user("hi"),
+            says(
+                "system",
+                r#""content":[{"type":"text","text":"b"}],"sections":{"x":null,"y":"4","0":"5"},"toolsRemoved":[{"name":"t"}],"toolsAdded":[{"name":"u","n":2},{"name":"t"}]"#,
+            ),
+        ];
+        assert_eq!(
+            at(&entries).unwrap(),
+            r#"{"role":"system","content":"a\n\nb","sections":{"0":"5","y":"4","z":"3"},"toolsAdded":[{"name":"u","n":2},{"name":"t"}],"timestamp":7}"#
+        );
+    }
+
+    #[test]
+    fn without_a_time_or_a_tool_there_is_none() {
+        assert_eq!(at(&[user("a")]), None);
+        assert_eq!(at(&[says("system", r#""content":"a""#)]), None);
+        assert!(at(&[says("system", r#""content":"","timestamp":null"#)]).is_some());
+        assert!(at(&[says("system", r#""toolsAdded":[{}]"#)]).is_some());
+    }
+}

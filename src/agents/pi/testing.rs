@@ -1,0 +1,99 @@
+//! Small sessions for tests.
+
+use crate::load::{self, Options};
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::{Bodies, FileBodies, Message};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+
+/// A session in memory.
+pub struct Sample {
+    file: Vec<u8>,
+    pub session: Session,
+}
+
+/// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
+/// `parentId` and `timestamp`.
+pub fn chain(entries: &[String]) -> Sample {
+    let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
+    for (at, members) in entries.iter().enumerate() {
+        let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
+        file += &format!(
+            "\n{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.00{}Z\"}}",
+            at % 10
+        );
+    }
+    let file = file.into_bytes();
+    Sample { session: load::load(&file, &Options::default()).unwrap(), file }
+}
+
+impl Sample {
+    /// Loads it again, with these options.
+    pub fn loaded(self, options: &Options) -> Sample {
+        Sample { session: load::load(&self.file, options).unwrap(), ..self }
+    }
+
+    pub fn bodies(&self) -> impl Bodies + '_ {
+        FileBodies::new(&self.session, &self.file)
+    }
+
+    pub fn path(&self) -> Vec<EntryIx> {
+        self.session.path(self.session.leaf)
+    }
+
+    pub fn ix(&self, id: &str) -> EntryIx {
+        self.session.find(&Text::from(id)).unwrap()
+    }
+
+    /// Returns the JSON of the messages.
+    pub fn json(&self, messages: &[Message]) -> Vec<String> {
+        let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
+        messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
+    }
+
+    /// Returns the ids of the entries with messages.
+    pub fn ids(&self, messages: &[Message]) -> Vec<String> {
+        messages.iter().map(|message| self.session.id(message.entry).to_string()).collect()
+    }
+}
+
+/// A `message` entry with this role and further members of the message.
+pub fn says(role: &str, members: &str) -> String {
+    let comma = if members.is_empty() { "" } else { "," };
+    format!(r#""type":"message","message":{{"role":"{role}"{comma}{members}}}"#)
+}
+
+/// A user message.
+pub fn user(text: &str) -> String {
+    says("user", &format!(r#""content":"{text}""#))
+}
+
+/// An assistant message of one text block.
+pub fn assistant(text: &str) -> String {
+    says("assistant", &format!(r#""content":[{{"type":"text","text":"{text}"}}],"provider":"p","model":"m""#))
+}
+
+/// An assistant message that calls a tool with a path.
+pub fn call(tool: &str, path: &str) -> String {
+    let call = format!(r#"{{"type":"toolCall","id":"c","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
+    says("assistant", &format!(r#""content":[{call}],"provider":"p","model":"m""#))
+}
+
+/// A tool result.
+pub fn result(text: &str) -> String {
+    says(
+        "toolResult",
+        &format!(r#""toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{text}"}}]"#),
+    )
+}
+
+/// A compaction that keeps the entries from `first_kept` on.
+pub fn compacted(first_kept: &str, more: &str) -> String {
+    format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#)
+}
+
+/// A context edit.
+pub fn edit(target: &str, replacement: &str) -> String {
+    format!(r#""type":"context_edit","targetId":"{target}","replacement":{replacement}"#)
+}

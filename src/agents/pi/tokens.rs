@@ -1,0 +1,197 @@
+//! pi's estimate of messages and contexts.
+//!
+//! An estimate is a quarter of the UTF-16 units, rounded up for each message, unless the provider has
+//! reported a count.
+
+use super::context::{self, Projection};
+use super::system;
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use pisess_json::{Raw, js};
+use std::io;
+
+/// The size that pi assumes for an image, in UTF-16 units.
+const IMAGE_UNITS: u64 = 4800;
+const UNITS_PER_TOKEN: u64 = 4;
+
+/// Returns the tokens of a message (pi's `estimateTokens`); 0 for roles pi does not know.
+pub fn estimate(message: Raw) -> u64 {
+    let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
+    let [role, content, sections, tools, command, output, summary] = content::members(message, names);
+    let role = role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let units = match role {
+        Role::System => {
+            let sections = sections.map(js::entries).unwrap_or_default();
+            let sections: u64 = sections.into_iter().map(|(_, text)| content::length(Some(text))).sum();
+            content_units(content) + sections + tools.filter(|tools| tools.is_truthy()).map_or(0, json_units)
+        }
+        Role::User | Role::Custom | Role::ToolResult => content_units(content),
+        Role::Assistant => content.into_iter().flat_map(Raw::items).map(block_units).sum(),
+        Role::BashExecution => content::length(command) + content::length(output),
+        Role::BranchSummary | Role::CompactionSummary => content::length(summary),
+        _ => 0,
+    };
+    units.div_ceil(UNITS_PER_TOKEN)
+}
+
+/// Returns the tokens of the context at the end of `path`, from which `projection` was made (pi's
+/// `estimateProjectedContextTokens`). A provider's count is used until an edit or a compaction changes the
+/// context before it; it may be any JavaScript number.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn context(
+    session: &Session,
+    path: &[EntryIx],
+    projection: &Projection,
+    bodies: &dyn Bodies,
+) -> io::Result<f64> {
+    if let Some(counted) = counted(session, path, projection, bodies)? {
+        return Ok(counted);
+    }
+    let system = system::current(session, &projection.messages, bodies)?;
+    let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
+    for message in &projection.messages {
+        if context::role(session, message) != Role::System {
+            tokens += message.with(bodies, estimate)?;
+        }
+    }
+    Ok(tokens as f64)
+}
+
+/// Returns the last count of a provider that is still valid, and an estimate of what follows.
+fn counted(
+    session: &Session,
+    path: &[EntryIx],
+    projection: &Projection,
+    bodies: &dyn Bodies,
+) -> io::Result<Option<f64>> {
+    let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
+    let changed = path.iter().rposition(changes);
+    let mut trailing = 0;
+    for (index, projected) in projection.entries.iter().enumerate().rev() {
+        if changed.is_some_and(|changed| projected.place as usize <= changed) {
+            break;
+        }
+        for message in projection.messages_of(index).iter().rev() {
+            let (usage, tokens) = message.with(bodies, |json| (usage(json), estimate(json)))?;
+            if let Some(usage) = usage {
+                return Ok(Some(usage + trailing as f64));
+            }
+            trailing += tokens;
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the provider's count for a response that was completed.
+pub(super) fn usage(message: Raw) -> Option<f64> {
+    let [role, stop_reason, usage] = content::members(message, ["role", "stopReason", "usage"]);
+    let is = |value: Option<Raw>, text| value.is_some_and(|value| value.is(text));
+    if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
+        return None;
+    }
+    let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
+    let [total, input, output, cache_read, cache_write] = content::members(usage?, names);
+    let tokens = match total.filter(|total| total.is_truthy()) {
+        Some(total) => js::operand(Some(total)),
+        None => js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write),
+    };
+    (tokens > 0.0).then_some(tokens)
+}
+
+/// Returns the size of a string, or of text and image blocks.
+fn content_units(content: Option<Raw>) -> u64 {
+    let block = |block: Raw| {
+        let image = if content::is_block(block, "image") { IMAGE_UNITS } else { 0 };
+        if content::is_block(block, "text") { content::length(block.get("text")) } else { image }
+    };
+    let blocks: u64 = content.into_iter().flat_map(Raw::items).map(block).sum();
+    content::length(content) + blocks
+}
+
+/// Returns the size of a block of an assistant message.
+fn block_units(block: Raw) -> u64 {
+    let names = ["type", "text", "thinking", "name", "arguments"];
+    let [kind, text, thinking, name, arguments] = content::members(block, names);
+    match kind.and_then(Raw::text) {
+        Some(kind) if kind == "text" => content::length(text),
+        Some(kind) if kind == "thinking" => content::length(thinking),
+        Some(kind) if kind == "toolCall" => content::length(name) + arguments.map_or(0, json_units),
+        _ => 0,
+    }
+}
+
+fn json_units(value: Raw) -> u64 {
+    js::stringify(value).utf16_len() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    fn tokens(message: &str) -> u64 {
+        estimate(Raw::parse(message.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_token_is_four_units() {
+        assert_eq!(tokens(r#"{"role":"user","content":"a😀bc"}"#), 2);
+        assert_eq!(
+            tokens(r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#),
+            1201
+        );
+        assert_eq!(
+            tokens(
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcd"},{"type":"toolCall","name":"ab","arguments":{"a":1.0}}]}"#
+            ),
+            4
+        );
+        assert_eq!(
+            tokens(r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#),
+            2
+        );
+        assert_eq!(tokens(r#"{"role":"bashExecution","command":"ab","output":"cde"}"#), 2);
+        assert_eq!(tokens(r#"{"role":"developer","content":"abcd"}"#), 0);
+    }
+
+    fn of_context(entries: &[String]) -> f64 {
+        let made = chain(entries);
+        let projection = context::projection(&made.session, &made.path(), &made.bodies()).unwrap();
+        super::context(&made.session, &made.path(), &projection, &made.bodies()).unwrap()
+    }
+
+    fn counted(usage: &str, stop_reason: &str) -> String {
+        says("assistant", &format!(r#""content":[],"usage":{usage},"stopReason":"{stop_reason}""#))
+    }
+
+    #[test]
+    fn what_the_provider_counted_is_believed() {
+        let total = r#"{"totalTokens":100}"#;
+        assert_eq!(of_context(&[counted(total, "stop"), user("abcd")]), 101.0);
+        let parts = r#"{"totalTokens":0,"input":1,"output":2,"cacheRead":3,"cacheWrite":null}"#;
+        assert_eq!(of_context(&[counted(parts, "stop")]), 6.0);
+        for (usage, stop_reason) in [(total, "error"), (total, "aborted"), (r#"{"input":5}"#, "stop")] {
+            assert_eq!(of_context(&[user("abcd"), counted(usage, stop_reason)]), 1.0);
+        }
+    }
+
+    #[test]
+    fn an_edit_or_a_compaction_makes_it_stale() {
+        let count = counted(r#"{"totalTokens":100}"#, "stop");
+        assert_eq!(of_context(&[user("abcd"), count.clone(), edit("e9", "null")]), 1.0);
+        assert_eq!(of_context(&[user("abcd"), count.clone(), compacted("e0", "")]), 2.0);
+        assert_eq!(of_context(&[edit("e9", "null"), count]), 100.0);
+    }
+
+    #[test]
+    fn system_messages_count_as_the_prompt_in_force() {
+        let set = |text: &str| {
+            says("system", &format!(r#""content":"","sections":{{"a":"{text}"}},"timestamp":1"#))
+        };
+        assert_eq!(of_context(&[set("12345678"), set("1234"), user("abcd")]), 2.0);
+    }
+}

@@ -1,0 +1,192 @@
+//! Messages as text for a summarizer (pi's `serializeConversation`).
+//!
+//! Thinking is omitted, and tool results are truncated. Lone surrogates become U+FFFD, which is what a model
+//! receives from pi, too.
+
+use super::llm;
+use crate::session::content;
+use crate::session::entry::Role;
+use crate::session::read::entry_reader::{Bodies, Message};
+use pisess_json::text::{Text, push_code_point};
+use pisess_json::{Raw, js, string};
+use std::io::{self, Write};
+
+/// The limit for a tool result, in UTF-16 units.
+const TOOL_RESULT_UNITS: usize = 2000;
+
+/// Writes messages as one text, with a blank line between parts and no newline at the end.
+///
+/// # Errors
+/// If a line cannot be read, or writing fails.
+pub fn write(messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+    let mut transcript = Transcript { out, begun: false };
+    for message in messages {
+        message.with(bodies, |json| match llm::convert(json) {
+            Some(converted) => transcript.message(Raw::checked(&converted)),
+            None => Ok(()),
+        })??;
+    }
+    Ok(())
+}
+
+struct Transcript<'a> {
+    out: &'a mut dyn Write,
+    begun: bool,
+}
+
+impl Transcript<'_> {
+    fn message(&mut self, message: Raw) -> io::Result<()> {
+        let [role, content] = content::members(message, ["role", "content"]);
+        match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
+            Some(Role::User) => self.part_unless_empty("[User]: ", content::content_text(content, "")),
+            Some(Role::Assistant) => self.assistant(content.unwrap_or(Raw::NULL)),
+            Some(Role::ToolResult) => {
+                self.part_unless_empty("[Tool result]: ", cut(content::content_text(content, "")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn assistant(&mut self, content: Raw) -> io::Result<()> {
+        if content.is_string() || content::text_blocks(content).next().is_some() {
+            self.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
+        }
+        let mut calls = Text::default();
+        for block in content.items().filter(|block| content::is_block(*block, "toolCall")) {
+            if !calls.is_empty() {
+                calls.push_str("; ");
+            }
+            push_call(&mut calls, block);
+        }
+        self.part_unless_empty("[Assistant tool calls]: ", calls)
+    }
+
+    fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
+        if text.is_empty() { Ok(()) } else { self.part(label, &text) }
+    }
+
+    fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
+        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
+        write!(self.out, "{gap}{label}")?;
+        self.out.write_all(text.to_string_lossy().as_bytes())
+    }
+}
+
+/// Returns `name(key=json, key=json)`.
+fn push_call(out: &mut Text, block: Raw) {
+    let [name, arguments] = content::members(block, ["name", "arguments"]);
+    out.push(&js::template(name));
+    out.push_str("(");
+    for (at, (key, value)) in properties(arguments.unwrap_or(Raw::NULL)).into_iter().enumerate() {
+        if at > 0 {
+            out.push_str(", ");
+        }
+        out.push(&key);
+        out.push_str("=");
+        out.push(&value);
+    }
+    out.push_str(")");
+}
+
+/// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an object, the items
+/// of an array, or the UTF-16 units of a string.
+fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
+    let numbered = |(at, json): (usize, Text<'static>)| (Text::from(at.to_string()), json);
+    match value.text() {
+        Some(text) => units(&text).enumerate().map(numbered).collect(),
+        None if value.is_array() => value.items().map(js::stringify).enumerate().map(numbered).collect(),
+        None => js::entries(value).into_iter().map(|(key, value)| (key, js::stringify(value))).collect(),
+    }
+}
+
+/// Returns each UTF-16 unit of a text as a JSON string.
+fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
+    let halves = |code_point: u32| match code_point.checked_sub(0x1_0000) {
+        Some(offset) => [Some(0xd800 + (offset >> 10)), Some(0xdc00 + (offset & 0x3ff))],
+        None => [Some(code_point), None],
+    };
+    text.code_points().flat_map(halves).flatten().map(|unit| {
+        let mut bytes = Vec::new();
+        push_code_point(&mut bytes, unit);
+        Text::from_wtf8(string::encoded(&Text::from_wtf8(bytes)))
+    })
+}
+
+/// Returns a tool result's text, with a note of how much of it is missing.
+fn cut(text: Text) -> Text {
+    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
+    if more == 0 {
+        return text;
+    }
+    let mut head = text.head_whole(TOOL_RESULT_UNITS);
+    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::context;
+    use crate::agents::pi::testing::*;
+
+    fn transcript(entries: &[String]) -> String {
+        let made = chain(entries);
+        let messages = context::build(&made.session, &made.path(), &made.bodies()).unwrap().messages;
+        let mut out = Vec::new();
+        write(&messages, &made.bodies(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn each_role_has_its_label() {
+        let entries = [
+            says("system", r#""content":"hidden""#),
+            user("hi"),
+            user(""),
+            says(
+                "assistant",
+                r#""content":[{"type":"thinking","thinking":"hidden"},{"type":"text","text":"a"},
+                {"type":"toolCall","name":"read","arguments":{"b":1.0,"1":["x"],"b":2}},{"type":"text","text":"b"},
+                {"type":"toolCall","name":"ls","arguments":{}}]"#
+                    .replace('\n', "")
+                    .as_str(),
+            ),
+            result("ok"),
+            says("bashExecution", r#""command":"ls","output":"""#),
+        ];
+        assert_eq!(
+            transcript(&entries),
+            "[User]: hi\n\n[Assistant]: a\nb\n\n[Assistant tool calls]: read(1=[\"x\"], b=2); ls()\n\n\
+             [Tool result]: ok\n\n[User]: Ran `ls`\n(no output)"
+        );
+    }
+
+    #[test]
+    fn a_tool_result_is_cut_between_characters() {
+        let text = format!("{}😀tail", "x".repeat(TOOL_RESULT_UNITS - 1));
+        assert_eq!(
+            transcript(&[result(&text)]),
+            format!(
+                "[Tool result]: {}\n\n[... 5 more characters truncated]",
+                "x".repeat(TOOL_RESULT_UNITS - 1)
+            )
+        );
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced_where_they_stay_alone() {
+        let halves = r#""content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00\ud83d"}]"#;
+        assert_eq!(transcript(&[says("user", halves)]), "[User]: 😀\u{fffd}");
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_have_their_items() {
+        let call = |arguments: &str| {
+            let block = format!(r#"{{"type":"toolCall","name":"t","arguments":{arguments}}}"#);
+            transcript(&[says("assistant", &format!(r#""content":[{block}]"#))])
+        };
+        assert_eq!(call(r#"["a",{}]"#), "[Assistant tool calls]: t(0=\"a\", 1={})");
+        assert_eq!(call(r#""a😀""#), "[Assistant tool calls]: t(0=\"a\", 1=\"\\ud83d\", 2=\"\\ude00\")");
+        assert_eq!(call("null"), "[Assistant tool calls]: t()");
+    }
+}

@@ -1,0 +1,191 @@
+//! The contents of messages: text and images of a user or a tool, and the blocks of an assistant.
+
+use super::sink::whole_text;
+use crate::session::content;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+
+/// A part of a user message or a tool result.
+#[derive(Clone, Debug)]
+pub enum Part<'a> {
+    /// Text.
+    Text(Text<'a>),
+    /// An image.
+    Image(Image<'a>),
+}
+
+/// An image in base64.
+#[derive(Clone, Debug)]
+pub struct Image<'a> {
+    /// Its media type.
+    pub media_type: Text<'a>,
+    /// Its data.
+    pub data: Text<'a>,
+}
+
+impl Image<'_> {
+    /// Returns it as a URL.
+    pub fn url(&self) -> Text<'static> {
+        let mut url = Text::from("data:").into_owned();
+        url.push(&self.media_type);
+        url.push_str(";base64,");
+        url.push(&self.data);
+        url
+    }
+}
+
+/// The content of a user message.
+#[derive(Clone, Debug)]
+pub enum Content<'a> {
+    /// A plain string.
+    Plain(Text<'a>),
+    /// Parts.
+    Parts(Vec<Part<'a>>),
+}
+
+impl<'a> Content<'a> {
+    /// Reads content; if it is missing, there are no parts. Blocks other than text and images are left out.
+    pub fn of(content: Option<Raw<'a>>, half_pair: &str) -> Self {
+        match content.and_then(Raw::text) {
+            Some(text) => Content::Plain(whole_text(text, half_pair)),
+            None => Content::Parts(parts(content, half_pair)),
+        }
+    }
+
+    /// Returns its parts.
+    pub fn into_parts(self) -> Vec<Part<'a>> {
+        match self {
+            Content::Plain(text) => vec![Part::Text(text)],
+            Content::Parts(parts) => parts,
+        }
+    }
+}
+
+/// Replaces an image whose data is not in the session.
+const NO_IMAGE: &str = "(image omitted: its data is not in the session)";
+
+fn parts<'a>(content: Option<Raw<'a>>, half_pair: &str) -> Vec<Part<'a>> {
+    let part = |block: Raw<'a>| {
+        if content::is_block(block, "text") {
+            return block.get_text("text").map(|text| Part::Text(whole_text(text, half_pair)));
+        }
+        content::is_block(block, "image").then(|| image(block))
+    };
+    content.unwrap_or(Raw::NULL).items().filter_map(part).collect()
+}
+
+fn image(block: Raw<'_>) -> Part<'_> {
+    let [data, media_type] = content::members(block, ["data", "mimeType"]);
+    let is_base64 = |data: &Text| {
+        !data.is_empty()
+            && data.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
+    };
+    match (data.and_then(Raw::text).filter(is_base64), media_type.and_then(Raw::text)) {
+        (Some(data), Some(media_type)) => Part::Image(Image { media_type, data }),
+        _ => Part::Text(Text::from(NO_IMAGE)),
+    }
+}
+
+/// Returns the texts of parts, joined by newlines.
+pub fn joined(parts: &[Part]) -> Text<'static> {
+    let mut out = Text::default();
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    });
+    for (at, text) in texts.enumerate() {
+        if at > 0 {
+            out.push_str("\n");
+        }
+        out.push(text);
+    }
+    out
+}
+
+/// Returns the images of parts.
+pub fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Image<'a>> {
+    parts.iter().filter_map(|part| match part {
+        Part::Image(image) => Some(image),
+        Part::Text(_) => None,
+    })
+}
+
+/// A block of an assistant message.
+#[derive(Debug)]
+pub enum Block<'a> {
+    /// Text.
+    Text {
+        /// The text.
+        text: Text<'a>,
+        /// The signature with which the provider accepts it again.
+        signature: Option<Text<'a>>,
+    },
+    /// Thinking.
+    Thinking {
+        /// The text.
+        text: Text<'a>,
+        /// The signature with which the provider accepts it again.
+        signature: Option<Text<'a>>,
+        /// Whether the signature contains the thinking, encrypted, and the text is only a placeholder.
+        redacted: bool,
+    },
+    /// A tool call.
+    Call(Call<'a>),
+}
+
+/// A tool call.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// Its id in the body.
+    pub id: Text<'static>,
+    /// The id of its item, in the Responses API.
+    pub item: Option<Text<'static>>,
+    /// The tool.
+    pub name: Text<'static>,
+    /// The arguments.
+    pub arguments: Option<Raw<'a>>,
+    /// The signature with which the provider accepts it again.
+    pub signature: Option<Text<'a>>,
+    /// The namespace of the tool, in the Responses API.
+    pub namespace: Option<Raw<'a>>,
+}
+
+/// How the author of an assistant message compares with the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Whether the provider is the same.
+    pub provider: bool,
+    /// Whether the API is the same.
+    pub api: bool,
+    /// Whether the model's id is the same.
+    pub id: bool,
+}
+
+impl Source {
+    /// Whether it is the same model.
+    pub fn is_same_model(self) -> bool {
+        self.provider && self.api && self.id
+    }
+}
+
+/// An assistant message.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    /// Its author, compared with the target.
+    pub source: Source,
+    /// Its blocks.
+    pub blocks: Vec<Block<'a>>,
+}
+
+/// The result of a tool call.
+#[derive(Debug)]
+pub struct ToolResult<'a> {
+    /// The call's id in the body.
+    pub id: &'a Text<'static>,
+    /// The tool.
+    pub name: Text<'static>,
+    /// Text and images.
+    pub parts: Vec<Part<'a>>,
+    /// Whether it is an error, if the message records that.
+    pub is_error: Option<bool>,
+}

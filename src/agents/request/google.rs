@@ -1,0 +1,228 @@
+//! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
+
+use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, Turn, images, joined};
+use super::replay::{Role, Writer};
+use super::sink::Sink;
+use super::survey::Survey;
+use super::tools::Tool;
+use super::{Api, Target, Written, schema};
+use pisess_json::js;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+/// A body in progress.
+pub struct Body<'a> {
+    target: &'a Target,
+    survey: &'a Survey,
+    sink: Sink<'a>,
+    takes_ids: bool,
+    version: Option<u32>,
+    /// The content that is not yet complete.
+    held: Option<Held>,
+}
+
+struct Held {
+    kind: Kind,
+    parts: Vec<Vec<u8>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    User,
+    Results,
+    Model,
+}
+
+/// The user content to insert if the first content is the model's, which the API refuses.
+const NO_REQUEST: &str = "(no earlier message)";
+/// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// Returns the major version in the id of a Gemini model.
+fn gemini_version(id: &Text) -> Option<u32> {
+    let id = id.to_string_lossy().to_ascii_lowercase();
+    let rest = id.strip_prefix("gemini-")?;
+    let rest = rest.strip_prefix("live-").unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().ok()
+}
+
+/// Whether calls and results for the model with this id are sent with ids.
+pub fn takes_ids(id: &Text) -> bool {
+    let name = id.to_string_lossy();
+    name.starts_with("claude-")
+        || name.starts_with("gpt-oss-")
+        || gemini_version(id).is_some_and(|version| version >= 3)
+}
+
+impl<'a> Body<'a> {
+    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+        sink.head(b"{\"contents\":[");
+        let (takes_ids, version) = (takes_ids(&target.model.id), gemini_version(&target.model.id));
+        Body { target, survey, sink, takes_ids, version, held: None }
+    }
+
+    /// Writes the content that is held, and holds another.
+    fn hold(&mut self, kind: Kind, parts: Vec<Vec<u8>>) -> io::Result<()> {
+        self.release()?;
+        self.held = Some(Held { kind, parts });
+        Ok(())
+    }
+
+    fn release(&mut self) -> io::Result<()> {
+        let Some(Held { kind, parts }) = self.held.take() else { return Ok(()) };
+        if kind == Kind::Model && !self.sink.has_items() {
+            self.sink.item(&content(&[text_part(&Text::from(NO_REQUEST))], "user"))?;
+        }
+        self.sink.item(&content(&parts, if kind == Kind::Model { "model" } else { "user" }))
+    }
+
+    fn takes_images_in_results(&self) -> bool {
+        self.version.is_none_or(|version| version >= 3)
+    }
+
+    fn block(&self, block: &Block, source: Source) -> Option<Vec<u8>> {
+        let is_known = source.provider && source.id;
+        match block {
+            Block::Text { text, signature } => {
+                let signature = valid(signature.as_ref(), is_known);
+                let is_nothing = text.is_blank() && signature.is_none();
+                (!is_nothing).then(|| signed(Object::new().text("text", text), signature))
+            }
+            Block::Thinking { text, signature, .. } => {
+                let signature = valid(signature.as_ref(), is_known);
+                let is_nothing = text.is_blank() && signature.is_none();
+                let part = Object::new().text("text", text).bool("thought", true);
+                (!is_nothing).then(|| signed(part, signature))
+            }
+            Block::Call(call) => Some(self.call(call, valid(call.signature.as_ref(), is_known))),
+        }
+    }
+
+    fn call(&self, call: &Call, signature: Option<&Text>) -> Vec<u8> {
+        let arguments = call.arguments.filter(|arguments| arguments.is_object());
+        let arguments = arguments.map_or(b"{}".to_vec(), |arguments| js::stringify(arguments).into_bytes());
+        let call = Object::new()
+            .text("name", &call.name)
+            .json("args", &arguments)
+            .with(self.takes_ids.then_some(&call.id), |object, id| object.text("id", id));
+        let is_needed = self.version.is_some_and(|version| version >= 3);
+        let none = Text::from(NO_SIGNATURE);
+        let signature = signature.or(is_needed.then_some(&none));
+        signed(Object::new().json("functionCall", &call.finish()), signature)
+    }
+
+    fn tools(&self) -> (Vec<Vec<u8>>, bool) {
+        let takes_strict = self.version.is_some_and(|version| version >= 3);
+        let mut has_strict = false;
+        let mut declaration = |tool: &Tool| {
+            let strict = if takes_strict { tool.strict_parameters(Api::Google) } else { None };
+            has_strict |= strict.is_some();
+            let schema = schema::without_constants(strict.as_deref().unwrap_or(tool.parameters()));
+            tool.head(Object::new()).json("parametersJsonSchema", &schema).finish()
+        };
+        (self.survey.tools.iter().map(&mut declaration).collect(), has_strict)
+    }
+}
+
+impl Writer for Body<'_> {
+    fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
+        let parts: Vec<_> = content.into_parts().iter().map(part).collect();
+        if parts.is_empty() { Ok(()) } else { self.hold(Kind::User, parts) }
+    }
+
+    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+        let parts: Vec<_> = turn.blocks.iter().filter_map(|block| self.block(block, turn.source)).collect();
+        if parts.is_empty() { Ok(()) } else { self.hold(Kind::Model, parts) }
+    }
+
+    fn result(&mut self, result: ToolResult) -> io::Result<()> {
+        let text = joined(&result.parts);
+        let images: Vec<_> = images(&result.parts).map(inline).collect();
+        let value = match () {
+            () if !text.is_blank() => text,
+            () if !images.is_empty() => Text::from("(see attached image)"),
+            () => Text::default(),
+        };
+        let key = if result.is_error == Some(true) { "error" } else { "output" };
+        let nested = (!images.is_empty() && self.takes_images_in_results()).then(|| array(&images));
+        let response = Object::new()
+            .text("name", &result.name)
+            .json("response", &Object::new().text(key, &value).finish())
+            .with(nested.as_ref(), |object, parts| object.json("parts", parts))
+            .with(self.takes_ids.then_some(result.id), |object, id| object.text("id", id));
+        let part = Object::new().json("functionResponse", &response.finish()).finish();
+        match &mut self.held {
+            Some(Held { kind: Kind::Results, parts }) => parts.push(part),
+            _ => self.hold(Kind::Results, vec![part])?,
+        }
+        if nested.is_none() && !images.is_empty() {
+            let lead = text_part(&Text::from("Tool result image:"));
+            self.hold(Kind::User, std::iter::once(lead).chain(images).collect())?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> io::Result<Option<Written>> {
+        let ends_with_answer = self.held.as_ref().is_some_and(|held| held.kind == Kind::Model);
+        self.release()?;
+        if !self.sink.has_items() {
+            return Ok(None);
+        }
+        let system =
+            (!self.survey.system.is_empty()).then(|| content(&[text_part(&self.survey.system)], "user"));
+        let (tools, has_strict) = self.tools();
+        let tools = (!tools.is_empty())
+            .then(|| array([Object::new().json("functionDeclarations", &array(tools)).finish()]));
+        let config = has_strict.then_some(&br#"{"functionCallingConfig":{"mode":"VALIDATED"}}"#[..]);
+        let max = self.target.max_tokens.map(|max| format!("{{\"maxOutputTokens\":{max}}}"));
+        let rest = Object::new()
+            .with(system, |object, system| object.json("systemInstruction", &system))
+            .with(tools, |object, tools| object.json("tools", &tools))
+            .with(config, |object, config| object.json("toolConfig", config))
+            .with(max, |object, max| object.json("generationConfig", max.as_bytes()))
+            .finish();
+        self.sink.write(b"]")?;
+        self.sink.write_rest(&rest)?;
+        Ok(Some(Written { ends_with_answer }))
+    }
+}
+
+fn content(parts: &[Vec<u8>], role: &str) -> Vec<u8> {
+    Object::new().json("parts", &array(parts)).str("role", role).finish()
+}
+
+fn text_part(text: &Text) -> Vec<u8> {
+    Object::new().text("text", text).finish()
+}
+
+fn inline(image: &Image) -> Vec<u8> {
+    let data = Object::new().text("mimeType", &image.media_type).text("data", &image.data).finish();
+    Object::new().json("inlineData", &data).finish()
+}
+
+fn part(part: &Part) -> Vec<u8> {
+    match part {
+        Part::Text(text) => text_part(text),
+        Part::Image(image) => inline(image),
+    }
+}
+
+fn signed(part: Object, signature: Option<&Text>) -> Vec<u8> {
+    part.with(signature, |object, signature| object.text("thoughtSignature", signature)).finish()
+}
+
+/// Returns the signature if Google accepts it: if it is base64, and from the same model.
+fn valid<'s, 'a>(signature: Option<&'s Text<'a>>, is_known: bool) -> Option<&'s Text<'a>> {
+    signature.filter(|text| is_known && is_base64(text))
+}
+
+/// Whether a signature is base64, as Google's are.
+fn is_base64(text: &Text) -> bool {
+    let bytes = text.as_bytes();
+    let padding = bytes.iter().rev().take_while(|&&byte| byte == b'=').count();
+    let body = &bytes[..bytes.len() - padding];
+    let is_digit = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/".contains(byte);
+    !body.is_empty() && padding <= 2 && bytes.len().is_multiple_of(4) && body.iter().all(is_digit)
+}

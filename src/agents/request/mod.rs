@@ -1,0 +1,160 @@
+//! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
+//!
+//! ```text
+//! messages ── survey ── system text, tools, model          (first pass)
+//! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
+//! ```
+//!
+//! `replay` does what every API requires: it pairs calls with results, drops failed turns, drops the thinking
+//! of other models or makes it text, and gives each call an id. A module for each API then writes the body.
+//! Where an agent would send what the API refuses, the body is repaired; docs/format.md lists each such case.
+//! Cache marks, streaming, thinking budgets and whatever else depends on more than the session and the model
+//! are left out.
+
+mod anthropic;
+mod blocks;
+mod google;
+mod ids;
+mod late;
+mod openai;
+mod replay;
+mod responses;
+mod schema;
+mod sink;
+mod survey;
+mod tools;
+
+use crate::agents::{Agent, Manners};
+use crate::session::read::entry_reader::{Bodies, Message};
+use late::Late;
+use pisess_json::text::Text;
+use replay::Replay;
+use sink::Sink;
+use std::io::{self, Write};
+use survey::Survey;
+
+/// An API of a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Chat Completions, which many providers offer.
+    OpenAi,
+    /// OpenAI's Responses.
+    Responses,
+    /// Google's `generateContent`.
+    Google,
+}
+
+impl Api {
+    /// Returns the name that the agents store as `api` in assistant messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Api::Anthropic => "anthropic-messages",
+            Api::OpenAi => "openai-completions",
+            Api::Responses => "openai-responses",
+            Api::Google => "google-generative-ai",
+        }
+    }
+
+    /// Returns the default model.
+    fn profile(self) -> Model {
+        let (provider, id) = match self {
+            Api::Anthropic => ("anthropic", "claude-sonnet-4-5"),
+            Api::OpenAi | Api::Responses => ("openai", "gpt-5.1"),
+            Api::Google => ("google", "gemini-3.1-pro-preview"),
+        };
+        Model { provider: Text::from(provider), id: Text::from(id) }
+    }
+
+    /// Returns the maximum output of `model` in tokens, if the API requires one or the maximum is known.
+    fn max_tokens(self, model: &Model) -> Option<u64> {
+        let is_profile = *model == self.profile();
+        match self {
+            // The API requires a number. All current models of Anthropic allow the first; nearly all models
+            // of other providers allow the second.
+            Api::Anthropic if model.provider == "anthropic" => Some(64_000),
+            Api::Anthropic => Some(32_000),
+            Api::OpenAi | Api::Responses => is_profile.then_some(128_000),
+            Api::Google => is_profile.then_some(65_536),
+        }
+    }
+}
+
+/// A model of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// The provider.
+    pub provider: Text<'static>,
+    /// Its id there.
+    pub id: Text<'static>,
+}
+
+/// What to write a body for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The API.
+    pub api: Api,
+    /// The model. The default is that of the last assistant message if its API is the same, else a fixed one.
+    pub model: Option<Model>,
+    /// The maximum output, in tokens.
+    pub max_tokens: Option<u64>,
+}
+
+/// The API and model that a body is for, with the agent's adaptations.
+#[derive(Debug)]
+struct Target {
+    api: Api,
+    model: Model,
+    max_tokens: Option<u64>,
+    manners: Manners,
+}
+
+/// A fact about a body that was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Whether the last message is the model's own, which some APIs refuse, and others continue.
+    pub ends_with_answer: bool,
+}
+
+/// Writes the body of a request with `messages`, which `agent` has built. Returns `None`, and writes nothing,
+/// if there is no message to send.
+///
+/// # Errors
+/// If an entry cannot be read, or writing fails.
+pub fn write(
+    agent: &dyn Agent,
+    messages: &[Message],
+    request: &Request,
+    bodies: &dyn Bodies,
+    out: &mut dyn Write,
+) -> io::Result<Option<Written>> {
+    let mut survey = Survey::of(agent, messages, request.api, bodies)?;
+    let late = std::mem::take(&mut survey.late);
+    let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
+    let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
+    let target = Target { api: request.api, model, max_tokens, manners: agent.manners() };
+    let sink = Sink::new(out, target.manners.half_pair);
+    let messages = Messages { agent, messages, bodies };
+    match request.api {
+        Api::Anthropic => messages.send(&target, late, anthropic::Body::new(&target, &survey, sink)),
+        Api::OpenAi => messages.send(&target, late, openai::Body::new(&target, &survey, sink)),
+        Api::Responses => messages.send(&target, late, responses::Body::new(&target, &survey, sink)),
+        Api::Google => messages.send(&target, late, google::Body::new(&target, &survey, sink)),
+    }
+}
+
+/// The messages of a context.
+struct Messages<'a> {
+    agent: &'a dyn Agent,
+    messages: &'a [Message],
+    bodies: &'a dyn Bodies,
+}
+
+impl Messages<'_> {
+    fn send(&self, target: &Target, late: Late, body: impl replay::Writer) -> io::Result<Option<Written>> {
+        let mut replay = Replay::new(target, late, body);
+        self.agent.for_model(self.messages, self.bodies, &mut |json| replay.take(json))?;
+        replay.finish()
+    }
+}

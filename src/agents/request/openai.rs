@@ -1,0 +1,282 @@
+//! Bodies for OpenAI's Chat Completions API, which many providers offer.
+
+use super::blocks::{Block, Call, Content, Part, ToolResult, Turn, images, joined};
+use super::replay::{Role, Writer};
+use super::sink::Sink;
+use super::survey::Survey;
+use super::tools::Tool;
+use super::{Api, Target, Written};
+use crate::session::content;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js, string};
+use std::io;
+
+/// A body in progress.
+pub struct Body<'a> {
+    target: &'a Target,
+    survey: &'a Survey,
+    sink: Sink<'a>,
+    dialect: Dialect,
+    /// The images in the results of a turn, which only a user message can contain.
+    result_images: Vec<Vec<u8>>,
+    is_empty: bool,
+    ends_with_answer: bool,
+}
+
+/// How providers of this API differ.
+#[derive(Clone, Copy, Debug)]
+struct Dialect {
+    /// The role of instructions.
+    instructions: &'static str,
+    /// The member for the maximum output.
+    max_tokens: &'static str,
+    /// Whether tools can be strict.
+    strict: bool,
+    /// Whether the arguments of tools can have a grammar.
+    grammars: bool,
+    /// Whether each assistant message needs reasoning.
+    needs_reasoning: bool,
+}
+
+impl Dialect {
+    fn of(target: &Target) -> Self {
+        let provider = target.model.provider.to_string_lossy();
+        let is_openai = provider == "openai";
+        let max_tokens = match &*provider {
+            "deepseek"
+            | "moonshotai"
+            | "moonshotai-cn"
+            | "cloudflare-ai-gateway"
+            | "together"
+            | "nvidia"
+            | "ant-ling"
+            | "zai"
+            | "zai-coding-cn" => "max_tokens",
+            _ => "max_completion_tokens",
+        };
+        Dialect {
+            instructions: if is_openai { "developer" } else { "system" },
+            max_tokens,
+            strict: is_openai,
+            grammars: is_openai && knows_grammars(&target.model.id),
+            needs_reasoning: provider == "deepseek",
+        }
+    }
+}
+
+/// Whether a model of OpenAI accepts tools with grammars: GPT-5 and later do.
+pub fn knows_grammars(id: &Text) -> bool {
+    let id = id.to_string_lossy();
+    let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
+    version.is_some_and(|version| version >= 5)
+}
+
+impl<'a> Body<'a> {
+    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+        let dialect = Dialect::of(target);
+        let model = Object::new().text("model", &target.model.id).finish();
+        sink.head(&model[..model.len() - 1]);
+        sink.head(b",\"messages\":[");
+        if !survey.system.is_empty() {
+            let system = Object::new().str("role", dialect.instructions).text("content", &survey.system);
+            sink.head(&system.finish());
+            sink.head(b",");
+        }
+        let (result_images, is_empty) = (Vec::new(), true);
+        Body { target, survey, sink, dialect, result_images, is_empty, ends_with_answer: false }
+    }
+
+    fn message(&mut self, message: Object) -> io::Result<()> {
+        self.is_empty = false;
+        self.ends_with_answer = false;
+        self.sink.item(&message.finish())
+    }
+
+    fn release_images(&mut self) -> io::Result<()> {
+        if self.result_images.is_empty() {
+            return Ok(());
+        }
+        let lead = content::text_block(&Text::from("Attached image(s) from tool result:"));
+        let content = array(std::iter::once(lead).chain(std::mem::take(&mut self.result_images)));
+        self.message(Object::new().str("role", "user").json("content", &content))
+    }
+
+    fn call(&self, call: &Call) -> Vec<u8> {
+        let object = Object::new().text("id", &call.id);
+        if let Some(grammar) = self.survey.grammars.get(&call.name).filter(|_| self.dialect.grammars) {
+            let custom =
+                Object::new().text("name", &call.name).text("input", &grammar.input_of(call.arguments));
+            return object.str("type", "custom").json("custom", &custom.finish()).finish();
+        }
+        let function = Object::new().text("name", &call.name).text("arguments", &arguments(call.arguments));
+        object.str("type", "function").json("function", &function.finish()).finish()
+    }
+
+    fn tool(&self, tool: &Tool) -> Vec<u8> {
+        if let Some(grammar) = tool.grammar().filter(|_| self.dialect.grammars) {
+            let format =
+                Object::new().str("type", "grammar").json("grammar", &grammar.write(Object::new()).finish());
+            let custom = tool.head(Object::new()).json("format", &format.finish());
+            return Object::new().str("type", "custom").json("custom", &custom.finish()).finish();
+        }
+        let strict = if self.dialect.strict { tool.strict_parameters(Api::OpenAi) } else { None };
+        let function = tool
+            .head(Object::new())
+            .json("parameters", strict.as_deref().unwrap_or(tool.parameters()))
+            .with(self.dialect.strict.then_some(strict.is_some()), |object, strict| {
+                object.bool("strict", strict)
+            });
+        Object::new().str("type", "function").json("function", &function.finish()).finish()
+    }
+}
+
+/// Returns the JSON text of arguments.
+pub fn arguments(arguments: Option<Raw>) -> Text<'static> {
+    arguments.map_or(Text::from("{}"), js::stringify)
+}
+
+/// Returns the text of a result, which cannot be empty.
+pub fn result_text(parts: &[Part]) -> Text<'static> {
+    let text = joined(parts);
+    match () {
+        () if !text.is_blank() => text,
+        () if images(parts).next().is_some() => Text::from("(see attached image)"),
+        () => Text::from("(no tool output)"),
+    }
+}
+
+impl Writer for Body<'_> {
+    fn user(&mut self, role: Role, content: Content) -> io::Result<()> {
+        self.release_images()?;
+        let content = match content {
+            Content::Plain(text) => string::encoded(&text),
+            Content::Parts(parts) => {
+                let block = |part: &Part| match part {
+                    Part::Text(text) => (!text.is_empty()).then(|| content::text_block(text)),
+                    Part::Image(image) => Some(image_block(&image.url())),
+                };
+                let blocks: Vec<_> = parts.iter().filter_map(block).collect();
+                if blocks.is_empty() {
+                    return Ok(());
+                }
+                array(blocks)
+            }
+        };
+        let instructs = role == Role::Developer && self.dialect.instructions == "developer";
+        let role = if instructs { "developer" } else { "user" };
+        self.message(Object::new().str("role", role).json("content", &content))
+    }
+
+    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+        self.release_images()?;
+        let mut text = Text::default();
+        let (mut calls, mut signatures, mut thinking) = (Vec::new(), Vec::new(), Vec::new());
+        let mut older_details = Vec::new();
+        for block in turn.blocks {
+            match block {
+                Block::Text { text: part, .. } if !part.is_blank() => text.push(&part),
+                Block::Text { .. } => {}
+                Block::Call(call) => {
+                    older_details.extend(call.signature.as_ref().and_then(encrypted_detail));
+                    calls.push(self.call(&call));
+                }
+                Block::Thinking { text, signature, .. } => {
+                    signatures.push(signature.clone());
+                    thinking.extend((!text.is_blank()).then_some((text, signature)));
+                }
+            }
+        }
+        if text.is_empty() && calls.is_empty() {
+            return Ok(());
+        }
+        let details = signatures.iter().flatten().find_map(reasoning_details);
+        let details = details.or((!older_details.is_empty()).then(|| array(older_details)));
+        let field = thinking.first().and_then(|(_, signature)| reasoning_field(signature.as_ref()?));
+        let mut message = Object::new()
+            .str("role", "assistant")
+            .text_or_null("content", (!text.is_empty()).then_some(&text));
+        if let (Some(field), None) = (field, &details) {
+            message = message.text(field, &joined_thinking(&thinking));
+        }
+        let needs = self.dialect.needs_reasoning && field != Some("reasoning_content");
+        let message = message
+            .with((!calls.is_empty()).then_some(calls), |object, calls| {
+                object.json("tool_calls", &array(calls))
+            })
+            .with(details, |object, details| object.json("reasoning_details", &details))
+            .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));
+        self.message(message)?;
+        self.ends_with_answer = true;
+        Ok(())
+    }
+
+    fn result(&mut self, result: ToolResult) -> io::Result<()> {
+        self.result_images.extend(images(&result.parts).map(|image| image_block(&image.url())));
+        let message = Object::new().str("role", "tool").text("content", &result_text(&result.parts));
+        self.message(message.text("tool_call_id", result.id))
+    }
+
+    fn finish(mut self) -> io::Result<Option<Written>> {
+        self.release_images()?;
+        if self.is_empty {
+            return Ok(None);
+        }
+        let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
+        self.sink.write(b"]")?;
+        let max = self.target.max_tokens;
+        let rest = Object::new()
+            .with(max, |object, max| object.json(self.dialect.max_tokens, max.to_string().as_bytes()))
+            .with((!tools.is_empty()).then_some(tools), |object, tools| object.json("tools", &array(tools)))
+            .finish();
+        self.sink.write_rest(&rest)?;
+        Ok(Some(Written { ends_with_answer: self.ends_with_answer }))
+    }
+}
+
+fn image_block(url: &Text) -> Vec<u8> {
+    let url = Object::new().text("url", url).finish();
+    Object::new().str("type", "image_url").json("image_url", &url).finish()
+}
+
+/// Returns the signature if it is the name of the message member that contained the reasoning.
+fn reasoning_field(signature: &Text) -> Option<&'static str> {
+    ["reasoning", "reasoning_content", "reasoning_text"].into_iter().find(|field| signature == field)
+}
+
+fn joined_thinking(thinking: &[(Text, Option<Text>)]) -> Text<'static> {
+    let mut out = Text::default();
+    for (at, (text, _)) in thinking.iter().enumerate() {
+        if at > 0 {
+            out.push_str("\n");
+        }
+        out.push(text);
+    }
+    out
+}
+
+/// Returns a signature as a list of reasoning details, if it is one.
+fn reasoning_details(signature: &Text) -> Option<Vec<u8>> {
+    let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_array())?;
+    let mut details = parsed.items().peekable();
+    details.peek()?;
+    details.all(is_reasoning_detail).then(|| js::stringify(parsed).into_bytes())
+}
+
+/// Returns the signature of a call as a reasoning detail, if it is one, as older versions of pi stored it.
+fn encrypted_detail(signature: &Text) -> Option<Vec<u8>> {
+    let detail = Raw::parse(signature.as_bytes()).ok()?;
+    let is_text = |key| detail.get_text(key).is_some_and(|text| !text.is_empty());
+    let is_encrypted = content::is_block(detail, "reasoning.encrypted") && is_text("id") && is_text("data");
+    is_encrypted.then(|| js::stringify(detail).into_bytes())
+}
+
+fn is_reasoning_detail(detail: Raw) -> bool {
+    let is_text = |key| detail.get(key).is_some_and(Raw::is_string);
+    match detail.get_text("type").unwrap_or_default().as_bytes() {
+        b"reasoning.summary" => is_text("summary"),
+        b"reasoning.encrypted" => is_text("data"),
+        b"reasoning.text" => is_text("text"),
+        _ => false,
+    }
+}

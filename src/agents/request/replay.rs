@@ -1,0 +1,291 @@
+//! Prepares the messages of a context as the agents do before they send it: drops failed turns, filters
+//! thinking, and answers each tool call exactly once, directly after its turn.
+//!
+//! ```text
+//! context     turn: calls a, b     result b     user     result a
+//! pi          turn: calls a, b     result b     result a = "No result provided"     user
+//! oh-my-pi    turn: calls a, b     result b     result a     user
+//! ```
+
+use super::blocks::{Block, Call, Content, Part, Source, ToolResult, Turn, joined};
+use super::ids::{Ids, WireId, tool_name};
+use super::late::Late;
+use super::sink::whole_text;
+use super::{Api, Target, Written};
+use crate::agents::ForeignThinking;
+use crate::session::content;
+use pisess_json::text::Text;
+use pisess_json::{Raw, js};
+use std::io;
+
+/// Writes messages in the form of one API. They arrive in the order of the body.
+pub trait Writer {
+    /// Writes a message of the user, or of oh-my-pi or its extensions.
+    fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
+    /// Writes an assistant message; the results of its calls follow.
+    fn turn(&mut self, turn: Turn) -> io::Result<()>;
+    /// Writes the result of a call.
+    fn result(&mut self, result: ToolResult) -> io::Result<()>;
+    /// Writes the rest of the body.
+    fn finish(self) -> io::Result<Option<Written>>;
+}
+
+/// Who wrote a message that is not the model's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The user.
+    User,
+    /// oh-my-pi or one of its extensions.
+    Developer,
+}
+
+/// The result of a call that has none in the session.
+const NO_RESULT: &str = "No result provided";
+
+/// Passes messages to a writer.
+pub struct Replay<'t, W> {
+    target: &'t Target,
+    writer: W,
+    ids: Ids,
+    late: Late,
+    /// The calls of the last turn.
+    open: Vec<Open>,
+    /// The number of the current message, and of the last turn.
+    number: usize,
+    turn: usize,
+}
+
+/// A call, and whether its result was written.
+struct Open {
+    /// Its id in the session.
+    own: Option<Text<'static>>,
+    /// Its id and its tool in the body; none if the call is left out.
+    wire: Option<(Text<'static>, Text<'static>)>,
+    is_answered: bool,
+}
+
+impl<'t, W: Writer> Replay<'t, W> {
+    pub fn new(target: &'t Target, late: Late, writer: W) -> Self {
+        Replay { target, writer, ids: Ids::default(), late, open: Vec::new(), number: 0, turn: 0 }
+    }
+
+    /// Handles the next message, as converted for the model.
+    pub fn take(&mut self, json: &[u8]) -> io::Result<()> {
+        let message = Raw::checked(json);
+        let role = message.get_text("role").unwrap_or_default();
+        self.number += 1;
+        match role.as_bytes() {
+            b"user" => self.user(Role::User, message),
+            b"developer" => self.user(Role::Developer, message),
+            b"assistant" => self.turn(message),
+            b"toolResult" => self.result(message),
+            // The survey has read the system messages.
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the results that are missing and the rest of the body.
+    pub fn finish(mut self) -> io::Result<Option<Written>> {
+        self.close()?;
+        self.writer.finish()
+    }
+
+    fn user(&mut self, role: Role, message: Raw) -> io::Result<()> {
+        self.close()?;
+        self.writer.user(role, Content::of(message.get("content"), self.target.manners.half_pair))
+    }
+
+    fn turn(&mut self, message: Raw) -> io::Result<()> {
+        self.close()?;
+        let [stop_reason, content] = content::members(message, ["stopReason", "content"]);
+        let failed = stop_reason.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
+        if failed && self.target.manners.drops_failed {
+            return Ok(());
+        }
+        let is_cut = failed || stop_reason.is_some_and(|reason| reason.is("length"));
+        let says = |block: Raw| content::is_block(block, "text") || content::is_block(block, "toolCall");
+        let is_thought = is_cut && !content.unwrap_or(Raw::NULL).items().any(says);
+        if is_thought && self.target.manners.drops_cut_thoughts {
+            return Ok(());
+        }
+        self.turn = self.number;
+        let source = source(message, self.target);
+        let halves = self.target.manners.half_pair;
+        let blocks = match content.and_then(Raw::text) {
+            Some(text) => vec![Block::Text { text: whole_text(text, halves), signature: None }],
+            None => {
+                let blocks = content.unwrap_or(Raw::NULL).items();
+                blocks.filter_map(|block| self.block(block, source)).collect()
+            }
+        };
+        self.writer.turn(Turn { source, blocks })
+    }
+
+    fn block<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Block<'a>> {
+        let kind = block.get_text("type")?;
+        match kind.as_bytes() {
+            b"text" => {
+                let text = whole_text(block.get_text("text")?, self.target.manners.half_pair);
+                let signature = signature(block, "textSignature").filter(|_| source.is_same_model());
+                Some(Block::Text { text, signature })
+            }
+            b"thinking" => thinking(block, source, self.target),
+            b"redactedThinking" if source.is_same_model() => {
+                let signature = Some(block.get_text("data").filter(|data| !data.is_blank())?);
+                Some(Block::Thinking { text: Text::default(), signature, redacted: true })
+            }
+            b"toolCall" => self.call(block, source).map(Block::Call),
+            _ => None,
+        }
+    }
+
+    /// Opens a call and returns it; `None` if its tool has no name.
+    fn call<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Call<'a>> {
+        let [id, name, arguments, namespace] =
+            content::members(block, ["id", "name", "arguments", "namespace"]);
+        let own = id.and_then(Raw::text).map(Text::into_owned);
+        let name = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api));
+        let Some(name) = name else {
+            self.open.push(Open { own, wire: None, is_answered: true });
+            return None;
+        };
+        let WireId { call, item } = self.ids.assign(&own.clone().unwrap_or_default(), source, self.target);
+        self.open.push(Open { own, wire: Some((call.clone(), name.clone())), is_answered: false });
+        let is_same = source.is_same_model();
+        Some(Call {
+            id: call,
+            item,
+            name,
+            arguments,
+            signature: signature(block, "thoughtSignature").filter(|_| is_same),
+            namespace: namespace.filter(|_| is_same),
+        })
+    }
+
+    /// Writes a result, if it answers an open call. The APIs refuse any other; it is quoted or left out.
+    fn result(&mut self, message: Raw) -> io::Result<()> {
+        let own = message.get_text("toolCallId");
+        let is_open = self.open.iter().any(|open| !open.is_answered);
+        if let Some(open) = answered(&mut self.open, own.as_ref()) {
+            open.is_answered = true;
+            return answer(open, message, self.target, &mut self.writer);
+        }
+        let quotes = self.target.manners.rescues_results && !is_open;
+        if quotes && !self.late.has_call(&own.map(Text::into_owned)) {
+            return self.quote(message);
+        }
+        Ok(())
+    }
+
+    /// Writes the text of a result without a call as a user message.
+    fn quote(&mut self, message: Raw) -> io::Result<()> {
+        let names = ["toolCallId", "toolName", "content", "isError"];
+        let [id, name, content, is_error] = content::members(message, names);
+        let blocks = content::text_blocks(content.unwrap_or(Raw::NULL));
+        let texts = blocks.filter_map(|block| block.get_text("text")).filter(|text| !text.is_blank());
+        let parts: Vec<_> = texts.map(Part::Text).collect();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let mut text = Text::from("<stale-tool-result tool=\"");
+        text.push(&js::template(name));
+        text.push_str("\" id=\"");
+        text.push(&js::template(id));
+        text.push_str(if js::truthy(is_error) { "\" is-error=\"true\">\n" } else { "\">\n" });
+        text.push(&joined(&parts));
+        text.push_str("\n</stale-tool-result>");
+        let text = whole_text(text, self.target.manners.half_pair);
+        self.writer.user(Role::User, Content::Plain(text))
+    }
+
+    /// Answers the calls that have no result.
+    fn close(&mut self) -> io::Result<()> {
+        for open in std::mem::take(&mut self.open) {
+            if open.is_answered {
+                continue;
+            }
+            if let Some(message) = self.late.take(&open.own, self.turn) {
+                answer(&open, Raw::checked(&message), self.target, &mut self.writer)?;
+            } else if let Some((id, name)) = open.wire {
+                let parts = vec![Part::Text(Text::from(NO_RESULT))];
+                self.writer.result(ToolResult { id: &id, name, parts, is_error: Some(true) })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes the result of a call, unless the call is left out.
+fn answer(open: &Open, message: Raw, target: &Target, writer: &mut impl Writer) -> io::Result<()> {
+    let Some((id, tool)) = &open.wire else { return Ok(()) };
+    let [name, content, is_error] = content::members(message, ["toolName", "content", "isError"]);
+    let named = name.and_then(Raw::text).and_then(|name| tool_name(&name, target.api));
+    writer.result(ToolResult {
+        id,
+        name: named.unwrap_or(tool.clone()),
+        parts: Content::of(content, target.manners.half_pair).into_parts(),
+        is_error: is_error.and_then(Raw::bool),
+    })
+}
+
+/// Returns the first unanswered call that a result with this id answers. An id of the Responses API has two
+/// halves; a result may have only the first.
+fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
+    let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
+    let same = |open: &Open| open.own.as_ref() == id;
+    let same_half = |open: &Open| match (&open.own, id) {
+        (Some(own), Some(id)) => half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty()),
+        _ => false,
+    };
+    let at = open.iter().position(|open| same(open) && !open.is_answered);
+    let at = at.or_else(|| open.iter().position(|open| same_half(open) && !open.is_answered))?;
+    open.get_mut(at)
+}
+
+fn source(message: Raw, target: &Target) -> Source {
+    let [provider, api, id] = content::members(message, ["provider", "api", "model"]);
+    let is = |value: Option<Raw>, text: &Text| value.and_then(Raw::text).is_some_and(|value| value == *text);
+    Source {
+        provider: is(provider, &target.model.provider),
+        api: api.is_some_and(|api| api.is(target.api.name())),
+        id: is(id, &target.model.id),
+    }
+}
+
+fn signature<'a>(block: Raw<'a>, key: &str) -> Option<Text<'a>> {
+    block.get_text(key).filter(|text| !text.is_empty())
+}
+
+fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block<'a>> {
+    let manners = target.manners;
+    let text = whole_text(block.get_text("thinking").unwrap_or_default(), manners.half_pair);
+    let signature = signature(block, "thinkingSignature");
+    let redacted = content::truthy(block, "redacted");
+    let shares = manners.shares_signatures && target.api == Api::Anthropic && source.provider && source.api;
+    if source.is_same_model() || shares && signature.is_some() {
+        let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
+        if signature.is_none() && text.is_blank() || is_unsigned && redacted {
+            return None;
+        }
+        let dropped = is_unsigned && manners.drops_unsigned && target.api == Api::Anthropic;
+        return (!dropped).then_some(Block::Thinking { text, signature, redacted });
+    }
+    if manners.foreign_thinking == ForeignThinking::Dropped || text.is_blank() {
+        return None;
+    }
+    Some(Block::Text { text: marked(&text, target), signature: None })
+}
+
+/// Returns thinking as text, marked as such for the model.
+fn marked(text: &Text, target: &Target) -> Text<'static> {
+    let id = target.model.id.to_string_lossy().to_ascii_lowercase();
+    let (before, after) = match () {
+        () if id.contains("claude") => ("", ""),
+        () if id.contains("gemini") => ("```thinking\n", "\n```"),
+        () => ("<think>\n", "\n</think>"),
+    };
+    let mut out = Text::from(before).into_owned();
+    out.push(text);
+    out.push_str(after);
+    out
+}

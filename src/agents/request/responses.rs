@@ -1,0 +1,239 @@
+//! Bodies for OpenAI's Responses API.
+
+use super::blocks::{Block, Call, Content, Part, ToolResult, Turn, images, joined};
+use super::ids::short_hash;
+use super::openai::{arguments, knows_grammars, result_text};
+use super::replay::{Role, Writer};
+use super::sink::Sink;
+use super::survey::Survey;
+use super::tools::Tool;
+use super::{Api, Target, Written};
+use crate::session::content;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js};
+use std::collections::HashSet;
+use std::io;
+
+/// A body in progress.
+pub struct Body<'a> {
+    target: &'a Target,
+    survey: &'a Survey,
+    sink: Sink<'a>,
+    takes_grammars: bool,
+    /// The calls of the last turn whose tool has a grammar, by their ids.
+    custom_calls: HashSet<Text<'static>>,
+    /// The ids of items used so far; each can occur only once.
+    items: HashSet<Vec<u8>>,
+    /// The number of messages so far, from which ids are made.
+    messages: usize,
+    ends_with_answer: bool,
+}
+
+/// The smallest number of tokens that the API accepts for an answer.
+const MIN_TOKENS: u64 = 16;
+
+impl<'a> Body<'a> {
+    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+        let model = Object::new().text("model", &target.model.id).finish();
+        sink.head(&model[..model.len() - 1]);
+        sink.head(b",\"input\":[");
+        if !survey.system.is_empty() {
+            sink.head(&Object::new().str("role", "developer").text("content", &survey.system).finish());
+            sink.head(b",");
+        }
+        let takes_grammars = target.model.provider == "openai" && knows_grammars(&target.model.id);
+        Body {
+            target,
+            survey,
+            sink,
+            takes_grammars,
+            custom_calls: HashSet::new(),
+            items: HashSet::new(),
+            messages: 0,
+            ends_with_answer: false,
+        }
+    }
+
+    /// Returns the items of an assistant message. The API requires an item of another kind after reasoning;
+    /// reasoning without one is left out.
+    fn items(&mut self, turn: &Turn) -> Vec<Vec<u8>> {
+        let mut items = Vec::new();
+        let mut reasoning = Vec::new();
+        let mut texts = 0;
+        for block in &turn.blocks {
+            match block {
+                Block::Thinking { signature, .. } => {
+                    reasoning.extend(signature.as_ref().and_then(|signature| self.reasoning(signature)));
+                }
+                Block::Text { text, signature } => {
+                    items.append(&mut reasoning);
+                    items.push(self.text(text, signature.as_ref(), texts));
+                    texts += 1;
+                }
+                Block::Call(call) => {
+                    items.append(&mut reasoning);
+                    items.push(self.call(call));
+                }
+            }
+        }
+        items
+    }
+
+    /// Returns a signature as a reasoning item, if it is one that was not sent before.
+    fn reasoning(&mut self, signature: &Text) -> Option<Vec<u8>> {
+        let item =
+            Raw::parse(signature.as_bytes()).ok().filter(|item| content::is_block(*item, "reasoning"))?;
+        let is_new = item.get_text("id").is_none_or(|id| self.items.insert(id.into_bytes()));
+        is_new.then(|| js::stringify(item).into_bytes())
+    }
+
+    fn text(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
+        let (id, phase) = signature.map_or((None, None), text_signature);
+        let own = id.map(|id| match id.utf16_len() > 64 {
+            true => format!("msg_{}", short_hash(&id)),
+            false => id.to_string(),
+        });
+        let own = own.filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
+        let id = own.unwrap_or_else(|| self.message_id(number));
+        let part = Object::new().str("type", "output_text").text("text", text).json("annotations", b"[]");
+        Object::new()
+            .str("type", "message")
+            .str("role", "assistant")
+            .json("content", &array([part.finish()]))
+            .str("status", "completed")
+            .str("id", &id)
+            .with(phase, |object, phase| object.str("phase", phase))
+            .finish()
+    }
+
+    /// Returns an id for the text block with this number in its message.
+    fn message_id(&mut self, number: usize) -> String {
+        let base = match number {
+            0 => format!("msg_pi_{}", self.messages),
+            _ => format!("msg_pi_{}_{number}", self.messages),
+        };
+        let numbered = std::iter::once(base.clone()).chain((1..).map(|n| format!("{base}_{n}")));
+        let unused = numbered.into_iter().find(|id| self.items.insert(id.as_bytes().to_vec()));
+        unused.unwrap_or(base)
+    }
+
+    fn call(&mut self, call: &Call) -> Vec<u8> {
+        let grammar = self.survey.grammars.get(&call.name).filter(|_| self.takes_grammars);
+        let item = call.item.as_ref().filter(|_| grammar.is_none());
+        let item = item.filter(|item| self.items.insert(item.as_bytes().to_vec()));
+        let kind = if grammar.is_some() { "custom_tool_call" } else { "function_call" };
+        let object = Object::new()
+            .str("type", kind)
+            .with(item, |object, id| object.text("id", id))
+            .text("call_id", &call.id)
+            .text("name", &call.name);
+        let object = match grammar {
+            Some(grammar) => {
+                self.custom_calls.insert(call.id.clone());
+                object.text("input", &grammar.input_of(call.arguments))
+            }
+            None => object.text("arguments", &arguments(call.arguments)),
+        };
+        let namespace = call.namespace.filter(|namespace| namespace.is_string());
+        object.with(namespace, |object, namespace| object.raw("namespace", namespace)).finish()
+    }
+
+    fn tool(&self, tool: &Tool) -> Vec<u8> {
+        if let Some(grammar) = tool.grammar().filter(|_| self.takes_grammars) {
+            let format = grammar.write(Object::new().str("type", "grammar")).finish();
+            return tool.head(Object::new().str("type", "custom")).json("format", &format).finish();
+        }
+        let strict = tool.strict_parameters(Api::Responses);
+        tool.head(Object::new().str("type", "function"))
+            .json("parameters", strict.as_deref().unwrap_or(tool.parameters()))
+            .bool("strict", strict.is_some())
+            .finish()
+    }
+}
+
+impl Writer for Body<'_> {
+    fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
+        let parts = content.into_parts();
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let content = array(parts.iter().map(input_part));
+        self.messages += 1;
+        self.ends_with_answer = false;
+        self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
+    }
+
+    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+        self.custom_calls.clear();
+        let items = self.items(&turn);
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.messages += 1;
+        self.ends_with_answer = true;
+        items.iter().try_for_each(|item| self.sink.item(item))
+    }
+
+    fn result(&mut self, result: ToolResult) -> io::Result<()> {
+        let is_custom = self.custom_calls.contains(result.id);
+        let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
+        self.messages += 1;
+        self.ends_with_answer = false;
+        let item = Object::new().str("type", kind).text("call_id", result.id);
+        self.sink.item(&output(item, &result.parts).finish())
+    }
+
+    fn finish(mut self) -> io::Result<Option<Written>> {
+        if !self.sink.has_items() {
+            return Ok(None);
+        }
+        let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
+        let max = self.target.max_tokens.map(|max| max.max(MIN_TOKENS).to_string());
+        self.sink.write(b"]")?;
+        let rest = Object::new()
+            .bool("store", false)
+            .with(max, |object, max| object.json("max_output_tokens", max.as_bytes()))
+            .with((!tools.is_empty()).then_some(tools), |object, tools| object.json("tools", &array(tools)))
+            .finish();
+        self.sink.write_rest(&rest)?;
+        Ok(Some(Written { ends_with_answer: self.ends_with_answer }))
+    }
+}
+
+fn input_text(text: &Text) -> Vec<u8> {
+    Object::new().str("type", "input_text").text("text", text).finish()
+}
+
+fn input_image(url: &Text) -> Vec<u8> {
+    Object::new().str("type", "input_image").str("detail", "auto").text("image_url", url).finish()
+}
+
+fn input_part(part: &Part) -> Vec<u8> {
+    match part {
+        Part::Text(text) => input_text(text),
+        Part::Image(image) => input_image(&image.url()),
+    }
+}
+
+/// Adds the output of a call: text, or a list if there are images.
+fn output(item: Object, parts: &[Part]) -> Object {
+    if images(parts).next().is_none() {
+        return item.text("output", &result_text(parts));
+    }
+    let text = Some(joined(parts)).filter(|text| !text.is_blank());
+    let images = images(parts).map(|image| input_image(&image.url()));
+    item.json("output", &array(text.iter().map(input_text).chain(images)))
+}
+
+/// Returns the id and the phase in the signature of a text.
+fn text_signature(signature: &Text) -> (Option<Text<'static>>, Option<&'static str>) {
+    let parsed = Raw::parse(signature.as_bytes()).ok().filter(|parsed| parsed.is_object());
+    let Some(parsed) = parsed else { return (Some(signature.clone().into_owned()), None) };
+    let [version, id, phase] = content::members(parsed, ["v", "id", "phase"]);
+    let id = id.and_then(Raw::text).filter(|_| version.and_then(Raw::number) == Some(1.0));
+    let Some(id) = id else { return (Some(signature.clone().into_owned()), None) };
+    let phases = ["commentary", "final_answer"];
+    let phase = phases.into_iter().find(|known| phase.is_some_and(|phase| phase.is(known)));
+    (Some(id.into_owned()), phase)
+}

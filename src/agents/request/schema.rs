@@ -1,0 +1,412 @@
+//! JSON schemas of tools, rewritten for the APIs.
+//!
+//! A rewrite walks once over a schema and its subschemas, with an explicit stack, and collects the changes.
+
+use super::Api;
+use crate::session::content;
+use pisess_json::scan::RawString;
+use pisess_json::text::Text;
+use pisess_json::write::texts;
+use pisess_json::{Raw, js, string};
+
+/// The maximum depth; schemas below it are sent unchanged.
+const DEPTH: usize = 64;
+
+/// Keywords that strict modes refuse.
+const UNSUPPORTED: [&str; 16] = [
+    "$ref",
+    "$defs",
+    "definitions",
+    "allOf",
+    "oneOf",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+    "prefixItems",
+    "not",
+    "if",
+    "then",
+    "else",
+];
+
+/// Keywords that Anthropic's strict mode refuses as well.
+const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "maxItems",
+    "uniqueItems",
+    "minContains",
+    "maxContains",
+    "minProperties",
+    "maxProperties",
+];
+
+const FORMATS: [&str; 10] =
+    ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
+
+/// Changes to a JSON text, applied together.
+struct Splices<'a> {
+    text: &'a [u8],
+    all: Vec<(usize, usize, Vec<u8>)>,
+}
+
+impl<'a> Splices<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Splices { text, all: Vec::new() }
+    }
+
+    /// Returns where a value of this text begins.
+    fn start(&self, value: Raw) -> usize {
+        value.bytes().as_ptr() as usize - self.text.as_ptr() as usize
+    }
+
+    fn insert(&mut self, at: usize, json: &[u8]) {
+        self.all.push((at, at, json.to_vec()));
+    }
+
+    /// Sets a member of an object, at its position if it exists, else after the last.
+    fn set(&mut self, object: Raw, key: &str, json: &[u8]) {
+        if let Some(old) = object.get(key) {
+            let start = self.start(old);
+            self.all.push((start, start + old.bytes().len(), json.to_vec()));
+            return;
+        }
+        let end = self.start(object) + object.bytes().len() - 1;
+        let is_empty = object.members().next().is_none() && !self.all.iter().any(|(at, _, _)| *at == end);
+        let member =
+            [if is_empty { "" } else { "," }.as_bytes(), b"\"", key.as_bytes(), b"\":", json].concat();
+        self.insert(end, &member);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        self.all.sort_by_key(|&(start, end, _)| (start, end));
+        let mut out = Vec::with_capacity(self.text.len() + 64);
+        let mut at = 0;
+        for (start, end, json) in &self.all {
+            out.extend_from_slice(&self.text[at..*start]);
+            out.extend_from_slice(json);
+            at = *end;
+        }
+        out.extend_from_slice(&self.text[at..]);
+        out
+    }
+}
+
+/// Returns the schema for strict mode: objects require all their properties and allow no others. `None` if
+/// that is impossible. `schema` must be as JavaScript writes it.
+pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
+    let root = Raw::checked(schema);
+    if !content::is(root, "type", "object") {
+        return None;
+    }
+    let mut splices = Splices::new(schema);
+    let mut open = vec![(root, 0)];
+    while let Some((node, depth)) = open.pop() {
+        if !node.is_object()
+            || depth > DEPTH
+            || node.members().any(|(key, value)| is_unsupported(key, value, api))
+        {
+            return None;
+        }
+        let [any_of, items, properties] = content::members(node, ["anyOf", "items", "properties"]);
+        if let Some(any_of) = any_of {
+            let mut variants = any_of.items().peekable();
+            variants.peek()?;
+            for variant in variants {
+                if is_structured(variant) {
+                    return None;
+                }
+                open.push((variant, depth + 1));
+            }
+        }
+        if let Some(items) = items {
+            open.push((items, depth + 1));
+        }
+        if content::is(node, "type", "object") {
+            close_object(node, &mut splices)?;
+            open.extend(properties.into_iter().flat_map(Raw::members).map(|(_, value)| (value, depth + 1)));
+        } else if properties.is_some() {
+            return None;
+        }
+    }
+    Some(splices.finish())
+}
+
+/// Makes an object require all its properties and allow no others; those that were optional may be `null`.
+fn close_object(node: Raw, splices: &mut Splices) -> Option<()> {
+    let names = ["properties", "required", "additionalProperties"];
+    let [properties, required, additional] = content::members(node, names);
+    if additional.is_some_and(|additional| additional.bool() != Some(false)) {
+        return None;
+    }
+    if properties.is_some_and(|properties| !properties.is_object()) || required.is_some_and(|r| !r.is_array())
+    {
+        return None;
+    }
+    let required: Option<Vec<Text>> = required.unwrap_or(Raw::NULL).items().map(Raw::text).collect();
+    let required = required?;
+    let properties: Vec<_> = properties
+        .unwrap_or(Raw::NULL)
+        .members()
+        .map(|(key, value)| (string::decode(key.bytes), value))
+        .collect();
+    if required.iter().any(|name| !properties.iter().any(|(key, _)| key == name)) {
+        return None;
+    }
+    for (key, property) in &properties {
+        if !required.contains(key) && !allows_null(*property) {
+            let start = splices.start(*property);
+            splices.insert(start, br#"{"anyOf":["#);
+            splices.insert(start + property.bytes().len(), br#",{"type":"null"}]}"#);
+        }
+    }
+    let all = texts(properties.iter().map(|(key, _)| key));
+    splices.set(node, "required", &all);
+    splices.set(node, "additionalProperties", b"false");
+    Some(())
+}
+
+fn is_unsupported(key: RawString, value: Raw, api: Api) -> bool {
+    let among = |names: &[&str]| names.iter().any(|name| key.is(name));
+    if among(&UNSUPPORTED) {
+        return true;
+    }
+    api == Api::Anthropic
+        && (among(&UNSUPPORTED_BY_ANTHROPIC)
+            || key.is("minItems") && !matches!(value.number(), Some(0.0 | 1.0))
+            || key.is("format") && !FORMATS.iter().any(|format| value.is(format)))
+}
+
+fn is_structured(schema: Raw) -> bool {
+    let [kind, properties, items] = content::members(schema, ["type", "properties", "items"]);
+    let is = |kind: Raw| kind.is("object") || kind.is("array");
+    properties.is_some() || items.is_some() || kind.is_some_and(|kind| is(kind) || kind.items().any(is))
+}
+
+fn allows_null(schema: Raw) -> bool {
+    // Nested unions are searched only to the maximum depth of a schema.
+    let mut open = vec![(schema, 0)];
+    while let Some((schema, depth)) = open.pop() {
+        let [kind, constant, values, any_of] = content::members(schema, ["type", "const", "enum", "anyOf"]);
+        let is_null = |kind: Raw| kind.is("null");
+        if kind.is_some_and(|kind| is_null(kind) || kind.items().any(is_null))
+            || constant.is_some_and(Raw::is_null)
+            || values.is_some_and(|values| values.items().any(Raw::is_null))
+        {
+            return true;
+        }
+        if depth < DEPTH {
+            open.extend(any_of.into_iter().flat_map(Raw::items).map(|variant| (variant, depth + 1)));
+        }
+    }
+    false
+}
+
+/// Returns a schema in Anthropic's form: `type`, `properties`, `required` and the definitions. A strict
+/// schema keeps its other members, too.
+pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
+    let members = js::entries(Raw::checked(schema));
+    let get = |key: &str| members.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+    let own = ["type", "properties", "required"];
+    let value = |key: &str| match key {
+        "type" => b"\"object\"",
+        "properties" => get(key).filter(|value| !value.is_null()).map_or(&b"{}"[..], Raw::bytes),
+        _ => get(key).filter(|value| !value.is_null()).map_or(&b"[]"[..], Raw::bytes),
+    };
+    let mut out: Vec<(Text, &[u8])> = Vec::new();
+    if is_strict {
+        let kept = members.iter().map(|(key, old)| {
+            let new = own.iter().find(|name| *key == **name).map_or(old.bytes(), |name| value(name));
+            (key.clone(), new)
+        });
+        out.extend(kept);
+    }
+    for key in own {
+        if !out.iter().any(|(name, _)| *name == key) {
+            out.push((Text::from(key), value(key)));
+        }
+    }
+    if !is_strict {
+        let definitions = ["$defs", "definitions"];
+        out.extend(definitions.iter().filter_map(|key| Some((Text::from(*key), get(key)?.bytes()))));
+    }
+    let mut json = vec![b'{'];
+    for (at, (key, value)) in out.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        string::encode(key, &mut json);
+        json.push(b':');
+        json.extend_from_slice(value);
+    }
+    json.push(b'}');
+    json
+}
+
+const NAME_MAPS: [&str; 6] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+const SUBSCHEMAS: [&str; 16] = [
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+];
+
+/// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
+/// JavaScript writes it.
+pub fn without_constants(schema: &[u8]) -> Vec<u8> {
+    let mut splices = Splices::new(schema);
+    // Each value with whether it is a map from names to schemas, and its depth.
+    let mut open = vec![(Raw::checked(schema), false, 0)];
+    while let Some((node, is_map, depth)) = open.pop() {
+        if depth > DEPTH {
+            continue;
+        }
+        open.extend(node.items().map(|item| (item, false, depth + 1)));
+        if !node.is_object() {
+            continue;
+        }
+        for (key, value) in node.members() {
+            let among = |names: &[&str]| names.iter().any(|name| key.is(name));
+            if is_map || among(&SUBSCHEMAS) {
+                open.push((value, false, depth + 1));
+            } else if among(&NAME_MAPS) {
+                open.push((value, true, depth + 1));
+            }
+        }
+        if !is_map {
+            replace_constant(node, &mut splices);
+        }
+    }
+    splices.finish()
+}
+
+fn replace_constant(node: Raw, splices: &mut Splices) {
+    let [constant, values] = content::members(node, ["const", "enum"]);
+    let Some(constant) = constant.filter(|value| value.is_string() || value.is_number()) else { return };
+    if values.is_some() {
+        return;
+    }
+    // The key and the comma before or after it are removed as well.
+    let value_start = splices.start(constant);
+    let end = value_start + constant.bytes().len();
+    let start = value_start - "\"const\":".len();
+    let is_first = start == splices.start(node) + 1;
+    let is_last = end == splices.start(node) + node.bytes().len() - 1;
+    let one = [b"[", constant.bytes(), b"]"].concat();
+    match (is_first, is_last) {
+        (true, true) => splices.all.push((start, end, [b"\"enum\":", &*one].concat())),
+        _ => {
+            let (from, to) = if is_first { (start, end + 1) } else { (start - 1, end) };
+            splices.all.push((from, to, Vec::new()));
+            splices.set(node, "enum", &one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strictly(schema: &str, api: Api) -> Option<String> {
+        let schema = js::stringify(Raw::parse(schema.as_bytes()).unwrap()).into_bytes();
+        strict(&schema, api).map(|json| String::from_utf8(json).unwrap())
+    }
+
+    #[test]
+    fn objects_take_all_their_properties_and_no_others() {
+        assert_eq!(
+            strictly(
+                r#"{"type":"object","required":["a"],"properties":{"a":{"type":"string"},"b":{"type":"object"},"c":{"type":["null","string"]}},"x":1}"#,
+                Api::OpenAi
+            )
+            .unwrap(),
+            r#"{"type":"object","required":["a","b","c"],"properties":{"a":{"type":"string"},"b":{"anyOf":[{"type":"object","required":[],"additionalProperties":false},{"type":"null"}]},"c":{"type":["null","string"]}},"x":1,"additionalProperties":false}"#
+        );
+        assert_eq!(
+            strictly(r#"{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","properties":{}}}},"required":["l"]}"#, Api::Google)
+                .unwrap(),
+            r#"{"type":"object","properties":{"l":{"type":"array","items":{"type":"object","properties":{},"required":[],"additionalProperties":false}}},"required":["l"],"additionalProperties":false}"#
+        );
+    }
+
+    #[test]
+    fn what_strict_mode_cannot_do_is_refused() {
+        for schema in [
+            "{}",
+            r#"{"type":"object","$ref":"x"}"#,
+            r#"{"type":"object","additionalProperties":true}"#,
+            r#"{"type":"object","properties":{"a":true}}"#,
+            r#"{"type":"object","properties":{"a":{"anyOf":[]}}}"#,
+            r#"{"type":"object","properties":{"a":{"anyOf":[{"type":"array"}]}}}"#,
+            r#"{"type":"object","properties":{"a":{"type":"array","items":[{}]}}}"#,
+            r#"{"type":"object","properties":{"a":{"properties":{}}}}"#,
+            r#"{"type":"object","required":["b"]}"#,
+            r#"{"type":"object","required":[1]}"#,
+        ] {
+            assert_eq!(strictly(schema, Api::OpenAi), None, "{schema}");
+        }
+        let limited =
+            r#"{"type":"object","properties":{"n":{"type":"number","minimum":1}},"required":["n"]}"#;
+        assert_eq!(strictly(limited, Api::Anthropic), None);
+        assert!(strictly(limited, Api::OpenAi).is_some());
+    }
+
+    #[test]
+    fn depth_ends() {
+        let deep = format!(
+            "{}{{\"type\":\"string\"}}{}",
+            r#"{"type":"array","items":"#.repeat(5000),
+            "}".repeat(5000)
+        );
+        let schema = format!(r#"{{"type":"object","properties":{{"a":{deep}}},"required":["a"]}}"#);
+        assert_eq!(strictly(&schema, Api::OpenAi), None);
+        assert_eq!(without_constants(schema.as_bytes()), schema.as_bytes());
+    }
+
+    #[test]
+    fn constants_become_enumerations() {
+        let changed = |schema: &str| String::from_utf8(without_constants(schema.as_bytes())).unwrap();
+        assert_eq!(changed(r#"{"const":"a"}"#), r#"{"enum":["a"]}"#);
+        assert_eq!(changed(r#"{"const":1,"type":"number"}"#), r#"{"type":"number","enum":[1]}"#);
+        assert_eq!(
+            changed(r#"{"properties":{"const":{"type":"string","const":"x"}},"anyOf":[{"const":"y"}]}"#),
+            r#"{"properties":{"const":{"type":"string","enum":["x"]}},"anyOf":[{"enum":["y"]}]}"#
+        );
+        for same in [r#"{"const":null}"#, r#"{"const":"a","enum":["a"]}"#, r#"{"default":{"const":"a"}}"#] {
+            assert_eq!(changed(same), same);
+        }
+    }
+
+    #[test]
+    fn anthropic_gets_objects_only() {
+        let schema =
+            |json: &str, is_strict| String::from_utf8(input_schema(json.as_bytes(), is_strict)).unwrap();
+        assert_eq!(
+            schema(r#"{"x":1,"properties":{"a":{}},"$defs":{}}"#, false),
+            r#"{"type":"object","properties":{"a":{}},"required":[],"$defs":{}}"#
+        );
+        assert_eq!(
+            schema(r#"{"x":1,"required":["a"],"type":"object"}"#, true),
+            r#"{"x":1,"required":["a"],"type":"object","properties":{}}"#
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! Writes a body piece by piece, without lone surrogates, which the APIs refuse.
+
+use pisess_json::string;
+use pisess_json::text::Text;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// The output of a body. Nothing is written before the first item of its list of messages.
+pub struct Sink<'a> {
+    out: &'a mut dyn Write,
+    half_pair: &'static str,
+    head: Vec<u8>,
+    items: usize,
+}
+
+impl<'a> Sink<'a> {
+    /// Returns an empty sink; `half_pair` replaces each lone surrogate.
+    pub fn new(out: &'a mut dyn Write, half_pair: &'static str) -> Self {
+        Sink { out, half_pair, head: Vec::new(), items: 0 }
+    }
+
+    /// Adds to what precedes the first item.
+    pub fn head(&mut self, json: &[u8]) {
+        self.head.extend_from_slice(json);
+    }
+
+    /// Whether an item was written.
+    pub fn has_items(&self) -> bool {
+        self.items > 0
+    }
+
+    /// Writes an item of the list.
+    pub fn item(&mut self, json: &[u8]) -> io::Result<()> {
+        let before = if self.items == 0 { std::mem::take(&mut self.head) } else { vec![b','] };
+        self.items += 1;
+        self.write(&before)?;
+        self.write(json)
+    }
+
+    /// Writes JSON after the last item.
+    pub fn write(&mut self, json: &[u8]) -> io::Result<()> {
+        self.out.write_all(&whole(json, self.half_pair))
+    }
+
+    /// Writes the members of `object` after those already written, and ends the body.
+    pub fn write_rest(&mut self, object: &[u8]) -> io::Result<()> {
+        if object != b"{}" {
+            self.write(b",")?;
+        }
+        self.write(&object[1..])
+    }
+}
+
+/// Returns JSON with `by` in place of each lone surrogate. Pairs are never escaped here, so each escaped
+/// surrogate is a lone one.
+fn whole<'a>(json: &'a [u8], by: &str) -> Cow<'a, [u8]> {
+    if memchr::memmem::find(json, b"\\ud").is_none() {
+        return Cow::Borrowed(json);
+    }
+    let mut out = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        out.extend_from_slice(&rest[..at]);
+        let is_half = matches!(rest.get(at + 1..at + 4), Some([b'u', b'd', b'8'..=b'9' | b'a'..=b'f']));
+        let end = (at + if is_half { 6 } else { 2 }).min(rest.len());
+        if is_half {
+            out.extend_from_slice(by.as_bytes());
+        } else {
+            out.extend_from_slice(&rest[at..end]);
+        }
+        rest = &rest[end..];
+    }
+    out.extend_from_slice(rest);
+    Cow::Owned(out)
+}
+
+/// Returns a text with `by` in place of each lone surrogate.
+pub fn whole_text<'a>(text: Text<'a>, by: &str) -> Text<'a> {
+    // In WTF-8, only surrogates begin with ed a0 to ed bf.
+    if string::is_utf8(text.as_bytes()) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.as_bytes().len());
+    for code_point in text.code_points() {
+        match char::from_u32(code_point) {
+            Some(character) => out.push(character),
+            None => out.push_str(by),
+        }
+    }
+    Text::from(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_replaced_and_nothing_else() {
+        let json = r#"["a\ud83dz","\\ud83d","\n\u0001\\\\\udc00","😀"]"#;
+        let cleaned = |by| String::from_utf8(whole(json.as_bytes(), by).into_owned()).unwrap();
+        assert_eq!(cleaned(""), r#"["az","\\ud83d","\n\u0001\\\\","😀"]"#);
+        assert_eq!(
+            cleaned("\u{fffd}"),
+            "[\"a\u{fffd}z\",\"\\\\ud83d\",\"\\n\\u0001\\\\\\\\\u{fffd}\",\"😀\"]"
+        );
+    }
+
+    #[test]
+    fn texts_lose_halves() {
+        let text = string::decode(br"a\ud83dz\udc00\ud83d\ude00");
+        assert_eq!(whole_text(text.clone(), ""), "az😀");
+        assert_eq!(whole_text(text, "?"), "a?z?😀");
+    }
+}

@@ -1,0 +1,211 @@
+//! The text of an entry's row in the agents' trees.
+//!
+//! Rows are built while the file is loaded, from positions in the line; at most [`ROW_UNITS`] of a text are
+//! decoded.
+
+pub mod search;
+mod word;
+
+use crate::session::column::{Parts, Shape};
+use crate::session::entry::Role;
+use crate::session::forwarded;
+use crate::session::read::record::{Block, Content, MessageFacts};
+use pisess_json::Raw;
+use pisess_json::string::{decode, decode_head};
+use pisess_json::text::{Text, leading_space, trim_end};
+
+/// The maximum number of UTF-16 units of content in a row, as in both agents.
+pub const ROW_UNITS: usize = 200;
+/// The number of units to read of a message that a chat program forwarded, whose words come last.
+const FORWARDED_UNITS: usize = 8_000;
+
+/// The options that rows depend on.
+#[derive(Clone, Debug, Default)]
+pub struct RowOptions {
+    /// The user's home directory, written `~` in tool calls.
+    pub home: Option<Text<'static>>,
+    /// The form of the rows.
+    pub form: Form,
+    /// Whether the text for searching is needed as well.
+    pub searchable: bool,
+}
+
+/// The form of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// As in the agent's tree.
+    #[default]
+    Agent,
+    /// Readable: see [`readable`].
+    Readable,
+}
+
+/// A row as an agent draws it, and its parts.
+#[derive(Debug, Default)]
+pub struct RowText<'a> {
+    pub(crate) text: Text<'a>,
+    parts: Parts,
+}
+
+impl<'a> RowText<'a> {
+    /// Returns a row that consists of its role.
+    pub(crate) fn role(role: Text<'a>) -> Self {
+        RowText { parts: Parts::new(Shape::Said, role.as_bytes().len()), text: role }
+    }
+
+    /// Appends the row to others.
+    pub fn append_to(&self, rows: &mut Vec<u8>) -> Parts {
+        rows.extend_from_slice(self.text.as_bytes());
+        self.parts
+    }
+}
+
+impl RowText<'static> {
+    /// `role: body`
+    pub(crate) fn said(role: &str, body: &Text) -> Self {
+        RowText { text: prefixed(&[role, ": "], body), parts: Parts::new(Shape::Said, role.len()) }
+    }
+
+    /// `[role]: body`
+    pub(crate) fn named(role: &str, body: &Text) -> Self {
+        RowText { text: prefixed(&["[", role, "]: "], body), parts: Parts::new(Shape::Named, 1 + role.len()) }
+    }
+
+    /// `[role: text]`, or `[text]` without a role: the text is the role then. `end` is the bracket, or marks a text that
+    /// was truncated.
+    pub(crate) fn bracketed(role: &str, text: &Text, end: &str) -> Self {
+        let is_closed = end == "]";
+        let prefix: &[&str] = if role.is_empty() { &["["] } else { &["[", role, ": "] };
+        let mut row = prefixed(prefix, text);
+        row.push_str(end);
+        let parts = match (role.is_empty(), is_closed) {
+            (true, true) => Parts::new(Shape::Named, row.as_bytes().len() - 1),
+            (true, false) => Parts::new(Shape::Cut, row.as_bytes().len()),
+            (false, true) => Parts::new(Shape::Closed, 1 + role.len()),
+            (false, false) => Parts::new(Shape::Cut, 1 + role.len()),
+        };
+        RowText { text: row, parts }
+    }
+
+    /// Appends a body to `[role]`, unless the role was truncated.
+    pub(crate) fn push_body(&mut self, body: &Text) {
+        if self.text.as_bytes().ends_with(b"]") {
+            self.text.push_str(": ");
+            self.text.push(body);
+        }
+    }
+}
+
+/// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
+pub fn normalize(text: Text) -> Text<'static> {
+    let mut bytes = text.into_bytes();
+    normalize_from(&mut bytes, 0);
+    Text::from_wtf8(bytes)
+}
+
+/// Normalizes a row from the byte `start` to its end.
+fn normalize_from(row: &mut Vec<u8>, start: usize) {
+    row.truncate(start + trim_end(&row[start..]).len());
+    row.drain(start..start + leading_space(&row[start..]));
+    for byte in &mut row[start..] {
+        // An unconditional write, so that the compiler can vectorize the loop.
+        *byte = if matches!(byte, b'\n' | b'\t') { b' ' } else { *byte };
+    }
+    // Trimming after the replacement would give the same result.
+}
+
+/// Appends a role, then the first [`ROW_UNITS`] of a message's text, normalized; if that is empty, the result of
+/// `otherwise`.
+pub fn push_text_or(
+    role: &str,
+    message: &MessageFacts,
+    blocks: &[Block],
+    row: &mut Vec<u8>,
+    otherwise: impl FnOnce() -> Text<'static>,
+) -> Parts {
+    row.extend_from_slice(role.as_bytes());
+    row.extend_from_slice(b": ");
+    let start = row.len();
+    push_head(message, blocks, ROW_UNITS, row);
+    normalize_from(row, start);
+    if row.len() == start {
+        row.extend_from_slice(otherwise().as_bytes());
+    }
+    Parts::new(Shape::Said, role.len())
+}
+
+/// Whether an assistant message has no text that `counts`, and ended neither in an error nor early.
+pub fn is_silent(message: &MessageFacts, blocks: &[Block], counts: impl Fn(&[u8]) -> bool) -> bool {
+    let has_text = match message.content {
+        Content::Text(text) => counts(text.bytes),
+        Content::Blocks => blocks.iter().filter_map(text_of).filter_map(Raw::raw_string).any(counts),
+        Content::None | Content::Odd => false,
+    };
+    let ended_well = message
+        .stop_reason
+        .is_none_or(|reason| !reason.is_truthy() || reason.is("stop") || reason.is("toolUse"));
+    !has_text && ended_well
+}
+
+/// Returns the role as the agents name it after migrating older files.
+pub fn role_name<'a>(role: Role, message: &MessageFacts<'a>) -> Text<'a> {
+    let written = || message.role.map_or(Text::from("undefined"), |role| decode(role.bytes));
+    role.name().map_or_else(written, Text::from)
+}
+
+/// Returns the first [`ROW_UNITS`] of a message's text.
+pub fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
+    let mut head = Vec::new();
+    push_head(message, blocks, ROW_UNITS, &mut head);
+    Text::from_wtf8(head)
+}
+
+/// Returns a row of the user's words in a message that a chat program forwarded; `None` for any other.
+pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
+    if !forwarded::may_be(message_head(message, blocks).as_bytes()) {
+        return None;
+    }
+    let mut head = Vec::new();
+    push_head(message, blocks, FORWARDED_UNITS, &mut head);
+    let mut row = Text::from(forwarded::MARK).into_owned();
+    row.push(&normalize(Text::from_wtf8(forwarded::words(&head)?)).head(ROW_UNITS));
+    Some(row)
+}
+
+/// Appends the first `units` of a message's text: its text blocks joined.
+fn push_head(message: &MessageFacts, blocks: &[Block], units: usize, out: &mut Vec<u8>) {
+    match message.content {
+        Content::Text(text) => {
+            decode_head(text.bytes, units, out);
+        }
+        Content::Blocks => push_texts(blocks.iter().filter_map(text_of), units, out),
+        Content::None | Content::Odd => {}
+    }
+}
+
+/// Appends the first `units` of several texts; values that are not strings are left out.
+pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &mut Vec<u8>) {
+    let mut left = units;
+    for raw in texts.filter_map(Raw::raw_string) {
+        if left == 0 {
+            return;
+        }
+        left = decode_head(raw, left, out);
+    }
+}
+
+/// Returns the text of a text block.
+fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
+    block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+}
+
+/// Returns the parts of `prefix`, followed by `text`.
+pub fn prefixed(prefix: &[&str], text: &Text) -> Text<'static> {
+    let length = prefix.iter().map(|part| part.len()).sum::<usize>() + text.as_bytes().len();
+    // Leave room for a closing bracket.
+    let mut row = Vec::with_capacity(length + 1);
+    prefix.iter().for_each(|part| row.extend_from_slice(part.as_bytes()));
+    let mut row = Text::from_wtf8(row);
+    row.push(text);
+    row
+}

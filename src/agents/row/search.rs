@@ -1,0 +1,166 @@
+//! oh-my-pi's search in the tree: fuzzy, but within words (`fuzzyMatch`, without its scores).
+//!
+//! A word of the query matches if a word of the text contains it, has its letters in order and close together,
+//! or equals it without its last one or two letters; if it starts at a word of the text and continues into the
+//! next ones; or if it consists of the initials of words that are close together. All words must match.
+
+use super::word::is_word;
+
+/// A prepared query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    words: Vec<Vec<u16>>,
+}
+
+impl Query {
+    /// Parses what the user typed.
+    pub fn new(typed: &str) -> Self {
+        let tokens = typed.to_lowercase();
+        Query { words: tokens.split(is_js_space).flat_map(words).collect() }
+    }
+
+    /// Whether `text` contains all words of the query; true if the query is empty.
+    pub fn matches(&self, text: &str) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let index = Index::new(words(text));
+        !index.words.is_empty() && self.words.iter().all(|word| index.holds(word))
+    }
+}
+
+fn is_js_space(c: char) -> bool {
+    pisess_json::text::is_js_space(u32::from(c))
+}
+
+/// Returns the words of a text, in lower case, as UTF-16. `camelCase` and `HTTPServer` are two words each.
+fn words(text: &str) -> Vec<Vec<u16>> {
+    let mut parted = String::with_capacity(text.len() + 8);
+    let (mut before, mut rest) = (None, text.chars().peekable());
+    while let Some(c) = rest.next() {
+        let after_lower = before.is_some_and(|b: char| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let ends_capitals = before.is_some_and(|b| b.is_ascii_uppercase())
+            && rest.peek().is_some_and(|next| next.is_ascii_lowercase());
+        if c.is_ascii_uppercase() && (after_lower || ends_capitals) {
+            parted.push(' ');
+        }
+        parted.push(c);
+        before = Some(c);
+    }
+    let lower = parted.to_lowercase();
+    lower
+        .split(|c| !is_word(c))
+        .filter(|word| !word.is_empty())
+        .map(|word| word.encode_utf16().collect())
+        .collect()
+}
+
+struct Index {
+    words: Vec<Vec<u16>>,
+    /// All words joined, and where each starts.
+    compact: Vec<u16>,
+    starts: Vec<usize>,
+}
+
+impl Index {
+    fn new(words: Vec<Vec<u16>>) -> Self {
+        let starts = words.iter().scan(0, |at, word| {
+            let start = *at;
+            *at += word.len();
+            Some(start)
+        });
+        Index { starts: starts.collect(), compact: words.concat(), words }
+    }
+
+    /// Whether the word matches as typed, or with an adjacent letter and digit swapped.
+    fn holds(&self, word: &[u16]) -> bool {
+        self.holds_as_typed(word)
+            || (1..word.len()).any(|at| {
+                let (a, b) = (word[at - 1], word[at]);
+                let mixed = (is_letter(a) && is_digit(b)) || (is_digit(a) && is_letter(b));
+                let mut exchanged = word.to_vec();
+                exchanged.swap(at - 1, at);
+                mixed && self.holds_as_typed(&exchanged)
+            })
+    }
+
+    fn holds_as_typed(&self, word: &[u16]) -> bool {
+        self.starts_with(word)
+            || self.words.iter().any(|other| is_like(word, other))
+            || self.has_initials(word)
+    }
+
+    /// Whether a word of the text starts with `word`, which may continue into the next words. If `word` is
+    /// short, only its first occurrence counts.
+    fn starts_with(&self, word: &[u16]) -> bool {
+        let mut places = self.compact.windows(word.len()).enumerate().filter(|(_, at)| *at == word);
+        let starts_word = |(at, _): (usize, &[u16])| self.starts.binary_search(&at).is_ok();
+        if word.len() < 3 { places.next().is_some_and(starts_word) } else { places.any(starts_word) }
+    }
+
+    /// Whether two to four letters are the initials of words of the text, with at most two words skipped.
+    fn has_initials(&self, word: &[u16]) -> bool {
+        if !(2..=4).contains(&word.len()) {
+            return false;
+        }
+        let mut wanted = word.iter();
+        let mut next = wanted.next();
+        let mut found = Vec::new();
+        for (ordinal, other) in self.words.iter().enumerate() {
+            if next.is_some() && other.first() == next {
+                found.push(ordinal);
+                next = wanted.next();
+            }
+        }
+        let span = found.last().zip(found.first()).map_or(0, |(last, first)| last - first + 1);
+        next.is_none() && span <= word.len() + 2
+    }
+}
+
+/// Whether a word of a text matches a word of the query.
+fn is_like(query: &[u16], word: &[u16]) -> bool {
+    let extended = query.starts_with(word) && query.len() - word.len() <= 2;
+    extended || word.windows(query.len()).any(|part| part == query) || has_letters(query, word)
+}
+
+/// Whether the letters occur in the word in order, not too far apart.
+fn has_letters(query: &[u16], word: &[u16]) -> bool {
+    let mut wanted = query.iter();
+    let mut next = wanted.next();
+    let (mut first, mut last) = (None, 0);
+    for (at, letter) in word.iter().enumerate() {
+        if next == Some(letter) {
+            first = first.or(Some(at));
+            last = at;
+            next = wanted.next();
+        }
+    }
+    let limit = (query.len() + 2).max((query.len() * 9).div_ceil(5));
+    next.is_none() && first.is_some_and(|first| last - first < limit)
+}
+
+fn is_letter(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_lowercase())
+}
+
+fn is_digit(unit: u16) -> bool {
+    u8::try_from(unit).is_ok_and(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_loosely() {
+        let text = "assistant: fix the parseJSONFile in summary2";
+        for query in
+            ["", "!!", "fix", "parse json", "jsonfile", "summry", "summar2y", "ftp", "FIX  THE", "assistants"]
+        {
+            assert!(Query::new(query).matches(text), "{query}");
+        }
+        for query in ["xyz", "fix xyz", "ffjs", "assistantsxyz", "asntt"] {
+            assert!(!Query::new(query).matches(text), "{query}");
+        }
+    }
+}

@@ -1,0 +1,473 @@
+//! The directories in which both agents keep their sessions.
+//!
+//! Each agent uses an environment variable, else a setting, else a default below the home directory. All of
+//! these are passed in ([`Surroundings`], [`Look`]), so the result is a function of its inputs.
+//!
+//! ```text
+//!          flat: sessions of all projects             nested: a directory for each project
+//! pi       $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
+//!          sessionDir in .pi/settings.json            ~/.pi/agent/sessions
+//!          sessionDir in <agent dir>/settings.json
+//! omp      $PI_CODING_AGENT_SESSION_DIR               $PI_CODING_AGENT_DIR/sessions
+//!                                                     $XDG_DATA_HOME/omp/sessions, if its parent exists
+//!                                                     ~/.omp/agent/sessions
+//! ```
+//!
+//! With a profile P (`$OMP_PROFILE`, else `$PI_PROFILE`), oh-my-pi ignores `$PI_CODING_AGENT_DIR`, and uses
+//! `$XDG_DATA_HOME/omp/profiles/P/sessions` or `~/.omp/profiles/P/agent/sessions`.
+//!
+//! Older versions of oh-my-pi gave project directories other names. oh-my-pi moves their sessions when it starts
+//! in the project; until then, those directories are searched as well.
+
+use crate::session::dialect::Dialect;
+use crate::session::paths::{is_windows, of_windows_shell};
+use pisess_json::Raw;
+pub use pisess_store::Look;
+use sha2::{Digest, Sha256};
+use std::path::{Component, Path, PathBuf};
+
+/// The inputs that determine where the stores are.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Returns an environment variable.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// The home directory, if there is one.
+    pub home: Option<&'a Path>,
+    /// The current directory, absolute.
+    pub folder: &'a Path,
+}
+
+/// The directories that paths are relative to.
+#[derive(Clone, Copy, Debug)]
+pub struct Here<'a> {
+    /// The home directory, if there is one.
+    pub home: Option<&'a Path>,
+    /// The current directory, absolute.
+    pub folder: &'a Path,
+}
+
+impl<'a> From<Surroundings<'a>> for Here<'a> {
+    fn from(surroundings: Surroundings<'a>) -> Here<'a> {
+        Here { home: surroundings.home, folder: surroundings.folder }
+    }
+}
+
+/// A directory in which an agent keeps sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// The agent; both may use the same place.
+    pub agent: Dialect,
+    /// The root directory.
+    pub root: PathBuf,
+    /// The layout of the root directory.
+    pub layout: Layout,
+}
+
+/// The layout of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// Each project has a directory below the root. These belong to the current project; the one with its
+    /// current name comes first.
+    Nested(Vec<PathBuf>),
+    /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
+    Flat,
+}
+
+impl Store {
+    /// Returns the directories that may contain sessions of the current project.
+    pub fn project_folders(&self) -> &[PathBuf] {
+        match &self.layout {
+            Layout::Nested(folders) => folders,
+            Layout::Flat => std::slice::from_ref(&self.root),
+        }
+    }
+
+    /// Whether the `cwd` of a header decides which project a session belongs to.
+    pub fn is_flat(&self) -> bool {
+        self.layout == Layout::Flat
+    }
+}
+
+/// Returns the stores of both agents, pi's first. Without a home directory, only those set by variables.
+pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
+    let flat = flat_folder(surroundings);
+    let pi = pi_store(surroundings, flat.clone(), look);
+    let omp = omp_store(surroundings, flat, look);
+    pi.into_iter().chain(omp).collect()
+}
+
+/// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute, without
+/// resolving links.
+pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
+    let here = here.into();
+    !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
+}
+
+/// Returns the directory set by `PI_CODING_AGENT_SESSION_DIR`, for both agents.
+fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
+    let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
+    Some(absolute(&named, surroundings.into()))
+}
+
+fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+    let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
+        Some(named) => Some(absolute(&named, surroundings.into())),
+        None => surroundings.home.map(|home| home.join(".pi").join("agent")),
+    };
+    let setting = || {
+        let project = surroundings.folder.join(".pi").join("settings.json");
+        let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
+        let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
+        // An empty setting of the project overrides that of the user.
+        (!set.is_empty()).then(|| absolute(&set, surroundings.into()))
+    };
+    let flat = flat.or_else(setting);
+    let nested = agent_folder.map(|folder| folder.join("sessions"));
+    let project = nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.folder), "--")));
+    let agent = Dialect::Pi;
+    match (flat, nested, project) {
+        // The default directory, set explicitly.
+        (Some(flat), Some(root), Some(project)) if flat == project => {
+            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
+        }
+        (Some(root), ..) => Some(Store { agent, root, layout: Layout::Flat }),
+        (None, Some(root), Some(project)) => {
+            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
+        }
+        _ => None,
+    }
+}
+
+/// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
+fn session_setting(path: &Path, look: &dyn Look) -> Option<String> {
+    let text = look.text(path)?;
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+    let folder = Raw::parse(text).ok()?.get_text("sessionDir")?;
+    Some(folder.to_string_lossy().into_owned())
+}
+
+fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+    let agent = Dialect::OhMyPi;
+    if let Some(root) = flat {
+        return Some(Store { agent, root, layout: Layout::Flat });
+    }
+    let root = omp_root(surroundings, look)?;
+    let real = look.real(surroundings.folder);
+    let (scope, current) = omp_project(surroundings, &real, look);
+    let older = encoded("--", &lexical(surroundings.folder), "--");
+    let mut names = vec![current, older, hashed(scope, &real)];
+    names.dedup();
+    let folders = names.into_iter().map(|name| root.join(name)).collect();
+    Some(Store { agent, root, layout: Layout::Nested(folders) })
+}
+
+/// Returns oh-my-pi's session directory.
+fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
+    let profile = profile(surroundings);
+    let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
+    let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
+    let config = |profile: Option<&str>| {
+        let root = surroundings.home?.join(config.trim_start_matches(['/', '\\']));
+        Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
+    };
+    let default = config(profile.as_deref()).map(|root| root.join("agent"));
+    // oh-my-pi sets `PI_CODING_AGENT_DIR` to its profile's directory for child processes; such a value is ignored.
+    let fallback = normalized_profile((surroundings.env)("PI_PROFILE"));
+    let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
+    let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
+    if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
+        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.into()));
+        let data = data.map(|data| data.join("omp"));
+        let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
+        if let Some(data) = data.filter(|data| look.exists(data)) {
+            return Some(data.join("sessions"));
+        }
+    }
+    Some(agent_folder.join("sessions"))
+}
+
+/// Returns `PI_CODING_AGENT_DIR` as oh-my-pi reads it: `~` has no special meaning.
+fn own_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
+    let named = variable(surroundings, "PI_CODING_AGENT_DIR")?;
+    Some(lexical(&surroundings.folder.join(named)))
+}
+
+/// Returns the active profile: `OMP_PROFILE`, even if empty, else `PI_PROFILE`.
+fn profile(surroundings: Surroundings) -> Option<String> {
+    normalized_profile((surroundings.env)("OMP_PROFILE").or_else(|| (surroundings.env)("PI_PROFILE")))
+}
+
+/// Returns the trimmed name, if it can be that of a profile; `default` cannot.
+fn normalized_profile(name: Option<String>) -> Option<String> {
+    let name = name?.trim().to_owned();
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+    let starts = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let fits = starts && name.len() <= 64 && !name.ends_with('.') && name.chars().all(is_inner);
+    (fits && name != "default").then_some(name)
+}
+
+/// Returns the name of a project's directory in oh-my-pi's store, preceded by the scope that the name is
+/// relative to: `home`, `tmp` or `abs`.
+fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
+    let below = |folder: &Path, prefix: &str| {
+        let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
+        let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
+        // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
+        (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
+    };
+    let names: &[&str] = if cfg!(windows) { &["TEMP", "TMP"] } else { &["TMPDIR", "TMP", "TEMP"] };
+    let temporary = names.iter().find_map(|name| variable(surroundings, name));
+    let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
+    let home = surroundings.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
+    let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
+    home.or_else(temporary).unwrap_or_else(|| ("abs", encoded("--", real, "--")))
+}
+
+/// Returns the name that oh-my-pi 17.2.5 to 17.2.8 gave to a project's directory.
+fn hashed(scope: &str, real: &Path) -> String {
+    let name = real.file_name().unwrap_or_default().to_string_lossy();
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let mut readable = String::new();
+    for c in name.chars() {
+        match is_kept(c) {
+            true => readable.push(c),
+            false if readable.ends_with('\0') => {}
+            false => readable.push('\0'),
+        }
+    }
+    let readable = readable.replace('\0', "-");
+    let readable = readable.trim_matches('-');
+    // The text is ASCII.
+    let readable = &readable[readable.len().saturating_sub(80)..];
+    let readable = if readable.is_empty() { "project" } else { readable };
+    let digest = Sha256::digest(real.to_string_lossy().replace('\\', "/").as_bytes());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{scope}-{readable}-{digest}")
+}
+
+/// Returns a path encoded as a directory name.
+fn encoded(before: &str, path: &Path, behind: &str) -> String {
+    let path = path.to_string_lossy();
+    let path = path.strip_prefix(['/', '\\']).unwrap_or(&path);
+    format!("{before}{}{behind}", without_separators(path))
+}
+
+fn without_separators(path: &str) -> String {
+    path.replace(['/', '\\', ':'], "-")
+}
+
+/// Returns a variable that is set and not empty.
+fn variable(surroundings: Surroundings, name: &str) -> Option<String> {
+    (surroundings.env)(name).filter(|value| !value.is_empty())
+}
+
+/// Resolves a path as pi does for paths from the user: `~` is the home directory, `file://` is removed,
+/// relative paths start from the current directory.
+pub fn absolute(path: &str, here: Here) -> PathBuf {
+    let (url, separators): (_, &[char]) =
+        if cfg!(windows) { ("file:///", &['/', '\\']) } else { ("file://", &['/']) };
+    let shell = of_windows_shell(path).filter(|_| cfg!(windows));
+    let path = shell.as_deref().unwrap_or(path.strip_prefix(url).unwrap_or(path));
+    if !cfg!(windows) && is_windows(path.as_bytes()) {
+        // The directory of a session from another machine.
+        return PathBuf::from(path);
+    }
+    let below_home = match path.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with(separators) => here.home.map(|home| {
+            let rest = rest.trim_start_matches(separators);
+            if rest.is_empty() { home.to_owned() } else { home.join(rest) }
+        }),
+        _ => None,
+    };
+    lexical(&below_home.unwrap_or_else(|| here.folder.join(path)))
+}
+
+/// Returns the path without `.`, `..` and trailing separators, links not resolved.
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(out.pop()),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    /// A machine: variables, files, links.
+    #[derive(Default)]
+    struct Machine {
+        env: HashMap<&'static str, &'static str>,
+        files: HashMap<&'static str, &'static str>,
+        links: Vec<(&'static str, &'static str)>,
+        folder: &'static str,
+    }
+
+    impl Look for Machine {
+        fn text(&self, path: &Path) -> Option<Vec<u8>> {
+            self.files.get(path.to_str()?).map(|text| text.as_bytes().to_vec())
+        }
+
+        fn exists(&self, path: &Path) -> bool {
+            self.text(path).is_some()
+        }
+
+        fn real(&self, path: &Path) -> PathBuf {
+            let link = self.links.iter().find_map(|(from, to)| Some((path.strip_prefix(from).ok()?, to)));
+            match link {
+                Some((rest, to)) if rest.as_os_str().is_empty() => PathBuf::from(to),
+                Some((rest, to)) => Path::new(to).join(rest),
+                None => path.to_owned(),
+            }
+        }
+    }
+
+    impl Machine {
+        fn at(folder: &'static str) -> Machine {
+            Machine { folder, ..Machine::default() }
+        }
+
+        fn env(mut self, name: &'static str, value: &'static str) -> Machine {
+            self.env.insert(name, value);
+            self
+        }
+
+        fn file(mut self, path: &'static str, text: &'static str) -> Machine {
+            self.files.insert(path, text);
+            self
+        }
+
+        fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
+            let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
+            let home = Some(Path::new("/var/hh"));
+            see(Surroundings { env: &env, home, folder: Path::new(self.folder) })
+        }
+
+        /// Returns the directories of the project in pi's and oh-my-pi's stores; a flat one is marked with a
+        /// star.
+        fn folders(&self) -> [String; 2] {
+            let stores = self.surroundings(|surroundings| stores(surroundings, self));
+            let [pi, omp] = &stores[..] else { panic!("{stores:?}") };
+            assert_eq!((pi.agent, omp.agent), (Dialect::Pi, Dialect::OhMyPi));
+            [pi, omp].map(|store| {
+                let star = if store.is_flat() { "*" } else { "" };
+                format!("{}{star}", store.project_folders()[0].display())
+            })
+        }
+    }
+
+    #[test]
+    fn projects_have_the_names_that_the_agents_give() {
+        for (folder, pi, omp) in [
+            ("/var/hh", "--var-hh--", "-"),
+            ("/var/hh/proj/a-b", "--var-hh-proj-a-b--", "-proj-a-b"),
+            ("/tmp", "--tmp--", "-tmp"),
+            ("/tmp/x/y", "--tmp-x-y--", "-tmp-x-y"),
+            ("/var/log", "--var-log--", "--var-log--"),
+            ("/", "----", "----"),
+            ("/opt/a:b", "--opt-a-b--", "--opt-a-b--"),
+            (r"C:\Users\hh\proj", "--C--Users-hh-proj--", "--C--Users-hh-proj--"),
+        ] {
+            let wanted =
+                [format!("/var/hh/.pi/agent/sessions/{pi}"), format!("/var/hh/.omp/agent/sessions/{omp}")];
+            assert_eq!(Machine::at(folder).folders(), wanted, "{folder}");
+        }
+    }
+
+    #[test]
+    fn oh_my_pi_resolves_links_first_and_its_older_folder_is_searched_too() {
+        let mut machine = Machine::at("/link");
+        machine.links.push(("/link", "/var/hh/proj"));
+        let stores = machine.surroundings(|surroundings| stores(surroundings, &machine));
+        let omp = Path::new("/var/hh/.omp/agent/sessions");
+        let hashed = hashed("home", Path::new("/var/hh/proj"));
+        assert_eq!(stores[1].project_folders(), ["-proj", "--link--", &hashed].map(|name| omp.join(name)));
+        assert_eq!(machine.folders()[0], "/var/hh/.pi/agent/sessions/--link--");
+    }
+
+    #[test]
+    fn folders_of_oh_my_pi_17_2_5_have_a_hash() {
+        for (scope, folder, wanted) in [
+            (
+                "home",
+                "/var/hh/my proj!",
+                "home-my-proj-aae7dca0b39677615e6d0b22f5dac9eb6e0467f6a33bf250fee5f9ec7fb23e3a",
+            ),
+            ("abs", "/", "abs-project-8a5edab282632443219e051e4ade2d1d5bbc671c781051bf1437897cbdfea0f1"),
+        ] {
+            assert_eq!(hashed(scope, Path::new(folder)), wanted);
+        }
+    }
+
+    #[test]
+    fn pis_variables_and_settings_have_an_order() {
+        let pi = |machine: &Machine| machine.folders()[0].clone();
+        let machine = Machine::at("/p").file("/var/hh/.pi/agent/settings.json", r#"{"sessionDir":"~/all"}"#);
+        assert_eq!(pi(&machine), "/var/hh/all*");
+        let machine = machine.file("/p/.pi/settings.json", "\u{feff}{\"sessionDir\":\"../q/./s/\"}");
+        assert_eq!(pi(&machine), "/q/s*");
+        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "~");
+        assert_eq!(machine.folders(), ["/var/hh*", "/var/hh*"]);
+        let machine = machine.env("PI_CODING_AGENT_SESSION_DIR", "");
+        assert_eq!(pi(&machine), "/q/s*");
+        let machine = machine.file("/p/.pi/settings.json", r#"{"sessionDir":""}"#);
+        assert_eq!(pi(&machine), "/var/hh/.pi/agent/sessions/--p--");
+        let machine = machine.file("/p/.pi/settings.json", "no JSON");
+        assert_eq!(pi(&machine), "/var/hh/all*");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "~/x");
+        assert_eq!(pi(&machine), "/var/hh/x/sessions/--p--");
+    }
+
+    #[test]
+    fn the_default_by_its_own_name_is_not_flat() {
+        let folder = "/var/hh/.pi/agent/sessions/--p--";
+        let machine = Machine::at("/p").env("PI_CODING_AGENT_SESSION_DIR", folder);
+        assert_eq!(machine.folders()[0], folder);
+    }
+
+    #[test]
+    fn oh_my_pis_variables_have_an_order() {
+        let omp = |machine: &Machine| machine.folders()[1].clone();
+        let machine = Machine::at("/p").env("XDG_DATA_HOME", "/data");
+        assert_eq!(omp(&machine), "/var/hh/.omp/agent/sessions/--p--");
+        let machine = machine.file("/data/omp", "");
+        assert_eq!(omp(&machine), "/data/omp/sessions/--p--");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/own");
+        assert_eq!(omp(&machine), "/own/sessions/--p--");
+        let machine = machine.env("PI_PROFILE", "job");
+        assert_eq!(omp(&machine), "/var/hh/.omp/profiles/job/agent/sessions/--p--");
+        let machine = machine.file("/data/omp/profiles/job", "");
+        assert_eq!(omp(&machine), "/data/omp/profiles/job/sessions/--p--");
+        let machine = machine.env("OMP_PROFILE", "");
+        assert_eq!(omp(&machine), "/own/sessions/--p--");
+        let machine = machine.env("PI_CODING_AGENT_DIR", "/var/hh/.omp/profiles/job/agent");
+        assert_eq!(omp(&machine), "/data/omp/sessions/--p--", "handed down by a profile");
+        let machine = Machine::at("/p").env("PI_CONFIG_DIR", ".cfg").env("OMP_PROFILE", "Bad Name");
+        assert_eq!(omp(&machine), "/var/hh/.cfg/agent/sessions/--p--");
+    }
+
+    #[test]
+    fn the_directory_of_another_system_stays_as_it_is() {
+        let machine = Machine::at("/var/hh/p");
+        for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
+            assert_eq!(machine.surroundings(|at| absolute(cwd, at.into())), Path::new(cwd));
+            assert!(!machine.surroundings(|at| is_cwd(cwd, at)));
+        }
+    }
+
+    #[test]
+    fn a_cwd_is_compared_as_pi_does() {
+        let machine = Machine::at("/var/hh/p");
+        for (cwd, is) in
+            [("/var/hh/p", true), ("/var/hh/p/", true), ("~/p", true), ("/var/hh/q", false), ("", false)]
+        {
+            assert_eq!(machine.surroundings(|at| is_cwd(cwd, at)), is, "{cwd}");
+        }
+    }
+}

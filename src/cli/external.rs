@@ -1,0 +1,142 @@
+//! External commands: `pisess foo` runs `pisess-foo` from the PATH.
+//!
+//! Only absolute directories on the PATH are searched. An empty or relative one depends on the current
+//! directory, which may belong to anyone.
+
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use owo_colors::Style;
+use std::collections::BTreeMap;
+use std::env::{consts::EXE_SUFFIX, split_paths};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The hint that points to the list of commands.
+pub const LOOK: &str = "see `pisess --help`";
+
+/// git commands, and the pisess commands that correspond to them.
+const FROM_GIT: &[(&str, &str)] = &[
+    ("branch", "branches"),
+    ("checkout", "switch"),
+    ("cherry-pick", "pick"),
+    ("commit", "append"),
+    ("fsck", "check"),
+    ("log", "path"),
+    ("rebase", "pick"),
+    ("reset", "switch"),
+    ("revert", "pop"),
+];
+
+/// The prefix of the programs' names.
+const PREFIX: &str = "pisess-";
+
+/// Runs an external command.
+pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
+    let found = Some(name).filter(|name| is_name(name)).and_then(|name| find(name, ui));
+    let Some(program) = found else { return Err(unknown(name, &built_in(command), ui)) };
+    ui.flush()?;
+    ui.run_program(&program, arguments).map_err(|error| {
+        let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));
+        match error.kind() {
+            ErrorKind::NotFound => failure.hint("its first line may name a missing program"),
+            _ => failure,
+        }
+    })
+}
+
+/// Lists the built-in commands with their summaries, then the external ones with their paths.
+pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
+    let about = |verb: &clap::Command| verb.get_about().map(ToString::to_string).unwrap_or_default();
+    let command = built_in(command);
+    let built_in = command.get_subcommands().map(|verb| (verb.get_name().to_owned(), about(verb)));
+    let programs =
+        programs(&command, ui).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
+    let mut table = Table::new([Column::text(""); 2]);
+    for (name, what) in built_in.chain(programs) {
+        table.row([name, what].map(|text| vec![(text, Style::new())]).into());
+    }
+    table.print(ui)?;
+    Ok(Exit::Done)
+}
+
+/// Returns the command line of pisess with its built-in commands.
+fn built_in(mut command: clap::Command) -> clap::Command {
+    // Adds the `help` command.
+    command.build();
+    command
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Returns the directories to search, in order.
+fn folders(ui: &Ui) -> Vec<PathBuf> {
+    let path = ui.env("PATH").unwrap_or_default();
+    split_paths(&path).filter(|folder| folder.is_absolute()).collect()
+}
+
+fn find(name: &str, ui: &Ui) -> Option<PathBuf> {
+    let file = format!("{PREFIX}{name}{EXE_SUFFIX}");
+    folders(ui).into_iter().map(|folder| folder.join(&file)).find(|path| is_executable(path))
+}
+
+/// Returns the external commands by name, each with the first path found; omits those that cannot be called.
+fn programs(command: &clap::Command, ui: &Ui) -> BTreeMap<String, PathBuf> {
+    let mut programs = BTreeMap::new();
+    for folder in folders(ui) {
+        // A directory that is missing or unreadable has no commands.
+        for file in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let file_name = file.file_name();
+            let name =
+                file_name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXE_SUFFIX));
+            let Some(name) = name.filter(|name| is_name(name) && command.find_subcommand(name).is_none())
+            else {
+                continue;
+            };
+            if !programs.contains_key(name) && is_executable(&file.path()) {
+                programs.insert(name.to_owned(), file.path());
+            }
+        }
+    }
+    programs
+}
+
+fn is_executable(path: &Path) -> bool {
+    #[cfg(unix)]
+    if rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_err() {
+        return false;
+    }
+    path.is_file()
+}
+
+/// Returns the commands with the names most similar to `name`.
+fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
+    let built_in = command.get_subcommands().map(|verb| verb.get_name().to_owned());
+    let known = built_in.chain(programs(command, ui).into_keys());
+    let mut near: Vec<_> = known
+        .map(|known| (strsim::osa_distance(name, &known), known))
+        .filter(|&(distance, _)| distance <= 1 + name.chars().count() / 4)
+        .collect();
+    near.sort();
+    near.into_iter().take(3).map(|(_, known)| known).collect()
+}
+
+/// Returns the error for an unknown command, suggesting similar ones.
+fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
+    let near = match FROM_GIT.iter().find(|(word, _)| *word == name) {
+        Some((_, command)) => vec![(*command).to_owned()],
+        None => alike(name, command, ui),
+    };
+    let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
+    let hint = match near.is_empty() {
+        true if name.ends_with(".jsonl") => {
+            "name a command before the session, as in `pisess tree`".to_owned()
+        }
+        true => "`pisess --list` lists all commands".to_owned(),
+        false => format!("did you mean {}?", near.join(" or ")),
+    };
+    let sought =
+        if is_name(name) { format!(", and no {PREFIX}{name} is on the PATH") } else { String::new() };
+    Failure::usage(format_args!("there is no command {name:?}{sought}")).hint(hint)
+}

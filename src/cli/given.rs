@@ -1,0 +1,73 @@
+//! Reads the arguments of a command besides the session: entries, a text, secrets.
+
+use super::open::Input;
+use crate::cli::output::{Failure, Ui, visible};
+use std::io::Read;
+use std::path::Path;
+
+/// The maximum number of bytes of entries: a device such as `/dev/zero` has no end.
+pub const MOST_ENTRIES: u64 = 1 << 30;
+/// The maximum number of bytes of a text or of a list of secrets.
+pub const MOST_TEXT: u64 = 10 << 20;
+
+/// Returns the bytes of a file, or of standard input for `-`, with the name of their source for messages.
+///
+/// # Errors
+///
+/// If the source cannot be read, has more than `most` bytes, or is standard input, from which the session is read
+/// already. `kind` completes the hint "give the path of …".
+pub fn read(
+    path: &Path,
+    kind: &str,
+    most: u64,
+    session: &Input,
+    ui: &mut Ui,
+) -> Result<(String, Vec<u8>), Failure> {
+    let mut bytes = Vec::new();
+    let (name, read) = if path == Path::new("-") {
+        if session.is_stream() {
+            return Err(Failure::cannot("standard input is already the session")
+                .hint("give the path of the session instead of -"));
+        }
+        ("standard input".to_owned(), ui.stdin().take(most + 1).read_to_end(&mut bytes))
+    } else {
+        let file = std::fs::File::open(path);
+        (visible(&path.to_string_lossy()), file.and_then(|file| file.take(most + 1).read_to_end(&mut bytes)))
+    };
+    match read {
+        Ok(_) if bytes.len() as u64 > most => {
+            let most =
+                if most < 1 << 30 { format!("{} MiB", most >> 20) } else { format!("{} GiB", most >> 30) };
+            Err(Failure::cannot(format_args!("{name}: more than {most}"))
+                .hint("give a file, not a device without an end"))
+        }
+        Ok(_) => Ok((name, bytes)),
+        Err(error) => {
+            Err(Failure::reading(&name, error)
+                .hint(format!("give the path of {kind}, or - for standard input")))
+        }
+    }
+}
+
+/// Returns a text, without trailing newlines.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
+    let (_, bytes) = read(path, "a text file", MOST_TEXT, session, ui)?;
+    Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// Returns the provider and the id of a model on the command line.
+///
+/// # Errors
+/// If one of them is missing.
+pub fn model(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('/') {
+        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
+            Ok((provider.to_owned(), id.to_owned()))
+        }
+        _ => Err("write it as PROVIDER/ID"),
+    }
+}

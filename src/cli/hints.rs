@@ -1,0 +1,78 @@
+//! Hints for command lines that are not valid.
+
+use crate::cli::output::Failure;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Returns a usage error on one line: clap's message, with its tips and the command for help as the hint.
+pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
+    let text = error.render().to_string();
+    let said = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
+    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
+    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
+    // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
+    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
+    let names = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
+    let mut names: Vec<_> = names.collect();
+    // clap prints no usage for an invalid value.
+    let given = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let given = given.filter_map(|arg| command.find_subcommand(arg)).map(clap::Command::get_name).next();
+    if names.is_empty() {
+        names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
+    }
+    let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
+    let own = unknown_option(error).and_then(|option| meant(option, verb));
+    // A label may begin with a hyphen.
+    let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
+    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
+    // What begins with a hyphen is more likely an option of another command than a file.
+    let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
+    let tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
+    let look = match names.is_empty() {
+        true => "see `pisess --help`".to_owned(),
+        false => format!("see `{} --help`", names.join(" ")),
+    };
+    let hint = tips.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
+    Failure::usage(told.join(" ").trim_start_matches("error:").trim()).hint(hint)
+}
+
+fn unknown_option(error: &clap::Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option),
+        _ => None,
+    }
+}
+
+/// Returns a hint for an unknown option that is a path beginning with `-`, as pi's directories do, or the value
+/// of an option of the command.
+fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
+    if option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--") {
+        return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
+    }
+    let value = option.strip_prefix("--")?;
+    let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.matches(value, false));
+    let arg = verb?.get_arguments().find(|arg| arg.get_long().is_some() && takes(arg))?;
+    Some(format!("did you mean --{} {value}?", arg.get_long()?))
+}
+
+/// Adds a hint if the session was given after another argument: the first argument is not a file, but a later
+/// one is.
+pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
+    if !failure.is_missing() {
+        return failure;
+    }
+    let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));
+    let (verb, first) = (words.next(), words.next());
+    let session = words.find(|arg| arg.to_string_lossy().ends_with(".jsonl") && Path::new(arg).is_file());
+    match (verb, first, session) {
+        (Some(verb), Some(first), Some(session)) => {
+            let [verb, first, session] = [verb, first, session].map(|word| word.to_string_lossy());
+            failure.hint(format!("the session comes first: pisess {verb} {session} {first}"))
+        }
+        _ => failure,
+    }
+}

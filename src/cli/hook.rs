@@ -1,0 +1,330 @@
+//! `--hook CMD`, or `PISESS_HOOK`: one JSON event on standard input, one JSON reply on standard output.
+//!
+//! Events and replies have the fields of the agents' own (`session_before_compact`,
+//! `session_before_tree`, `session_before_fork` and `context` before an operation; `session_compact`,
+//! `session_tree` and `session_branch` after it). `ctx` contains the data that the agents pass to a
+//! handler as its second argument. No output, `null` and `{}` all mean to continue. See `docs/hooks.md`.
+
+use super::open::{Input, OpenSession};
+use crate::cli::options;
+use crate::cli::output::{Failure, Ui};
+use crate::cli::process::run::{HOOK, Shell, UNTOUCHED};
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::Bodies;
+use clap::Args;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Options of a command that has a hook.
+#[derive(Args, Clone, Debug)]
+pub struct HookArgs {
+    /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for no hook)
+    #[arg(long, value_name = "CMD", help_heading = "Hook")]
+    pub hook: Option<String>,
+    /// Time limit for hooks and summarizers
+    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = options::seconds, help_heading = "Hook")]
+    timeout: f64,
+}
+
+impl HookArgs {
+    /// Returns the hook: that of the option, else that of the environment. An empty command is no hook.
+    pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
+        let (option, command) = match &self.hook {
+            Some(command) => ("--hook", command.clone()),
+            None => (HOOK, ui.env(HOOK)?),
+        };
+        let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout() };
+        Some(hook).filter(|hook| !hook.command.trim().is_empty())
+    }
+
+    /// Returns the time limit of a command.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
+    }
+}
+
+/// A hook command, and how to run it.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    session: String,
+    option: &'static str,
+    command: String,
+    timeout: Duration,
+}
+
+impl Hook {
+    /// Runs the hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
+    pub fn ask(&self, event: Object, context: &Context, ui: &Ui) -> Result<Answer, Failure> {
+        let _waiting = ui.spinner("waiting for the hook");
+        self.answer(event, context)
+    }
+
+    fn answer(&self, event: Object, context: &Context) -> Result<Answer, Failure> {
+        let shell = self.shell(UNTOUCHED);
+        let output = shell.run(context.complete(event))?;
+        if output.trim_ascii().is_empty() {
+            return Ok(Answer::default());
+        }
+        let answer = Raw::parse(&output).map_err(|_| shell.failed("its reply is not JSON"))?;
+        if answer.is_null() {
+            return Ok(Answer::default());
+        }
+        if !answer.is_object() {
+            return Err(shell.failed("its reply is not a JSON object"));
+        }
+        if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
+            return Err(Failure::no("the hook cancelled the operation; nothing was written"));
+        }
+        read(answer).map_err(|what| shell.failed(what))
+    }
+
+    /// Returns the failure for a reply that cannot be used.
+    pub fn failed(&self, what: &str) -> Failure {
+        self.shell(UNTOUCHED).failed(what)
+    }
+
+    fn shell<'a>(&'a self, outcome: &'a str) -> Shell<'a> {
+        Shell {
+            session: &self.session,
+            option: self.option,
+            command: (&self.command).into(),
+            timeout: self.timeout,
+            outcome,
+            hint: "--hook 'cat >&2' prints what it receives",
+        }
+    }
+}
+
+/// The `ctx` of an event: the data that the agents pass to a handler as its second argument.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The file of the session, unless it is a stream.
+    pub file: Option<PathBuf>,
+    /// The id of the session.
+    pub id: Text<'static>,
+    /// The working directory of the session.
+    pub cwd: Option<Text<'static>>,
+    /// The id of the leaf.
+    pub leaf: Option<Text<'static>>,
+}
+
+impl Context {
+    /// Returns the context of a session as it was read.
+    pub fn of(open: &OpenSession) -> Context {
+        let session = &open.session;
+        Context {
+            file: open.input.file().map(|file| file.resolved().to_owned()),
+            id: session.header.id.clone(),
+            cwd: session.header.cwd.clone(),
+            leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        }
+    }
+
+    /// Returns the line for an event in this context.
+    fn complete(&self, event: Object) -> Vec<u8> {
+        let file = self.file.as_ref().map(|file| Text::from(file.to_string_lossy().into_owned()));
+        let ctx = Object::new()
+            .text_or_null("cwd", self.cwd.as_ref())
+            .text_or_null("sessionFile", file.as_ref())
+            .text("sessionId", &self.id)
+            .text_or_null("leafId", self.leaf.as_ref());
+        let mut line = event.json("ctx", &ctx.finish()).finish();
+        line.push(b'\n');
+        line
+    }
+}
+
+/// The notification of a hook after a change.
+#[derive(Clone, Debug)]
+pub struct Notification {
+    /// The hook.
+    pub hook: Hook,
+    /// The event.
+    pub event: Object,
+    /// The context: the session after the change.
+    pub context: Context,
+}
+
+impl Notification {
+    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a stream.
+    pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
+        self.context.file = file;
+        let _waiting = ui.spinner("waiting for the hook");
+        self.hook.shell("").run(self.context.complete(self.event)).map(|_| ())
+    }
+}
+
+/// Returns entries as they are stored, or would be after a migration.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn entries(entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+    let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+    Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
+}
+
+/// The reply of a hook.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// The summary.
+    pub summary: Option<HookSummary>,
+    /// The id of the first entry to keep.
+    pub first_kept: Option<Text<'static>>,
+    /// The size of the context before the compaction, in place of the computed one.
+    pub tokens_before: Option<f64>,
+    /// The instructions for the summary.
+    pub instructions: Option<String>,
+    /// Whether the instructions replace the agent's own.
+    pub replace_instructions: Option<bool>,
+    /// A label for the summary.
+    pub label: Option<Text<'static>>,
+    /// The messages to use instead, as JSON.
+    pub messages: Option<Vec<u8>>,
+}
+
+/// A summary from a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSummary {
+    /// The text.
+    pub text: Text<'static>,
+    /// The `details`, as JSON.
+    pub details: Option<Vec<u8>>,
+    /// The `usage`, as JSON.
+    pub usage: Option<Vec<u8>>,
+}
+
+fn read(answer: Raw) -> Result<Answer, &'static str> {
+    // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
+    let parts = answer.get_some("compaction").unwrap_or(answer);
+    if !parts.is_object() {
+        return Err("its `compaction` is not an object");
+    }
+    let tokens_before = match parts.get_some("tokensBefore") {
+        Some(value) => {
+            let tokens = value.number().filter(|&tokens| is_count(tokens));
+            Some(tokens.ok_or("its `tokensBefore` is not a whole number")?)
+        }
+        None => None,
+    };
+    Ok(Answer {
+        summary: summary(parts)?,
+        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is not a string")?,
+        tokens_before,
+        instructions: text(answer, "customInstructions", "its `customInstructions` is not a string")?
+            .map(|text| text.to_string()),
+        replace_instructions: flag(answer, "replaceInstructions")?,
+        label: text(answer, "label", "its `label` is not a string")?,
+        messages: messages(answer)?,
+    })
+}
+
+fn is_count(number: f64) -> bool {
+    number.is_finite() && number >= 0.0 && number.fract() == 0.0
+}
+
+fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
+    let Some(summary) = parts.get_some("summary") else { return Ok(None) };
+    let (text, beside) = match summary.is_string() {
+        true => (summary.text(), parts),
+        false => (summary.get_text("summary"), summary),
+    };
+    let text = text.ok_or("its `summary` has no text")?;
+    if text.is_blank() {
+        return Err("its summary is empty");
+    }
+    let usage = beside.get_some("usage");
+    if usage.is_some_and(|usage| !usage.is_object()) {
+        return Err("its `usage` is not an object");
+    }
+    let json = |value: Raw| value.bytes().to_vec();
+    let details = beside.get_some("details").map(json);
+    Ok(Some(HookSummary { text: text.into_owned(), details, usage: usage.map(json) }))
+}
+
+fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
+    let Some(messages) = answer.get_some("messages") else { return Ok(None) };
+    if !messages.is_array() || !messages.items().all(Raw::is_object) {
+        return Err("its `messages` is not an array of objects");
+    }
+    if messages.items().any(|message| message.get_text("role").is_none()) {
+        return Err("one of its `messages` has no `role`");
+    }
+    Ok(Some(messages.bytes().to_vec()))
+}
+
+fn text(from: Raw, key: &str, error: &'static str) -> Result<Option<Text<'static>>, &'static str> {
+    match from.get_some(key) {
+        Some(value) => value.text().map(|text| Some(text.into_owned())).ok_or(error),
+        None => Ok(None),
+    }
+}
+
+fn flag(from: Raw, key: &str) -> Result<Option<bool>, &'static str> {
+    match from.get_some(key) {
+        Some(value) => value.bool().map(Some).ok_or(match key {
+            "cancel" => "its `cancel` is neither true nor false",
+            _ => "its `replaceInstructions` is neither true nor false",
+        }),
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the reply of a hook that prints `json`.
+    fn answer(json: &str) -> Result<Answer, String> {
+        let timeout = Duration::from_secs(20);
+        let command = format!("cat > /dev/null; echo '{json}'");
+        let hook = Hook { session: "s".to_owned(), option: "--hook", command, timeout };
+        let context = Context { file: None, id: Text::from("s"), cwd: None, leaf: None };
+        hook.answer(Object::new(), &context).map_err(|failure| failure.line())
+    }
+
+    #[test]
+    fn answers_of_both_shapes_are_understood() {
+        assert_eq!(answer(""), Ok(Answer::default()));
+        assert_eq!(answer(" null\n"), Ok(Answer::default()));
+        let details = Some(b"[1]".to_vec());
+        let summary = Some(HookSummary { text: Text::from("S"), details, usage: Some(b"{}".to_vec()) });
+        for json in [
+            r#"{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}"#,
+            r#"{"compaction":{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}}"#,
+            r#"{"summary":{"summary":"S","details":[1],"usage":{}},"firstKeptEntryId":"a","cancel":false}"#,
+        ] {
+            let expected =
+                Answer { summary: summary.clone(), first_kept: Some(Text::from("a")), ..Answer::default() };
+            assert_eq!(answer(json), Ok(expected), "{json}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for json in [
+            "x",
+            "[]",
+            "5",
+            r#"{"summary":5}"#,
+            r#"{"summary":" "}"#,
+            r#"{"summary":"s","usage":1}"#,
+            r#"{"compaction":"s"}"#,
+            r#"{"tokensBefore":"many"}"#,
+            r#"{"tokensBefore":-1}"#,
+            r#"{"tokensBefore":1.5}"#,
+            r#"{"messages":[1]}"#,
+            r#"{"messages":[{"content":"no role"}]}"#,
+            r#"{"label":1}"#,
+            r#"{"customInstructions":[]}"#,
+            r#"{"replaceInstructions":"yes"}"#,
+            r#"{"cancel":"no"}"#,
+        ] {
+            assert!(answer(json).unwrap_err().contains("nothing was written"), "{json}");
+        }
+        assert!(answer(r#"{"cancel":true}"#).unwrap_err().contains("cancel"));
+    }
+}

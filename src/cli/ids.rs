@@ -1,0 +1,108 @@
+//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`; times relative to
+//! the present.
+
+use crate::cli::output::{Clock, Failure, Ui};
+use crate::ops::IdSource;
+use pisess_json::time::parse_js_date;
+use pisess_store::Plain;
+use uuid::{Builder, Uuid};
+
+/// Ids and times for one command.
+pub struct Ids {
+    /// The time fixed by the environment.
+    fixed_ms: Option<i64>,
+    seed: Option<String>,
+    count: u64,
+}
+
+impl Ids {
+    /// Reads the environment variables.
+    pub fn new(ui: &Ui) -> Result<Ids, Failure> {
+        let fixed = ui.env("PISESS_NOW").filter(|now| !now.is_empty());
+        let read = |now: String| {
+            parse_js_date(now.as_bytes()).ok_or_else(|| {
+                Failure::cannot(format_args!("PISESS_NOW: {now:?} is not a time"))
+                    .hint("write it as 2026-01-31T12:00:00Z")
+            })
+        };
+        let fixed_ms = fixed.map(read).transpose()?;
+        let seed = ui.env("PISESS_ID_SEED").filter(|seed| !seed.is_empty());
+        Ok(Ids { fixed_ms, seed, count: 0 })
+    }
+
+    /// Returns the time to write, in milliseconds since 1970.
+    pub fn now_ms(&self, ui: &Ui) -> i64 {
+        self.fixed_ms.unwrap_or_else(|| ui.now_ms())
+    }
+
+    /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
+    /// a lock are not older than those before them.
+    ///
+    /// # Errors
+    /// If `make` fails, or if the system has no random bytes.
+    pub fn issue<T>(
+        &mut self,
+        ui: &Ui,
+        make: impl FnOnce(&mut IdSource) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let now_ms = self.now_ms(ui);
+        self.seed(ui)?;
+        let mut candidates = || {
+            let bytes = self.bytes();
+            format!("{:02x}{:02x}{:02x}{:02x}", bytes[0], bytes[1], bytes[2], bytes[3])
+        };
+        make(&mut IdSource::new(now_ms, &mut candidates))
+    }
+
+    /// Returns the id of a new session: a UUIDv7, as in both agents.
+    ///
+    /// # Errors
+    /// If the system has no random bytes.
+    pub fn session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
+        self.seed(ui)?;
+        let bytes = self.bytes();
+        let mut random = [0; 10];
+        random.copy_from_slice(&bytes[..10]);
+        let now_ms = self.now_ms(ui).max(0).unsigned_abs();
+        Ok(Builder::from_unix_timestamp_millis(now_ms, &random).into_uuid().to_string())
+    }
+
+    /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
+    fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
+        if self.seed.is_none() {
+            let random = ui.random().map_err(|error| {
+                Failure::cannot(format_args!("cannot get random bytes for ids: {}", Plain(&error)))
+            })?;
+            self.seed = Some(Uuid::from_bytes(random).to_string());
+        }
+        Ok(())
+    }
+
+    fn bytes(&mut self) -> [u8; 16] {
+        self.count += 1;
+        let name = format!("{}:{}", self.seed.as_deref().unwrap_or_default(), self.count);
+        *Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_bytes()
+    }
+}
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// Returns the time given by `--since`, in milliseconds since 1970: `12h`, `7d` and `2w` ago, the start of a
+/// local day or month, or an RFC 3339 time.
+pub fn since_ms(text: &str, ui: &Ui) -> Result<i64, Failure> {
+    let units = [('h', HOUR_MS), ('d', 24 * HOUR_MS), ('w', 7 * 24 * HOUR_MS)];
+    for (unit, length) in units {
+        if let Some(count) = text.strip_suffix(unit).and_then(|count| count.parse::<u32>().ok()) {
+            let now = Ids::new(ui)?.now_ms(ui);
+            return Ok(now.saturating_sub(i64::from(count).saturating_mul(length)));
+        }
+    }
+    let is_date = matches!(text.len(), 7 | 10) && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+    let time = parse_js_date(text.as_bytes()).filter(|_| is_date || text.len() > 10);
+    match time {
+        Some(utc) if is_date => Ok(Clock::new(ui).day_start(utc.div_euclid(24 * HOUR_MS))),
+        Some(time) => Ok(time),
+        None => Err(Failure::usage(format_args!("--since: {text:?} is not a time"))
+            .hint("give 12h, 7d or 2w, a date as 2026-11-01, or a time as 2026-11-01T12:00:00Z")),
+    }
+}

@@ -1,0 +1,258 @@
+//! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
+
+use crate::agents::stores::{Here, Layout, Look, Store, Surroundings, stores};
+use crate::cli::output::{Failure, Ui};
+use crate::load::names::{NameError, Names, is_of};
+use crate::load::peek::Head;
+use crate::session::paths::is_windows;
+use pisess_store::{self as store, FoundFile, FoundFiles, Glance, OnDisk, Trouble};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The set of sessions to read, for a command that reads many.
+#[derive(Clone, Copy, Debug)]
+enum Where<'a> {
+    /// These files, and the sessions below these directories.
+    Paths(&'a [PathBuf]),
+    /// The sessions of the current directory, in the stores of both agents.
+    Here,
+    /// The sessions of all projects.
+    All,
+}
+
+/// The sessions that the arguments refer to; none has been read yet.
+#[derive(Debug)]
+pub struct NamedSessions {
+    /// Their files.
+    pub files: Vec<FoundFile>,
+    /// Whether a given path was not found or could not be searched; this has been reported.
+    pub failed: bool,
+}
+
+/// The places where sessions are, looked up once per run.
+pub struct Places {
+    home: Option<PathBuf>,
+    folder: PathBuf,
+    stores: Vec<Store>,
+    workers: usize,
+}
+
+impl Places {
+    /// Looks up the stores of both agents.
+    pub fn of(ui: &Ui) -> Places {
+        let (home, folder) = (ui.home().map(PathBuf::from), ui.folder().to_owned());
+        let env = |name: &str| ui.env(name);
+        let stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: &folder }, &OnDisk);
+        Places { home, folder, stores, workers: ui.processors() }
+    }
+
+    fn here(&self) -> Here<'_> {
+        Here { home: self.home.as_deref(), folder: &self.folder }
+    }
+
+    /// Looks up sessions by name.
+    pub fn names(&self) -> Names<'_> {
+        Names { stores: &self.stores, here: self.here(), workers: self.workers }
+    }
+
+    /// Returns the sessions that paths, names and `--all` refer to. Reports directories that cannot be
+    /// searched, and continues.
+    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
+        let (resolved, mut failed) = files_of(paths, ui);
+        let scope = match (paths, all) {
+            (_, true) => Where::All,
+            ([], false) => Where::Here,
+            _ => Where::Paths(&resolved),
+        };
+        let finding = self.find(scope);
+        failed |= report(finding.troubles, ui);
+        NamedSessions { files: finding.files, failed }
+    }
+
+    /// Returns the sessions of all projects, and the directories that cannot be searched.
+    pub fn everywhere(&self) -> FoundFiles {
+        self.find(Where::All)
+    }
+
+    fn find(&self, scope: Where) -> FoundFiles {
+        match scope {
+            Where::Paths(paths) => store::find(paths),
+            Where::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
+            Where::Here => self.find_here(),
+        }
+    }
+
+    fn find_here(&self) -> FoundFiles {
+        let folders = self.stores.iter().flat_map(|store| store.project_folders().iter().cloned());
+        let mut finding = unnamed(folders);
+        let flat: HashSet<_> =
+            self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
+        if !flat.is_empty() {
+            let mut known: HashMap<PathBuf, bool> = HashMap::new();
+            finding.files.retain(|file| {
+                // A sub-agent may work in another directory; that of the session that started it decides.
+                let decides = file.owner.as_deref().unwrap_or(&file.path);
+                let is_flat = decides.parent().is_some_and(|folder| flat.contains(&folder.to_owned()));
+                !is_flat || *known.entry(decides.to_owned()).or_insert_with(|| self.is_of_project(decides))
+            });
+        }
+        finding
+    }
+
+    fn is_of_project(&self, path: &Path) -> bool {
+        let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
+        head.is_some_and(|head| is_of(&head, self.here()))
+    }
+}
+
+/// The disk without the settings of one project.
+struct WithoutSettings<'a>(&'a Path);
+
+impl Look for WithoutSettings<'_> {
+    fn text(&self, path: &Path) -> Option<Vec<u8>> {
+        if path.parent()?.parent()? == self.0 { None } else { OnDisk.text(path) }
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        OnDisk.exists(path)
+    }
+
+    fn real(&self, path: &Path) -> PathBuf {
+        OnDisk.real(path)
+    }
+}
+
+/// Returns the stores of both agents as seen from a project that a session records, with their real paths. The
+/// settings of that project are not read, unless it is the current directory: a path in a session may be anyone's.
+pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
+    match project == ui.folder() {
+        true => stores_seen_from(project, ui),
+        false => real_stores(project, &WithoutSettings(project), ui),
+    }
+}
+
+/// Returns the stores of both agents as seen from a project that the user named, with their real paths.
+pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
+    real_stores(project, &OnDisk, ui)
+}
+
+fn real_stores(project: &Path, look: &dyn Look, ui: &Ui) -> Vec<Store> {
+    let home = ui.home().map(PathBuf::from);
+    let env = |name: &str| ui.env(name);
+    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, look);
+    for store in &mut stores {
+        let root = OnDisk.real(&store.root);
+        if let Layout::Nested(folders) = &mut store.layout {
+            for folder in folders {
+                *folder =
+                    folder.strip_prefix(&store.root).map_or_else(|_| folder.clone(), |name| root.join(name));
+            }
+        }
+        store.root = root;
+    }
+    stores
+}
+
+/// Refuses to change all sessions below a directory that is too far up: the root, a home directory, or any directory
+/// above an agent's store.
+///
+/// # Errors
+/// If it is such a directory.
+pub fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
+    let real = ui.absolute(folder);
+    let home = ui.home().map(|home| ui.absolute(Path::new(&home)));
+    let stores: Vec<_> = Places::of(ui).stores.into_iter().map(|store| ui.absolute(&store.root)).collect();
+    let is_home = |agent: &str| real.join(agent).join("agent").is_dir();
+    let what = match () {
+        () if real.parent().is_none() => "the root directory",
+        () if home.is_some_and(|home| home.starts_with(&real)) => "the home directory, or above it",
+        () if [".pi", ".omp"].into_iter().any(is_home) => "a home directory",
+        () if stores.iter().any(|store| *store != real && store.starts_with(&real)) => {
+            "above an agent's store"
+        }
+        () => return Ok(()),
+    };
+    Err(Failure::cannot(format_args!(
+        "-r would change every session below {}, which is {what}",
+        folder.display()
+    ))
+    .hint("list them with `migrate --check -r`; name a directory further down, or use --force"))
+}
+
+/// Returns the files below directories that were not given by the user; missing directories are skipped.
+fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
+    let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
+    let mut finding = store::find(&folders);
+    finding.troubles.iter_mut().for_each(Trouble::unnamed);
+    finding
+}
+
+/// Resolves paths and names, except `-`. Returns whether any of them matches no session, which is reported.
+fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
+    let mut failed = false;
+    let mut found = Vec::new();
+    for path in paths.iter().filter(|path| *path != Path::new("-")) {
+        match named(path, ui) {
+            Ok(named) => found.push(named.path),
+            Err(failure) => {
+                failed = true;
+                ui.report(&failure);
+            }
+        }
+    }
+    (found, failed)
+}
+
+/// Reports the paths that a search could not read. Returns whether a given path is among them.
+fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
+    let mut failed = false;
+    for trouble in troubles {
+        match trouble {
+            Trouble::Unreadable { error, named: true } => {
+                failed = true;
+                ui.report(&Failure::from(error));
+            }
+            trouble => ui.warn(&trouble.to_string()),
+        }
+    }
+    failed
+}
+
+/// A session argument, resolved.
+#[derive(Debug)]
+pub struct Named {
+    /// Its path.
+    pub path: PathBuf,
+    /// Whether it was not given as a path, but found by its name.
+    pub by_name: bool,
+}
+
+/// Resolves a session argument: `-`, an existing path, or else a name. An argument in the form of a path is
+/// never a name.
+///
+/// # Errors
+/// If it is a name that matches no session, or several.
+pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
+    let as_path = || Named { path: argument.to_owned(), by_name: false };
+    let Some(name) = argument.to_str().filter(|name| !is_spelled_as_path(name)) else {
+        return Ok(as_path());
+    };
+    if argument.symlink_metadata().is_ok() {
+        return Ok(as_path());
+    }
+    let found = Places::of(ui).names().find(name);
+    found.map(|path| Named { path, by_name: true }).map_err(unknown)
+}
+
+fn is_spelled_as_path(name: &str) -> bool {
+    let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
+    let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
+    matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
+}
+
+fn unknown(error: NameError) -> Failure {
+    let hint = error.hint();
+    let is_missing = matches!(error, NameError::Unknown { .. });
+    let failure = Failure::cannot(error).hint(hint);
+    if is_missing { failure.missing() } else { failure }
+}

@@ -1,0 +1,31 @@
+//! What commands share: their options, the session that they open, the change that they make, what they print.
+
+pub mod guide;
+pub mod options;
+
+pub mod output;
+
+pub mod process;
+
+pub mod locate;
+
+pub mod open;
+
+pub mod given;
+pub mod redaction;
+
+pub mod hook;
+pub mod summary_source;
+
+pub mod ids;
+pub mod transaction;
+
+pub mod navigation;
+pub mod renderer;
+
+pub mod rows;
+
+pub mod sessions;
+
+pub mod external;
+pub mod hints;

@@ -1,0 +1,314 @@
+//! Moves the leaf to another entry, with or without a summary of the branch that is left, for several
+//! commands.
+//!
+//! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
+//! the hook, and writes the branch summary, or a mark for a move without one.
+
+use super::hook::{Context, Hook, Notification, entries};
+use super::open::{OpenSession, label_name};
+use super::summary_source::{Source, SummaryArgs, extract};
+use super::transaction::Decision;
+use crate::agents;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::ops::navigate::Navigation;
+use crate::ops::plan::Change;
+use crate::ops::summary::{Summary, branch, details};
+use crate::ops::switch::{Switch, behind_notes, switch};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::reference::Position;
+use crate::summary::Material;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
+use std::io;
+
+/// A planned move, and the summary requested for it.
+pub struct Move<'a> {
+    /// The session.
+    pub open: &'a OpenSession,
+    /// The origin and the target.
+    pub navigation: Navigation,
+    /// Source of the summary; a hook may change the instructions.
+    pub summary: SummaryArgs,
+    /// A label for the summary; a hook may replace it.
+    pub label: Option<String>,
+    /// Whether a summary is requested.
+    pub wants_summary: bool,
+}
+
+impl Move<'_> {
+    /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
+    pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
+        if self.summary.prepare {
+            ui.print_json(&self.preparation().map_err(|error| self.open.input.unreadable(error))?)?;
+            return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
+        }
+        if self.summary.prompt {
+            self.something_left()?;
+            ui.verbatim().write_all(&self.prompt()?).map_err(Failure::output)?;
+            return Ok(Some(Exit::Done));
+        }
+        Ok(None)
+    }
+
+    /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
+    /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended.
+    pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        if self.wants_summary
+            && !self.summary.is_given()
+            && let Some(left) = self.left_already().map_err(|error| self.open.input.unreadable(error))?
+        {
+            return self.stay(left, write, ui);
+        }
+        match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
+            true => self.make(true, write, ui),
+            false => self.mark(write, ui),
+        }
+    }
+
+    /// Makes the move: appends the summary under the new leaf. A move that starts at the leaf
+    /// (`from_leaf`) fails if another process has appended entries in the meantime: they are not in the
+    /// summary, and would be abandoned unnoticed.
+    pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let hook = self.hook(ui);
+        let new = self.landing()?;
+        let summary = self.ready(hook.as_ref(), ui)?;
+        let (draft, name) = (self.draft()?, self.name()?);
+        let old = id_of(&self.open.session, self.navigation.old_leaf);
+        self.open.change(write, ui, |now, fresh| {
+            let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
+            if from_leaf && id_of(&now.session, now.session.leaf) != old {
+                return Err(went_on(now));
+            }
+            now.label_is_free(None, name.as_ref())?;
+            let change = branch(&now.session, place(&old), place(&new), &summary, name.as_ref(), fresh);
+            let moved = Moved { old_leaf: old.clone(), summary: Some(&summary) };
+            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+        })
+    }
+
+    /// Returns the summary at the leaf if the branch that is left contains nothing else.
+    fn left_already(&self) -> io::Result<Option<EntryIx>> {
+        let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
+        Ok(place.filter(|&ix| {
+            let entry = self.open.session.entry(ix);
+            entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
+        }))
+    }
+
+    /// Appends no summary, because there is one already; labels it if a label is given.
+    pub fn stay(self, summary: EntryIx, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let (draft, name) = (self.draft()?, self.name()?);
+        let session = &self.open.session;
+        let (summary, leaf) = (session.id(summary), id_of(session, session.leaf));
+        self.open.change(write, ui, |now, fresh| {
+            if id_of(&now.session, now.session.leaf) != leaf {
+                return Err(went_on(now));
+            }
+            let label = now.session.find(&summary).zip(name.as_ref());
+            now.label_is_free(now.session.find(&summary), name.as_ref())?;
+            let wanted = Switch { place: now.session.leaf, label };
+            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+                .map_err(|error| now.input.unreadable(error))?;
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification: None })
+        })
+    }
+
+    /// Makes the move with a mark.
+    fn mark(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let (place, _) = (self.landing()?, self.name()?);
+        let target = id_of(&self.open.session, self.navigation.target);
+        if target.is_none() && self.label.is_some() {
+            return Err(Failure::cannot("--label: root is not an entry")
+                .hint("give another entry, or add a summary with --summarize"));
+        }
+        // As in the agents, the hook is not called if the target is already the leaf.
+        let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
+        let hook = self.hook(ui).filter(|_| !stays);
+        self.ask(hook.as_ref(), ui)?;
+        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.label.is_some()) {
+            return Err(hook.failed("its `label` is for root, which is not an entry"));
+        }
+        let (draft, name) = (self.draft()?, self.name()?);
+        self.open.change(write, ui, |now, fresh| {
+            let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
+            let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+            now.label_is_free(found(&target), name.as_ref())?;
+            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+                .map_err(|error| now.input.unreadable(error))?;
+            let moved = Moved { old_leaf: id_of(&now.session, now.session.leaf), summary: None };
+            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
+        })
+    }
+
+    /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
+    pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
+        self.open.label_is_free(None, self.name()?.as_ref())?;
+        let given = self.summary.given(&self.open.input, ui)?;
+        if given.is_none() {
+            self.something_left()?;
+        }
+        // A summary given by an option takes precedence over the hook's, but the hook may still cancel.
+        let hooked = self.ask(hook, ui)?;
+        self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked), ui)
+    }
+
+    /// Returns the text of the target to be edited again, if the target has one.
+    pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.draft_text().map_err(|error| self.open.input.unreadable(error))
+    }
+
+    /// Returns the label, validated.
+    pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
+        Ok(self.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
+    }
+
+    /// Returns the id of the entry that the session continues from, `None` for the root.
+    pub fn landing(&self) -> Result<Option<Text<'static>>, Failure> {
+        self.open.new_parent(self.navigation.new_leaf)
+    }
+
+    /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
+    pub fn leaves_something(&self) -> bool {
+        self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_note())
+    }
+
+    /// Returns the hook, if one is set.
+    pub fn hook(&self, ui: &Ui) -> Option<Hook> {
+        self.summary.hook.hook(&self.open.input, ui)
+    }
+
+    /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
+    /// in the reply replace the given ones.
+    pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Source>, Failure> {
+        let Some(hook) = hook else { return Ok(None) };
+        let preparation = self.preparation().map_err(|error| self.open.input.unreadable(error))?;
+        let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
+        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        self.summary.follow(&answer);
+        if let Some(label) = answer.label {
+            let label = label.to_string();
+            label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
+            self.label = Some(label);
+        }
+        Ok(answer.summary.map(Source::Hooked))
+    }
+
+    fn something_left(&self) -> Result<(), Failure> {
+        if self.leaves_something() {
+            return Ok(());
+        }
+        Err(self
+            .open
+            .input
+            .no("no entries to summarize on the branch you leave")
+            .hint("write one anyway with --summary TEXT"))
+    }
+
+    /// Returns the summary from `source`, or else from the summarizer, or else from the built-in extract.
+    fn stored(&self, source: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
+        let (session, bodies) = (&self.open.session, self.open.bodies());
+        let unreadable = |error: io::Error| self.open.input.unreadable(error);
+        let (messages, file_ops) = session
+            .agent()
+            .prepare_branch(session, &self.navigation.abandoned, &bodies)
+            .map_err(unreadable)?;
+        let files = session.agent().files(&file_ops);
+        let source = match (source, self.summary.shell(&self.open.input, ui)) {
+            (Some(source), _) => source,
+            (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
+            (None, None) => {
+                let material = Material {
+                    messages: &messages,
+                    turn_prefix: &[],
+                    previous_summary: None,
+                    instructions: self.summary.instructions.as_deref(),
+                };
+                Source::Made(extract(self.open, &material)?)
+            }
+        };
+        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops.all())))
+    }
+
+    /// Returns the prompt for a summarizer.
+    fn prompt(&self) -> Result<Vec<u8>, Failure> {
+        let prompt = || -> io::Result<Vec<u8>> {
+            let (session, bodies) = (&self.open.session, self.open.bodies());
+            let (messages, _) =
+                session.agent().prepare_branch(session, &self.navigation.abandoned, &bodies)?;
+            agents::branch_prompt(session, &messages, &self.summary.prompt_of(), &bodies)
+        };
+        prompt().map_err(|error| self.open.input.unreadable(error))
+    }
+
+    /// Returns the description of the move before it is made: the output of `--prepare`, and part of
+    /// `session_before_tree`.
+    fn preparation(&self) -> io::Result<Vec<u8>> {
+        let Move { open, navigation, summary, .. } = self;
+        let (session, bodies) = (&open.session, open.bodies());
+        let id = |place: Position| place.map(|ix| session.id(ix));
+        let (_, file_ops) = session.agent().prepare_branch(session, &navigation.abandoned, &bodies)?;
+        let files = session.agent().files(&file_ops);
+        Ok(Object::new()
+            .text_or_null("targetId", id(navigation.target).as_ref())
+            .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
+            .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
+            .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
+            .json("entriesToSummarize", &entries(&navigation.abandoned, &bodies)?)
+            .json("readFiles", &texts(&files.read_files))
+            .json("modifiedFiles", &texts(&files.modified_files))
+            .text_or_null("editorText", self.draft_text()?.as_ref())
+            .bool("userWantsSummary", self.wants_summary)
+            .text_or_null("customInstructions", summary.instructions.as_deref().map(Text::from).as_ref())
+            .bool("replaceInstructions", summary.replace_instructions)
+            .text_or_null("label", self.label.as_deref().map(Text::from).as_ref())
+            .finish())
+    }
+
+    fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
+        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
+        edited
+            .map(|target| {
+                self.open.session.agent().draft_text(&self.open.session, &self.open.bodies(), target)
+            })
+            .transpose()
+    }
+}
+
+/// A completed move, as reported to a hook.
+pub struct Moved<'a> {
+    /// The leaf before the move.
+    pub old_leaf: Option<Text<'static>>,
+    /// The summary that was appended, the first of the new entries.
+    pub summary: Option<&'a Summary>,
+}
+
+impl Moved<'_> {
+    /// Returns the agents' `session_tree` event. The last new entry is the leaf.
+    pub fn notification(self, hook: Hook, open: &OpenSession, change: &Change) -> Notification {
+        let leaf = change.entries.last().map(|entry| entry.id.clone());
+        let context = Context { leaf, ..Context::of(open) };
+        let entry = change.entries.first().filter(|_| self.summary.is_some());
+        let hooked: &[u8] =
+            self.summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+        let event = Object::new()
+            .str("type", "session_tree")
+            .text_or_null("newLeafId", context.leaf.as_ref())
+            .text_or_null("oldLeafId", self.old_leaf.as_ref())
+            .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
+            .json("fromExtension", hooked)
+            .json("fromHook", hooked);
+        Notification { hook, event, context }
+    }
+}
+
+fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {
+    place.map(|ix| session.id(ix).into_owned())
+}
+
+fn went_on(open: &OpenSession) -> Failure {
+    open.input.busy("another process appended entries meanwhile")
+}

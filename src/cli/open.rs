@@ -1,0 +1,327 @@
+//! Opening and loading the session named on the command line.
+
+use super::locate::{Named, named};
+use crate::cli::output::{Failure, Ui, visible};
+use crate::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small, load, read_header};
+use crate::ops::label::{self, NameError};
+use crate::ops::rows::{Edited, edited};
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::FileBodies;
+use crate::session::reference::{Position, resolve};
+use crate::session::{Header, ProblemKind, Session};
+use pisess_json::text::Text;
+use pisess_store::{self as store, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
+use std::collections::HashMap;
+use std::fmt::Display;
+use std::path::Path;
+
+/// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if those
+/// 16 MB contain a header: a stream may have no end.
+const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
+
+/// A session file, or a stream that contains a session.
+pub struct Input {
+    /// The name used in messages.
+    pub name: String,
+    opened: Opened,
+    /// The copy that is read in place of its bytes.
+    redacted: Option<Spooled>,
+    /// Whether it was found by a name, so that its path is to be reported.
+    pub by_name: bool,
+}
+
+/// A session as a command reads it: its bytes, and the session loaded from them.
+pub struct OpenSession {
+    /// Its bytes.
+    pub input: Input,
+    /// The loaded session.
+    pub session: Session,
+    /// The options it was loaded with, to load it again if the file has grown.
+    options: Options,
+}
+
+impl Input {
+    /// Opens a path, standard input for `-`, or a session by its name. Commands that take a single session open
+    /// it with this function.
+    pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
+        if path == Path::new("-") {
+            if ui.stdin_is_terminal() {
+                return Err(Failure::cannot("cannot read standard input: it is a terminal")
+                    .hint("give the path of a session, or pipe one in"));
+            }
+            let spooled = store::spool(ui.stdin(), SPOOL)?;
+            let name = "standard input".to_owned();
+            return Ok(Input { name, opened: Opened::Stream(spooled), redacted: None, by_name: false });
+        }
+        let Named { path, by_name } = named(path, ui)?;
+        Ok(Input { by_name, ..Input::open_path(&path, ui.stdout_is())? })
+    }
+
+    /// Opens a path; refuses one that is standard output.
+    pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
+        let name = visible(&path.to_string_lossy());
+        let opened = store::open(path, SPOOL)?;
+        if let Opened::File(file) = &opened
+            && is_stdout(file)
+        {
+            return Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
+                .hint("omit the redirection to change the session, or write elsewhere with -o"));
+        }
+        Ok(Input { name, opened, redacted: None, by_name: false })
+    }
+
+    /// Returns the same input with the file as it is now.
+    pub fn reopened(&self, file: SessionFile) -> Input {
+        Input { name: self.name.clone(), opened: Opened::File(file), redacted: None, by_name: self.by_name }
+    }
+
+    /// Returns the same input, read from a redacted copy.
+    pub fn redacted(self, copy: Spooled) -> Input {
+        Input { redacted: Some(copy), ..self }
+    }
+
+    /// Returns the source of its bytes.
+    pub fn source(&self) -> &dyn ReadAt {
+        match (&self.redacted, &self.opened) {
+            (Some(copy), _) => copy,
+            (None, Opened::File(file)) => file,
+            (None, Opened::Stream(spooled)) => spooled,
+        }
+    }
+
+    /// Returns the file, unless it is a stream.
+    pub fn file(&self) -> Option<&SessionFile> {
+        match &self.opened {
+            Opened::File(file) => Some(file),
+            Opened::Stream(_) => None,
+        }
+    }
+
+    /// Reports the path of a changed session that was found by its name.
+    pub fn report_path(&self, ui: &mut Ui) {
+        if self.by_name {
+            ui.status(&format!("changed {}", self.name));
+        }
+    }
+
+    /// Whether the session was found by its name.
+    pub fn by_name(&self) -> bool {
+        self.by_name
+    }
+
+    /// Whether the input is a stream.
+    pub fn is_stream(&self) -> bool {
+        self.file().is_none()
+    }
+
+    /// Loads the session.
+    pub fn load(&self, options: &Options) -> Result<Session, Failure> {
+        load(self.source(), options).map_err(|error| self.failed(error))
+    }
+
+    /// Reads the header; fails if the input is not a session.
+    pub fn header(&self) -> Result<Header, Failure> {
+        read_header(self.source()).map_err(|error| self.failed(error))
+    }
+
+    /// Returns a failure for this session (exit 2).
+    pub fn cannot(&self, what: impl Display) -> Failure {
+        Failure::cannot(format_args!("{}: {what}", self.name)).path(&self.name)
+    }
+
+    /// Returns a negative answer for this session (exit 1).
+    pub fn no(&self, what: impl Display) -> Failure {
+        Failure::no(format_args!("{}: {what}", self.name)).path(&self.name)
+    }
+
+    /// Returns a failure because another process interfered (exit 3).
+    pub fn busy(&self, what: impl Display) -> Failure {
+        Failure::busy(format_args!("{}: {what}", self.name)).path(&self.name).hint("run the command again")
+    }
+
+    /// Returns a failure to read this session.
+    pub fn unreadable(&self, error: std::io::Error) -> Failure {
+        Failure::reading(&self.name, error)
+    }
+
+    fn failed(&self, error: LoadError) -> Failure {
+        match error {
+            LoadError::NotASession { what: WrongFile::Empty, .. } if self.is_stream() => {
+                self.cannot("it is empty").hint("the command before the pipe printed nothing")
+            }
+            error => Failure::load(&self.name, error),
+        }
+    }
+}
+
+impl OpenSession {
+    /// Opens and loads the session that an argument names; warns about its problems.
+    pub fn open(path: &Path, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
+        let input = Input::open(path, ui)?;
+        OpenSession::of(input, options, ui)
+    }
+
+    /// Loads a session from an open input; warns about its problems.
+    pub fn of(input: Input, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
+        let workers = if is_small(input.source().len()) { 1 } else { ui.processors() };
+        let options = Options { workers, ..options };
+        let open = OpenSession::load(input, options)?;
+        if let Some(problems) = open.problems() {
+            ui.warn(&problems);
+        }
+        Ok(open)
+    }
+
+    fn load(input: Input, options: Options) -> Result<OpenSession, Failure> {
+        let session = input.load(&options)?;
+        Ok(OpenSession { input, session, options })
+    }
+
+    /// Adds the rows of a few entries, in file order, to a session that was opened without rows.
+    ///
+    /// # Errors
+    /// As [`OpenSession::open`].
+    pub fn add_rows(&mut self, entries: &[EntryIx], options: Options) -> Result<(), Failure> {
+        let options = Options { workers: self.options.workers, ..options };
+        if let Some(rows) = &options.rows
+            && !add_rows(&mut self.session, self.input.source(), entries, rows)
+                .map_err(|error| self.input.unreadable(error))?
+        {
+            self.session = self.input.load(&options)?;
+        }
+        Ok(())
+    }
+
+    /// Loads the same session from the file as it is now.
+    pub fn reloaded(&self, input: Input) -> Result<OpenSession, Failure> {
+        OpenSession::load(input, self.options.clone())
+    }
+
+    /// Returns the bodies of its entries.
+    pub fn bodies(&self) -> FileBodies<'_> {
+        FileBodies::new(&self.session, self.input.source())
+    }
+
+    /// Returns the number of threads to read with.
+    pub fn workers(&self) -> usize {
+        self.options.workers
+    }
+
+    /// Returns the position that a reference names.
+    pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
+        resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+    }
+
+    /// Returns the entries that would be edited or omitted if the leaf were at this position.
+    pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
+        edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
+    }
+
+    /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.
+    pub fn label_is_free(&self, target: Position, name: Option<&Text>) -> Result<(), Failure> {
+        name.map_or(Ok(()), |name| label::check_name(&self.session, target, name))
+            .map_err(|error| self.refused(&error))
+    }
+
+    /// Returns the failure for a label that an entry cannot have.
+    pub fn refused(&self, error: &NameError) -> Failure {
+        self.input.cannot(error).hint(error.hint())
+    }
+
+    /// Returns the entry that a reference names.
+    pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
+        self.resolve(reference)?.ok_or_else(|| {
+            let failure = self.input.cannot(format_args!("{reference} is not an entry"));
+            failure.hint("root is the position before the first entry; give an entry")
+        })
+    }
+
+    /// Returns the entries that references name.
+    pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
+        references.iter().map(|reference| self.entry(reference)).collect()
+    }
+
+    /// Returns the id by which new entries can name a position as their parent, `None` for the root.
+    pub fn new_parent(&self, place: Position) -> Result<Option<Text<'static>>, Failure> {
+        let refer = |place| self.refer(place, "be a parent").map(|()| self.session.id(place).into_owned());
+        place.map(refer).transpose()
+    }
+
+    /// Fails if a new entry cannot refer to this one by its id; `what` is what it then cannot do or be.
+    pub fn refer(&self, place: EntryIx, what: &str) -> Result<(), Failure> {
+        let (id, line) = (self.session.id(place), self.session.entry(place).line.0);
+        if self.session.find(&id) == Some(place) && !id.is_empty() {
+            return Ok(());
+        }
+        let why = if id.is_empty() { "has no id" } else { "has the same id as a later one" };
+        let name = &self.input.name;
+        Err(Failure::cannot(format_args!("{name}:{line}: the entry {why}, so it cannot {what}"))
+            .path(name)
+            .on_line(line)
+            .hint(format!("see `pisess check {name}`")))
+    }
+
+    /// Returns the failure for a session whose leaf was moved to another branch since it was read.
+    pub fn went_elsewhere(&self) -> Failure {
+        self.input.busy("another process moved to another branch meanwhile")
+    }
+
+    /// Returns one line that lists all problems of the file.
+    fn problems(&self) -> Option<String> {
+        let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
+        for problem in &self.session.problems {
+            match kinds.iter_mut().find(|(kind, ..)| *kind == problem.kind) {
+                Some((_, count, _)) => *count += 1,
+                None => kinds.push((problem.kind, 1, problem.line.0)),
+            }
+        }
+        let described: Vec<_> = kinds
+            .iter()
+            .map(|&(kind, count, line)| match count {
+                1 => format!("{} on line {line}", noun(kind)),
+                _ => format!("{count} × {} from line {line}", noun(kind)),
+            })
+            .collect();
+        let file = if self.input.is_stream() { "-" } else { &self.input.name };
+        let all = format!(
+            "{}: {}; skipped or read as far as possible (hint: pisess check {file})",
+            self.input.name,
+            described.join(", ")
+        );
+        (!described.is_empty()).then_some(all)
+    }
+}
+
+/// The maximum number of ids in a message.
+const NAMED: usize = 16;
+
+/// Returns the label given by an argument.
+pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
+    label::name(given).map_err(|error| Failure::cannot(&error).hint(error.hint()))
+}
+
+/// Returns the ids of entries, for a message.
+pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
+    let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
+    match entries.len().saturating_sub(NAMED) {
+        0 => named.join(" "),
+        more => format!("{} and {more} more", named.join(" ")),
+    }
+}
+
+fn noun(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::Malformed => "malformed line",
+        ProblemKind::TornTail => "torn last line",
+        ProblemKind::Fused => "several values",
+        ProblemKind::NotAnObject => "value that is not an entry",
+        ProblemKind::SecondHeader => "second header",
+        ProblemKind::InvalidUtf8 => "invalid UTF-8",
+        ProblemKind::ByteOrderMark => "byte order mark",
+        ProblemKind::OddVersion => "version that is not a number",
+        ProblemKind::NoId => "entry without id",
+        ProblemKind::DuplicateId => "duplicate id",
+        ProblemKind::Cycle => "cycle of parents",
+        ProblemKind::MissingParent => "missing parent",
+    }
+}

@@ -1,0 +1,253 @@
+//! The error type and the table of exit codes.
+
+use super::visible::{escaped_json, visible};
+use crate::load::LoadError;
+use crate::session::reference::ReferenceError;
+use pisess_store::{Plain, StoreError, is_closed_pipe};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io;
+
+/// How a command ended, from best to worst: a batch ends as the worst of its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// Success, or nothing to do.
+    Done,
+    /// A negative answer, or something was found.
+    Found,
+    /// The session is locked or was changed by another process; nothing was changed.
+    Busy,
+    /// A failure; nothing was changed.
+    Cannot,
+    /// The change is written, but a later step failed.
+    Written,
+}
+
+impl Exit {
+    /// Returns the exit code of the process. The table is in `--help` and the man pages.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Found => 1,
+            Exit::Cannot => 2,
+            Exit::Busy => 3,
+            Exit::Written => 4,
+        }
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    kind: FailureKind,
+    error: anyhow::Error,
+    path: Option<String>,
+    line: Option<u32>,
+    hint: Option<String>,
+    is_change: bool,
+    is_missing: bool,
+}
+
+/// The kind of failure, for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum FailureKind {
+    /// The command line is invalid.
+    Usage,
+    /// The answer is negative.
+    Negative,
+    /// An argument or input cannot be used.
+    Invalid,
+    /// A reference is unknown or ambiguous.
+    Reference,
+    /// A file is not a session.
+    Session,
+    /// Reading or writing failed.
+    Io,
+    /// The session is locked or was changed by another process.
+    Busy,
+    /// A summarizer or a hook failed.
+    Command,
+}
+
+/// A failure as `--json` prints it.
+#[derive(Serialize)]
+struct Report<'a> {
+    error: Error<'a>,
+}
+
+#[derive(Serialize)]
+struct Error<'a> {
+    kind: FailureKind,
+    message: String,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    hint: Option<&'a str>,
+    exit: u8,
+}
+
+impl Failure {
+    fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
+        let error = anyhow::anyhow!("{message}");
+        Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
+    }
+
+    /// Returns a failure for an unusable argument or input (exit 2).
+    pub fn cannot(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, FailureKind::Invalid, message)
+    }
+
+    /// Returns a failure for an invalid command line (exit 2).
+    pub fn usage(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, FailureKind::Usage, message)
+    }
+
+    /// Returns a failure of a summarizer or a hook (exit 2).
+    pub fn command(message: impl Display) -> Self {
+        Failure::new(Exit::Cannot, FailureKind::Command, message)
+    }
+
+    /// Returns a negative answer (exit 1).
+    pub fn no(message: impl Display) -> Self {
+        Failure::new(Exit::Found, FailureKind::Negative, message)
+    }
+
+    /// Returns a failure because another process has locked or changed the session (exit 3).
+    pub fn busy(message: impl Display) -> Self {
+        Failure::new(Exit::Busy, FailureKind::Busy, message)
+    }
+
+    /// Returns a failure to write standard output (exit 2). A closed pipe is success.
+    pub fn output(error: io::Error) -> Self {
+        let exit = if is_closed_pipe(&error) { Exit::Done } else { Exit::Cannot };
+        Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
+    }
+
+    /// Returns a failure to read a session.
+    pub fn reading(name: &str, error: io::Error) -> Self {
+        Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", Plain(&error)))
+            .path(name)
+    }
+
+    /// Returns a failure to load a session: the file is not one, or cannot be read.
+    pub fn load(name: &str, error: LoadError) -> Self {
+        match error {
+            LoadError::NotASession { line, what } => {
+                let at = line.map(|line| format!(":{}", line.0)).unwrap_or_default();
+                let failure =
+                    Failure::new(Exit::Cannot, FailureKind::Session, format_args!("{name}{at}: {what}"))
+                        .path(name);
+                Failure { line: line.map(|line| line.0), ..failure.hint(what.hint()) }
+            }
+            LoadError::Io(error) => Failure::reading(name, error),
+            LoadError::TooLarge => Failure::cannot(format_args!("cannot read {name}: {error}")).path(name),
+        }
+    }
+
+    /// Returns a failure to resolve a reference: it is unknown or ambiguous.
+    pub fn reference(name: &str, error: &ReferenceError) -> Self {
+        Failure::new(Exit::Cannot, FailureKind::Reference, format_args!("{name}: {error}"))
+            .path(name)
+            .hint(error.hint())
+    }
+
+    /// Returns the failure with a hint on what to try.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Returns the failure with the path of the file it concerns.
+    pub fn path(mut self, path: impl Into<String>) -> Self {
+        self.path = Some(path.into());
+        self
+    }
+
+    /// Returns the failure with a line number in that file.
+    pub fn on_line(mut self, line: u32) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Returns the failure as that of a later step (exit 4), after `what` was written. A closed pipe on
+    /// standard output is still success.
+    pub fn after_writing(self, what: &str) -> Self {
+        if self.is_silent() {
+            return self;
+        }
+        let error = anyhow::anyhow!("{:#}; the change is written: {what}", self.error);
+        Failure { exit: Exit::Written, error, hint: Some("do not repeat the command".to_owned()), ..self }
+    }
+
+    /// Whether a file is not a session, but by its name what an extension of pi records about a sub-agent. A command that
+    /// finds one below a directory ignores it.
+    pub fn is_transcript(&self) -> bool {
+        let is_named = self.path.as_ref().is_some_and(|path| path.ends_with("_transcript.jsonl"));
+        self.kind == FailureKind::Session && is_named
+    }
+
+    /// Whether the session was changed since it was read.
+    pub fn is_change(&self) -> bool {
+        self.is_change
+    }
+
+    /// Returns the failure, marked as that of an input file that does not exist.
+    pub fn missing(self) -> Self {
+        Failure { is_missing: true, ..self }
+    }
+
+    /// Whether the file to be read does not exist.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
+    }
+
+    /// Whether the failure is a closed pipe on standard output.
+    pub fn is_silent(&self) -> bool {
+        self.exit == Exit::Done
+    }
+
+    /// Returns the message and the hint on one line.
+    pub fn line(&self) -> String {
+        let hint = self.hint.as_ref().map(|hint| format!(" (hint: {hint})")).unwrap_or_default();
+        visible(&format!("{:#}{hint}", self.error))
+    }
+
+    /// Returns the failure as JSON, on one line.
+    pub fn json(&self) -> String {
+        let error = Error {
+            kind: self.kind,
+            message: format!("{:#}", self.error),
+            path: self.path.as_deref(),
+            line: self.line,
+            hint: self.hint.as_deref(),
+            exit: self.exit.code(),
+        };
+        escaped_json(&serde_json::to_string(&Report { error }).expect("strings and numbers can be written"))
+    }
+
+    /// Returns how the command ends.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let (exit, kind) = match () {
+            () if error.is_closed_stdout() => (Exit::Done, FailureKind::Io),
+            () if error.is_written() => (Exit::Written, FailureKind::Io),
+            () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
+            () => (Exit::Cannot, FailureKind::Io),
+        };
+        // Only the message is kept: it contains that of its cause, which a chain of errors would repeat.
+        let failure = Failure::new(exit, kind, &error);
+        Failure {
+            path: error.path().map(|path| path.to_string_lossy().into_owned()),
+            hint: error.hint().map(str::to_owned),
+            is_change: matches!(error, StoreError::Changed { .. }),
+            is_missing: matches!(error, StoreError::NotFound { doing: "read", .. }),
+            ..failure
+        }
+    }
+}

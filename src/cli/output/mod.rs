@@ -1,0 +1,268 @@
+//! The input and output of commands: the [`World`] and the global options as one value.
+//!
+//! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed here.
+
+mod failure;
+mod visible;
+
+mod clock;
+mod progress;
+mod rows;
+mod table;
+
+pub mod age;
+pub mod numbers;
+
+pub use clock::Clock;
+pub use failure::{Exit, Failure};
+pub use progress::Progress;
+pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, styled};
+pub use table::{Cell, Column, Table};
+pub use visible::{is_plain, push_visible, visible, visible_lines};
+
+use crate::agents::stores::Look;
+use crate::cli::options::GlobalArgs;
+use crate::load::is_small;
+use crate::world::World;
+use pisess_store::{
+    Committed, OnDisk, Piece, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
+};
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// The user interface of one command line.
+pub struct Ui<'w> {
+    world: World<'w>,
+    is_quiet: bool,
+    /// Whether lines of another process may be missing in what was written.
+    has_loss: bool,
+    /// Whether errors are printed as JSON.
+    json: bool,
+    /// Styles for standard output.
+    pub styles: Styles,
+}
+
+impl<'w> Ui<'w> {
+    /// Returns a user interface without options; `json` sets whether errors are printed as JSON.
+    pub fn new(world: World<'w>, json: bool) -> Self {
+        Ui { world, is_quiet: false, has_loss: false, json, styles: Styles::default() }
+    }
+
+    /// Applies the global options.
+    pub fn configure(&mut self, global: &GlobalArgs) {
+        self.is_quiet = global.quiet;
+        self.styles = Styles::new(global.color, self.wants_colour());
+    }
+
+    /// Whether standard output is a terminal and the environment does not disable colour.
+    pub fn wants_colour(&self) -> bool {
+        let no_color = self.env("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_dumb = self.env("TERM").is_some_and(|term| term == "dumb");
+        self.world.terminals.stdout && !no_color && !is_dumb
+    }
+
+    /// Returns an environment variable, if it is set and valid UTF-8.
+    pub fn env(&self, name: &str) -> Option<String> {
+        (self.world.env)(name)
+    }
+
+    /// Returns the user's home directory.
+    pub fn home(&self) -> Option<String> {
+        self.world.home()
+    }
+
+    /// Returns the directory that relative paths start from.
+    pub fn folder(&self) -> &Path {
+        &self.world.folder
+    }
+
+    /// Returns the absolute path, with symbolic links resolved as far as the path exists.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        let path = self.world.folder.join(path);
+        OnDisk.real(&path)
+    }
+
+    /// Returns the current time in milliseconds since 1970.
+    pub fn now_ms(&self) -> i64 {
+        (self.world.now_ms)()
+    }
+
+    /// Returns random bytes, for ids.
+    ///
+    /// # Errors
+    /// If the system has no source of them.
+    pub fn random(&self) -> io::Result<[u8; 16]> {
+        (self.world.random)()
+    }
+
+    /// Returns the number of processors to use.
+    pub fn processors(&self) -> usize {
+        (self.world.processors)()
+    }
+
+    /// Returns a function that checks whether a file is standard output.
+    pub fn stdout_is(&self) -> &'w (dyn Fn(&SessionFile) -> bool + Sync) {
+        self.world.stdout_is
+    }
+
+    /// Runs a program, replacing the pisess process if possible; returns its exit code.
+    pub fn run_program(&mut self, program: &Path, arguments: &[OsString]) -> io::Result<u8> {
+        (self.world.run_program)(program, arguments)
+    }
+
+    /// Returns standard input.
+    pub fn stdin(&mut self) -> &mut dyn Read {
+        self.world.stdin
+    }
+
+    /// Whether standard input is a terminal.
+    pub fn stdin_is_terminal(&self) -> bool {
+        self.world.terminals.stdin
+    }
+
+    /// Whether standard output is a terminal.
+    pub fn stdout_is_terminal(&self) -> bool {
+        self.world.terminals.stdout
+    }
+
+    /// Returns the maximum width of rows: `COLUMNS`, otherwise the width of the terminal. Without either,
+    /// rows are not cut.
+    pub fn width(&self) -> Option<usize> {
+        let named =
+            self.env("COLUMNS").and_then(|columns| columns.parse().ok()).filter(|&columns| columns > 0);
+        named.or(self.world.terminals.width.filter(|_| self.world.terminals.stdout))
+    }
+
+    /// Returns standard output, for text that is already escaped.
+    pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
+        self.world.stdout
+    }
+
+    /// Prints a range of bytes of a source.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
+        self.world.stdout.flush()?;
+        send_range(source, range, file)
+    }
+
+    /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
+    ///
+    /// # Errors
+    /// If they cannot be read or written.
+    pub fn send_pieces<'p>(
+        &mut self,
+        pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
+    ) -> io::Result<bool> {
+        let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
+            return Ok(false);
+        };
+        self.world.stdout.flush()?;
+        let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
+        send_pieces(pieces, workers, file).map(|()| true)
+    }
+
+    /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
+    pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
+        match self.world.terminals.stdout {
+            true => Box::new(visible::Shown::new(self.world.stdout)),
+            false => Box::new(&mut *self.world.stdout),
+        }
+    }
+
+    /// Prints text that is already escaped.
+    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.world.stdout.write_all(text.as_bytes()).map_err(Failure::output)
+    }
+
+    /// Prints one JSON value on one line.
+    pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
+        let mut out = self.verbatim();
+        out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
+    }
+
+    /// Flushes standard output.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.world.stdout.flush().map_err(Failure::output)
+    }
+
+    /// Prints and flushes the report of a change that is already written: a failure to do so is exit 4.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print_after(
+        &mut self,
+        written: &str,
+        print: impl FnOnce(&mut Self) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        print(self).and_then(|()| self.flush()).map_err(|failure| failure.after_writing(written))
+    }
+
+    /// Prints a warning on standard error, unless `-q` is given; the command continues.
+    pub fn warn(&mut self, what: &str) {
+        self.status(&format!("note: {what}"));
+    }
+
+    /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
+    pub fn warn_of(&mut self, committed: &Committed) {
+        for warning in &committed.troubles {
+            match warning.is_loss() {
+                true => self.error(&warning.to_string()),
+                false => self.warn(&warning.to_string()),
+            }
+            self.has_loss |= warning.is_loss();
+        }
+    }
+
+    /// Returns the exit code of a command that ended with this one.
+    pub fn exit(&self, code: u8) -> u8 {
+        if self.has_loss { Exit::Written.code().max(code) } else { code }
+    }
+
+    /// Prints a line on standard error, unless `-q` is given.
+    pub fn status(&mut self, what: &str) {
+        if !self.is_quiet {
+            // A failure to write standard error cannot be reported anywhere.
+            let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
+        }
+    }
+
+    /// Prints a line on standard error, even with `-q`.
+    pub fn error(&mut self, what: &str) {
+        let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
+    }
+
+    /// Prints results on standard error, unless `-q` is given. Used if standard output carries a session.
+    pub fn print_aside(&mut self, text: &str) {
+        if !self.is_quiet {
+            let _ = self.world.stderr.write_all(text.as_bytes());
+        }
+    }
+
+    /// Prints an error on standard error, even with `-q`; returns how the command ends.
+    pub fn report(&mut self, failure: &Failure) -> Exit {
+        if !failure.is_silent() {
+            let line = if self.json { failure.json() } else { format!("pisess: {}", failure.line()) };
+            let _ = writeln!(self.world.stderr, "{line}");
+        }
+        failure.exit()
+    }
+
+    /// Returns a progress bar for `files` files, shown on a terminal.
+    pub fn progress(&self, files: usize) -> Progress {
+        Progress::of_files(files, self.shows_progress())
+    }
+
+    /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
+    pub fn spinner(&self, what: &str) -> Progress {
+        Progress::of_command(what, self.shows_progress())
+    }
+
+    fn shows_progress(&self) -> bool {
+        self.world.terminals.stderr && !self.is_quiet
+    }
+}

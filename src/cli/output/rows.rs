@@ -1,0 +1,428 @@
+//! The appearance of human-readable rows: colours, width, glyphs.
+
+use super::Ui;
+use super::clock::Clock;
+use super::visible::{is_plain, push_visible};
+use crate::cli::options::ColorChoice;
+use owo_colors::{OwoColorize, Style};
+use pisess_json::text::Text;
+use pisess_store::workers::in_turns;
+use std::io;
+use std::ops::Range;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Styles for text; all plain by default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Styles {
+    /// Ids, times and connectors.
+    pub dim: Style,
+    /// The glyphs for the active path and the leaf.
+    pub active: Style,
+    /// Labels.
+    pub label: Style,
+    /// User messages.
+    pub user: Style,
+    /// Messages of the model.
+    pub assistant: Style,
+    /// Errors.
+    pub error: Style,
+    /// Summaries.
+    pub summary: Style,
+    /// Tools.
+    pub tool: Style,
+    /// Matches of a search.
+    pub hit: Style,
+    /// Names.
+    pub bold: Style,
+    /// Text that only the left side has.
+    pub removed: Style,
+    /// Text that only the right side has.
+    pub added: Style,
+}
+
+impl Styles {
+    /// Returns the styles for `--color`; if it is `auto`, `wants_colour` decides.
+    pub fn new(color: ColorChoice, wants_colour: bool) -> Styles {
+        match color {
+            ColorChoice::Always => Styles::coloured(),
+            ColorChoice::Auto if wants_colour => Styles::coloured(),
+            ColorChoice::Auto | ColorChoice::Never => Styles::default(),
+        }
+    }
+
+    fn coloured() -> Styles {
+        Styles {
+            dim: Style::new().dimmed(),
+            active: Style::new().cyan(),
+            label: Style::new().yellow(),
+            user: Style::new().cyan().bold(),
+            assistant: Style::new().green(),
+            error: Style::new().red(),
+            summary: Style::new().magenta(),
+            tool: Style::new().dimmed(),
+            hit: Style::new().red().bold(),
+            bold: Style::new().bold(),
+            removed: Style::new().red(),
+            added: Style::new().green(),
+        }
+    }
+}
+
+/// The characters that rows are drawn with.
+#[derive(Clone, Copy, Debug)]
+pub struct Glyphs {
+    /// Connects a sibling that is not the last.
+    pub tee: &'static str,
+    /// Connects the last sibling.
+    pub corner: &'static str,
+    /// Continues a connector past other rows.
+    pub bar: &'static str,
+    /// Marks entries on the active path.
+    pub bullet: &'static str,
+    /// Marks the leaf, after its text.
+    pub leaf: &'static str,
+    /// Marks, after its text, the nearest row above a leaf that is not shown.
+    pub hidden_leaf: &'static str,
+    /// Precedes a row that represents several.
+    pub fold: &'static str,
+    /// Separates facts.
+    pub dot: &'static str,
+    /// Replaces text that was truncated.
+    pub ellipsis: &'static str,
+}
+
+impl Glyphs {
+    /// The glyphs of pi.
+    pub const UNICODE: Glyphs = Glyphs {
+        tee: "├─ ",
+        corner: "└─ ",
+        bar: "│  ",
+        bullet: "• ",
+        leaf: "← active",
+        hidden_leaf: "← active below, not shown",
+        fold: "⋯ ",
+        dot: " · ",
+        ellipsis: "…",
+    };
+    /// ASCII only.
+    pub const ASCII: Glyphs = Glyphs {
+        tee: "|- ",
+        corner: "`- ",
+        bar: "|  ",
+        bullet: "* ",
+        leaf: "<- active",
+        hidden_leaf: "<- active below, not shown",
+        fold: "... ",
+        dot: " - ",
+        ellipsis: "...",
+    };
+}
+
+/// A buffer in which rows are drawn, one after the other.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The text drawn so far, including the part that is being drawn.
+    pub text: Vec<u8>,
+    /// The maximum width of a row; `None` if rows are not cut.
+    pub width: Option<usize>,
+    /// The columns left in the row being drawn; `None` if rows are not cut.
+    pub left: Option<usize>,
+    /// Replaces text that was cut off.
+    pub ellipsis: &'static str,
+    /// The offset of the row being drawn.
+    row: usize,
+    /// The offset of the part being drawn.
+    part: usize,
+    /// Formats the times of the rows, if they have any.
+    pub clock: Option<Clock>,
+    /// The date of the previous row, which is not repeated.
+    date: String,
+    /// The minute formatted last: most rows follow another within a minute.
+    minute: Minute,
+}
+
+/// A minute, with its date and its time of day.
+#[derive(Clone, Debug, Default)]
+struct Minute {
+    number: Option<i64>,
+    date: String,
+    time: String,
+}
+
+/// The time (in 1973) since which every zone differs from UTC by whole minutes.
+const WHOLE_MINUTES: i64 = 100_000_000_000;
+
+impl Rows {
+    /// Returns an empty buffer.
+    pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
+        let (text, date, minute) = (Vec::new(), String::new(), Minute::default());
+        Rows { text, width, left: width, ellipsis, row: 0, part: 0, clock, date, minute }
+    }
+
+    /// Sets the date of the previous row from a time, or clears it, before a range of rows.
+    pub fn follow(&mut self, time_ms: Option<i64>) {
+        self.date = match (&self.clock, time_ms) {
+            (Some(clock), Some(time_ms)) => clock.parts(time_ms).0,
+            _ => String::new(),
+        };
+    }
+
+    /// Appends a time to the part, with its date only if that differs from the previous row.
+    pub fn push_time(&mut self, time_ms: i64) {
+        let Some(clock) = &self.clock else { return };
+        let number = Some(time_ms.div_euclid(60_000));
+        if self.minute.number != number || time_ms < WHOLE_MINUTES {
+            let (date, time) = clock.parts(time_ms);
+            self.minute = Minute { number, date, time };
+        }
+        let Minute { date, time, .. } = &self.minute;
+        if *date == self.date {
+            self.text.resize(self.text.len() + date.len(), b' ');
+        } else {
+            self.text.extend_from_slice(date.as_bytes());
+            self.date.clone_from(date);
+        }
+        self.text.push(b' ');
+        self.text.extend_from_slice(time.as_bytes());
+    }
+
+    /// Appends a `str` to the part.
+    pub fn push_str(&mut self, text: &str) {
+        self.text.extend_from_slice(text.as_bytes());
+    }
+
+    /// Appends a text to the part, escaped.
+    pub fn push_text(&mut self, text: &Text) {
+        if is_plain(text.as_bytes()) {
+            return self.text.extend_from_slice(text.as_bytes());
+        }
+        let mut shown = String::new();
+        push_visible(&mut shown, &text.to_string_lossy());
+        self.push_str(&shown);
+    }
+
+    /// Appends a number to the part, after spaces up to `width` columns.
+    pub fn push_number(&mut self, number: usize, width: usize) {
+        let (mut digits, mut first, mut rest) = ([b' '; 20], 20, number);
+        loop {
+            first -= 1;
+            digits[first] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push_spaces(width.saturating_sub(digits.len() - first));
+        self.text.extend_from_slice(&digits[first..]);
+    }
+
+    /// Appends spaces to the part.
+    fn push_spaces(&mut self, count: usize) {
+        self.text.resize(self.text.len() + count, b' ');
+    }
+
+    /// Appends spaces to the part up to `width` columns.
+    pub fn pad(&mut self, width: usize) {
+        let part = &self.text[self.part..];
+        let used = if is_plain(part) { part.len() } else { columns(&String::from_utf8_lossy(part)) };
+        self.push_spaces(width.saturating_sub(used));
+    }
+
+    /// Starts a row.
+    pub fn begin(&mut self) {
+        (self.row, self.part) = (self.text.len(), self.text.len());
+        self.left = self.width;
+    }
+
+    /// Ends the row, trimming trailing spaces.
+    pub fn end(&mut self) {
+        let row = &self.text[self.row..];
+        let len = row.iter().rposition(|&byte| byte != b' ').map_or(0, |last| last + 1);
+        self.text.truncate(self.row + len);
+        self.text.push(b'\n');
+    }
+
+    /// Ends the part: styles it, and cuts it if it does not fit.
+    pub fn put_part(&mut self, style: Style) {
+        if self.left.is_some() || style != Style::default() {
+            let part = self.text.split_off(self.part);
+            return self.put(&String::from_utf8_lossy(&part), style);
+        }
+        self.part = self.text.len();
+    }
+
+    /// Appends a whole part, as far as it fits. No other part may be open.
+    pub fn put(&mut self, text: &str, style: Style) {
+        debug_assert_eq!(self.part, self.text.len(), "the part before is put first");
+        match self.left.map(|left| (left, columns(text))) {
+            Some((left, columns)) if columns > left => {
+                push_styled(&mut self.text, &fitted(text, left, self.ellipsis), style);
+                self.left = Some(0);
+            }
+            fits => {
+                push_styled(&mut self.text, text, style);
+                self.left = fits.map(|(left, columns)| left - columns);
+            }
+        }
+        self.part = self.text.len();
+    }
+}
+
+/// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
+/// output, and so is written without a copy.
+pub const STRETCH: usize = 1024;
+/// Up to this number of rows, one thread is as fast as several.
+const FEW: usize = 2048;
+/// The number of stretches that a thread keeps until it can print them.
+const KEPT: usize = 2;
+/// The maximum number of threads: only one prints at a time.
+const THREADS: usize = 8;
+
+/// Draws `count` rows in stretches, on several threads, and prints them in order. Each thread has copies of `pen`, each
+/// used for several stretches: `draw` must begin with [`Rows::follow`] if the rows have times.
+///
+/// # Errors
+/// If printing fails.
+pub fn draw_stretches(
+    pen: &Rows,
+    count: usize,
+    draw: impl Fn(&mut Rows, Range<usize>) + Sync,
+    ui: &mut Ui,
+) -> io::Result<()> {
+    let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
+    let stretches = (0..count).step_by(STRETCH).map(|start| start..count.min(start + STRETCH));
+    let drawn = |pen: &mut Rows, stretch| {
+        pen.text.clear();
+        draw(pen, stretch);
+        Ok(())
+    };
+    let out = ui.stdout();
+    in_turns(stretches, workers, KEPT, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
+}
+
+fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
+    if style == Style::default() {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        out.extend_from_slice(styled(text, style).as_bytes());
+    }
+}
+
+/// Returns the text with its style applied.
+pub fn styled(text: &str, style: Style) -> String {
+    match text.is_empty() || style == Style::default() {
+        true => text.to_owned(),
+        false => text.style(style).to_string(),
+    }
+}
+
+/// Returns the number of columns that the text occupies.
+pub fn columns(text: &str) -> usize {
+    if is_plain(text.as_bytes()) { text.len() } else { text.width() }
+}
+
+/// What separates the parts of a path, on any system.
+const SEPARATORS: [char; 2] = ['/', '\\'];
+
+/// Returns a text whose `path` is truncated in the middle to fit into `columns`, keeping the file's name and
+/// the text after it. If that is impossible, truncates the text at its end.
+pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &str) -> String {
+    let whole = self::columns(text);
+    let (before, after) = (&text[..path.start], &text[path.end..]);
+    let path = &text[path];
+    let room = columns.saturating_sub(self::columns(before) + self::columns(after) + ellipsis.width());
+    let name = path.rfind(SEPARATORS).unwrap_or(0);
+    if whole <= columns || room < self::columns(&path[name..]).min(12) {
+        return fitted(text, columns, ellipsis);
+    }
+    // One third is for the beginning, unless the name needs it.
+    let head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
+    let head = &path[..end_at(path.graphemes(true), head)];
+    let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
+    let tail = &path[tail..];
+    // Directories are kept whole if that leaves enough.
+    let cut = tail
+        .find(SEPARATORS)
+        .filter(|&at| at < tail.rfind(SEPARATORS).unwrap_or(0) + 1 && at < 12)
+        .unwrap_or(0);
+    let head = head.rfind(SEPARATORS).map_or(head, |at| &head[..=at]);
+    format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
+}
+
+/// Returns the number of bytes that fit into `columns`.
+fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize {
+    let mut left = columns;
+    let fits = |grapheme: &&str| {
+        let width = grapheme.width();
+        let fits = width <= left;
+        left = left.saturating_sub(width);
+        fits
+    };
+    { graphemes }.take_while(fits).map(str::len).sum()
+}
+
+/// Returns the text truncated to `columns`, with an ellipsis if it was.
+pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
+    if self::columns(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(ellipsis.width());
+    let mut used = 0;
+    let end = text
+        .grapheme_indices(true)
+        .find(|(_, grapheme)| {
+            used += grapheme.width();
+            used > room
+        })
+        .map_or(text.len(), |(at, _)| at);
+    let mark = if columns >= ellipsis.width() { ellipsis } else { "" };
+    format!("{}{mark}", text[..end].trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(fitted("abcdef", 6, "…"), "abcdef");
+        assert_eq!(fitted("abcdef", 4, "…"), "abc…");
+        assert_eq!(fitted("日本語", 4, "…"), "日…");
+        assert_eq!(fitted("abc", 0, "…"), "");
+    }
+
+    #[test]
+    fn paths_are_cut_in_their_middle() {
+        let path = "src/commands/deeply/nested/tree_rows.rs";
+        let cut = |text: &str, columns| {
+            let start = text.find("src").unwrap();
+            fitted_path(text, start..start + path.len(), columns, "…")
+        };
+        let read = format!("{path}:5-14");
+        assert_eq!(cut(&read, 60), read);
+        assert_eq!(cut(&read, 36), "src/…/nested/tree_rows.rs:5-14");
+        assert_eq!(cut(&read, 26), "src/…/tree_rows.rs:5-14");
+        assert_eq!(cut(&read, 19), "…/tree_rows.rs:5-14");
+        assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
+        assert_eq!(cut(&read, 9), "src/comm…");
+        for columns in 0..60 {
+            assert!(columns_of(&cut(&read, columns)) <= columns, "{columns}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_aligned_on_the_right() {
+        for number in [0, 7, 10, 99_999, usize::MAX] {
+            for width in [0, 1, 6, 40, 100] {
+                let mut rows = Rows::new(None, "", None);
+                rows.push_number(number, width);
+                assert_eq!(rows.text, format!("{number:>width$}").as_bytes());
+            }
+        }
+    }
+
+    fn columns_of(text: &str) -> usize {
+        columns(text)
+    }
+}

@@ -1,0 +1,92 @@
+//! Unix: one thread writes and reads, so it works even if no further thread can be started, and reacts to signals
+//! at once.
+
+use super::Reply;
+use crate::cli::process::signals::Waiting;
+use std::io::{self, Read, Write};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
+/// read all its input.
+pub fn exchange(
+    child: &mut Child,
+    input: &[u8],
+    most: usize,
+    deadline: Instant,
+    waiting: &Waiting,
+) -> io::Result<Reply> {
+    let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
+    if let Some(stdin) = &stdin {
+        // Writing to a command that does not read must not block reading.
+        rustix::io::ioctl_fionbio(stdin, true)?;
+    }
+    let (mut left, mut output) = (input, Vec::new());
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        if left.is_empty() {
+            stdin = None;
+        }
+        let Some(left_for_it) = deadline.checked_duration_since(Instant::now()) else {
+            return Ok(Reply::TooSlow);
+        };
+        let ready = wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
+        if waiting.signal().is_some() {
+            return Ok(Reply::Interrupted);
+        }
+        if let Some(pipe) = stdin.as_mut().filter(|_| ready.stdin) {
+            match pipe.write(left) {
+                Ok(written) => left = &left[written..],
+                Err(error) if is_for_later(&error) => {}
+                Err(_) => stdin = None,
+            }
+        }
+        if ready.stdout {
+            match stdout.read(&mut buffer) {
+                Ok(0) => return Ok(Reply::Output(output)),
+                Ok(read) if output.len() + read > most => return Ok(Reply::TooMuch),
+                Ok(read) => output.extend_from_slice(&buffer[..read]),
+                Err(error) if is_for_later(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn is_for_later(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+}
+
+/// The ends of the pipes that are ready or closed.
+struct Ready {
+    stdin: bool,
+    stdout: bool,
+}
+
+/// Waits until a pipe is ready, a signal arrives, or the time is over.
+fn wait(
+    stdin: Option<&std::process::ChildStdin>,
+    stdout: Option<&std::process::ChildStdout>,
+    waiting: &Waiting,
+    time: Duration,
+) -> io::Result<Ready> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds: Vec<_> = stdin.map(|stdin| PollFd::new(stdin, PollFlags::OUT)).into_iter().collect();
+    fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
+    fds.extend(waiting.woken().map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)));
+    match poll(&mut fds, Timespec::try_from(time).ok().as_ref()) {
+        Err(rustix::io::Errno::INTR) | Ok(_) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut happened = fds.iter().map(|fd| !fd.revents().is_empty());
+    let mut of = |end: bool| end && happened.next().unwrap_or(false);
+    Ok(Ready { stdin: of(stdin.is_some()), stdout: of(stdout.is_some()) })
+}
+
+/// Waits for this long, or until a signal arrives.
+pub fn pause(waiting: &Waiting, time: Duration) {
+    if wait(None, None, waiting, time).is_err() {
+        std::thread::sleep(time);
+    }
+}

@@ -1,0 +1,145 @@
+//! What `redact` and `export --redact` remove: their shared options, and the check of the result.
+
+use super::given;
+use super::open::Input;
+use crate::cli::output::{Failure, Ui, visible};
+use crate::ops::redact::{Found, Report};
+use crate::redact::people::{People, home_of};
+use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
+use crate::redact::{Options, Redactor};
+use pisess_json::write::Object;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// What to remove besides the secrets that are found by their shape.
+#[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
+pub struct RedactionArgs {
+    /// Also remove the values in this dotenv file
+    #[arg(long, value_name = "FILE")]
+    pub env_file: Vec<PathBuf>,
+    /// Also remove the secrets in this file, one per line
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Vec<PathBuf>,
+    /// Replace home directories by `~` and user names by `user`
+    #[arg(long)]
+    pub paths: bool,
+    /// Keep images, which cannot be searched for secrets
+    #[arg(long)]
+    pub keep_images: bool,
+}
+
+impl RedactionArgs {
+    /// Returns the redactor for a session.
+    ///
+    /// # Errors
+    /// If the input is not a session, or a file with secrets cannot be read.
+    pub fn redactor(&self, session: &Input, ui: &mut Ui) -> Result<Redactor, Failure> {
+        let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
+        let values = values(self, session, ui)?;
+        let people = self.paths.then(|| people(cwd.as_deref(), ui));
+        Ok(Redactor::new(values, Options { keep_images: self.keep_images, people }))
+    }
+}
+
+/// Returns the values in the named files.
+fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
+    let mut all = Values::default();
+    let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
+    let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
+    for (path, read) in files.chain(lists) {
+        let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, session, ui)?;
+        let mut values = read(&bytes);
+        all.values.append(&mut values.values);
+        all.short += values.short;
+    }
+    if all.short > 0 {
+        let (count, verb) = match all.short {
+            1 => ("1 value".to_owned(), "is"),
+            n => (format!("{n} values"), "are"),
+        };
+        ui.warn(&format!(
+            "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
+        ));
+    }
+    Ok(all.values)
+}
+
+/// Returns the users whose home directories and names are replaced: this one and the one of the session.
+fn people(cwd: Option<&str>, ui: &Ui) -> People {
+    let home = ui.home();
+    People::new([home.as_deref(), cwd.and_then(home_of)].into_iter().flatten())
+}
+
+/// Fails if any secret is left, so that the new file is discarded.
+pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
+    if is_any_left { Err(io::Error::other("a secret is left")) } else { Ok(()) }
+}
+
+/// Fails with the places if any secret is left in the copy of a session.
+pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
+    let Some(first) = left.first() else { return Ok(()) };
+    let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+    let (name, line, kind) = (&session.name, first.line.0, first.secret.kind);
+    let failure = Failure::cannot(format_args!(
+        "{name}:{line}: {kind}{others} would remain in {}; nothing was written",
+        place(first)
+    ));
+    Err(failure.path(name).on_line(line).hint(
+        "a placeholder replaces only text; change the number in a copy of the session, and redact that",
+    ))
+}
+
+/// Returns the field of a secret, for messages.
+pub fn place(found: &Found) -> String {
+    match found.secret.field.is_empty() {
+        true => "malformed line".into(),
+        false => visible(&found.secret.field),
+    }
+}
+
+/// Prints a line on standard error for each secret whose text remains where it may be ordinary.
+fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
+    let mut kept: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for found in &report.kept {
+        let place = format!("line {} ({})", found.line.0, place(found));
+        kept.entry(&found.secret.placeholder).or_default().push(place);
+    }
+    for (placeholder, mut places) in kept {
+        let more = places.len().saturating_sub(MOST_PLACES);
+        places.truncate(MOST_PLACES);
+        if more > 0 {
+            places.push(format!("{more} more"));
+        }
+        let (name, places) = (&session.name, places.join(", "));
+        ui.warn(&format!(
+            "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
+        ));
+    }
+}
+
+/// The maximum number of places in a warning.
+const MOST_PLACES: usize = 5;
+
+/// Prints a line on standard error with the secrets that were found, by kind.
+pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
+    warn_of_kept(report, session, ui);
+    let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
+    let opaque = match report.opaque {
+        0 => String::new(),
+        1 => "; 1 signature or image".to_owned(),
+        n => format!("; {n} signatures and images"),
+    };
+    ui.status(&format!("{}: {secrets}{opaque}", session.name));
+}
+
+/// Adds what was found to a row: the number of secrets of each kind, and of what cannot be searched.
+pub fn counted(row: Object, report: &Report) -> Object {
+    let mut kinds = Object::new();
+    for (kind, count) in report.kinds() {
+        kinds = kinds.number(kind, count as f64);
+    }
+    let row = row.json("found", &kinds.finish()).number("opaque", report.opaque as f64);
+    row.number("kept", report.kept.len() as f64)
+}

@@ -1,0 +1,168 @@
+//! `--renderer TYPE=CMD`: commands that turn the custom entries of an extension into Markdown.
+//!
+//! A command is started once. It receives the entries as JSON lines on standard input and replies with lines
+//! `{"id": …, "markdown": …}`. An entry without a reply is shown as if it had no renderer. If the command fails,
+//! a warning is printed, and all of its entries are shown that way.
+
+use super::open::OpenSession;
+use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::process::run::Shell;
+use crate::export::markdown::one_line;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::push_valid;
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+/// The time limit of a renderer.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// The renderers of a command.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct RendererArgs {
+    /// Command that turns custom entries of TYPE into Markdown
+    ///
+    /// It receives the entries as JSON lines on stdin and replies with lines {"id": …, "markdown": …}.
+    #[arg(long = "renderer", value_name = "TYPE=CMD", value_parser = parse)]
+    pub renderers: Vec<Renderer>,
+}
+
+/// A renderer and the type of entries that it renders.
+#[derive(Clone, Debug)]
+pub struct Renderer {
+    custom_type: String,
+    command: String,
+}
+
+fn parse(text: &str) -> Result<Renderer, String> {
+    match text.split_once('=') {
+        Some((custom_type, command)) if !custom_type.is_empty() && !command.trim().is_empty() => {
+            Ok(Renderer { custom_type: custom_type.to_owned(), command: command.to_owned() })
+        }
+        _ => Err("give a custom type and a command, as in todo='jq …'".to_owned()),
+    }
+}
+
+impl RendererArgs {
+    /// Returns the Markdown of the entries for which a renderer replied.
+    ///
+    /// # Errors
+    /// If a line cannot be read.
+    pub fn render(
+        &self,
+        open: &OpenSession,
+        entries: impl Iterator<Item = EntryIx>,
+        ui: &mut Ui,
+    ) -> Result<HashMap<EntryIx, String>, Failure> {
+        let mut rendered = HashMap::new();
+        if self.renderers.is_empty() {
+            return Ok(rendered);
+        }
+        for (renderer, asked) in self.renderers.iter().zip(self.asked(open, entries)?) {
+            if asked.entries.is_empty() {
+                continue;
+            }
+            let shell = Shell {
+                session: &open.input.name,
+                option: "--renderer",
+                command: (&renderer.command).into(),
+                timeout: TIMEOUT,
+                outcome: "its entries are shown without it",
+                hint: "--renderer TYPE='cat >&2' prints what it receives",
+            };
+            let answer = {
+                let _waiting = ui.spinner("waiting for the renderer");
+                shell.run(asked.lines).and_then(|output| {
+                    let answers = answers(&output, &open.session, &asked.entries);
+                    answers.map_err(|what| shell.failed(&what))
+                })
+            };
+            match answer {
+                Ok(answers) => rendered.extend(answers),
+                Err(failure) => ui.warn(&failure.line()),
+            }
+        }
+        Ok(rendered)
+    }
+
+    /// Does the same as [`RendererArgs::render`], with each text on one line, for rows.
+    ///
+    /// # Errors
+    /// If a line cannot be read.
+    pub fn rows(
+        &self,
+        open: &OpenSession,
+        entries: impl Iterator<Item = EntryIx>,
+        ui: &mut Ui,
+    ) -> Result<HashMap<EntryIx, Text<'static>>, Failure> {
+        let rendered = self.render(open, entries, ui)?.into_iter();
+        Ok(rendered.map(|(ix, markdown)| (ix, Text::from(one_line(&markdown)))).collect())
+    }
+
+    /// Returns the input of each renderer.
+    fn asked(
+        &self,
+        open: &OpenSession,
+        entries: impl Iterator<Item = EntryIx>,
+    ) -> Result<Vec<Asked>, Failure> {
+        let mut asked: Vec<_> = self.renderers.iter().map(|_| Asked::default()).collect();
+        let bodies = open.bodies();
+        for ix in entries.filter(|&ix| is_custom(&open.session, ix)) {
+            let mut add = |line: &[u8]| {
+                let entry = Raw::checked(line.trim_ascii());
+                let message = entry.get("message").and_then(|message| message.get("customType"));
+                let Some(kind) = entry.get("customType").or(message) else { return };
+                for (renderer, asked) in self.renderers.iter().zip(&mut asked) {
+                    if kind.is(&renderer.custom_type) {
+                        push_valid(&mut asked.lines, entry.bytes());
+                        asked.lines.push(b'\n');
+                        asked.entries.insert(ix);
+                    }
+                }
+            };
+            bodies.with_line(ix, &mut add).map_err(|error| open.input.unreadable(error))?;
+        }
+        Ok(asked)
+    }
+}
+
+/// The input of a renderer.
+#[derive(Default)]
+struct Asked {
+    lines: Vec<u8>,
+    entries: HashSet<EntryIx>,
+}
+
+fn is_custom(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    match entry.kind {
+        Kind::Custom | Kind::CustomMessage => true,
+        Kind::Message => matches!(entry.role, Role::Custom | Role::HookMessage),
+        _ => false,
+    }
+}
+
+/// Parses the replies, one per line.
+fn answers(
+    output: &[u8],
+    session: &Session,
+    asked: &HashSet<EntryIx>,
+) -> Result<Vec<(EntryIx, String)>, String> {
+    let lines = output.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let answer = Raw::parse(line).map_err(|_| "its output is not JSON lines")?;
+            let (id, markdown) = (answer.get_text("id"), answer.get_text("markdown"));
+            let (Some(id), Some(markdown)) = (id, markdown) else {
+                return Err("a line of its output has no id or no markdown".to_owned());
+            };
+            let entry = session.find(&id).filter(|entry| asked.contains(entry));
+            let unknown =
+                || format!("its reply has the id {:?}, which it did not receive", visible(&id.to_string()));
+            Ok((entry.ok_or_else(unknown)?, markdown.to_string_lossy().into_owned()))
+        })
+        .collect()
+}

@@ -1,0 +1,309 @@
+//! Rows for entries, shared by the commands that list them.
+
+use crate::agents::row::{Form, RowOptions};
+use crate::cli::open::OpenSession;
+use crate::cli::output::{
+    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain,
+    visible, visible_lines,
+};
+use crate::cli::transaction::output_or_input;
+use crate::load::Options;
+use crate::ops::rows::{Edited, Ending, Row, Tone};
+use crate::ops::tree::Drawing;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags, Kind};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::search::Hit;
+use owo_colors::Style;
+use pisess_json::text::Text;
+use pisess_json::write::write_valid;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.
+pub const ID_COLUMNS: usize = 36;
+
+/// Returns the options for loading sessions whose rows are printed.
+pub fn row_options(ui: &Ui, form: Form) -> Options {
+    let home = ui.home().map(Text::from);
+    Options { rows: Some(RowOptions { home, form, ..RowOptions::default() }), ..Options::default() }
+}
+
+/// Returns the style of the first word of a row.
+pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
+    match tone {
+        Tone::User => styles.user,
+        Tone::Assistant => styles.assistant,
+        Tone::Tool => styles.tool,
+        Tone::Summary => styles.summary,
+        Tone::Note => styles.dim,
+    }
+}
+
+/// Returns the mark of an entry that is edited or omitted.
+pub fn edit_mark(edited: Edited) -> &'static str {
+    match edited {
+        Edited::Replaced => "[edited]",
+        Edited::Omitted => "[omitted]",
+    }
+}
+
+/// Prints entries as stored in version 3, one per line.
+pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+    let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
+    let print_line = |ix: EntryIx, ui: &mut Ui| {
+        let mut written = Ok(());
+        let mut write = |line: &[u8]| {
+            let (line, out) = (line.trim_ascii(), ui.stdout());
+            written = match is_terminal {
+                true => out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
+                false => write_valid(out, line, is_utf8),
+            }
+            .and_then(|()| out.write_all(b"\n"));
+        };
+        bodies.with_line(ix, &mut write).map_err(|error| open.input.unreadable(error))?;
+        written.map_err(Failure::output)
+    };
+    let mut rest = entries;
+    while !rest.is_empty() {
+        let (count, bytes) = stored_run(&open.session, rest);
+        let (run, others) = rest.split_at(count.max(1));
+        if is_utf8 && !is_terminal && bytes.end - bytes.start >= LONG_RUN {
+            let sent = ui.send(open.input.source(), bytes).and_then(|()| ui.stdout().write_all(b"\n"));
+            sent.map_err(|error| output_or_input(&open.input, error))?;
+        } else {
+            run.iter().try_for_each(|&ix| print_line(ix, ui))?;
+        }
+        rest = others;
+    }
+    Ok(())
+}
+
+/// The number of bytes from which a run of lines is sent at once, rather than line by line.
+const LONG_RUN: u64 = 128 * 1024;
+
+/// Returns the number of entries at the start of `entries` that follow each other in the file and are printed
+/// as stored, and the range of their lines.
+fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
+    let mut run = 0..0;
+    for (count, &ix) in entries.iter().enumerate() {
+        let entry = session.entry(ix);
+        let is_stored = !session.is_upgraded(ix) && !entry.flags.has(Flags::PADDED);
+        if !is_stored || count > 0 && entry.span.start != run.end + 1 {
+            return (count, run);
+        }
+        run = if count == 0 { entry.span.start } else { run.start }..entry.span.end();
+    }
+    (entries.len(), run)
+}
+
+/// Prints a row for each entry: its line, its id, its time, its label, and its text.
+pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+    let session = drawing.session;
+    let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+    let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());
+    let id_width =
+        entries.iter().map(|&ix| session.entry(ix).id.len as usize).max().unwrap_or(0).min(ID_COLUMNS);
+    let draw = |rows: &mut Rows, stretch: Range<usize>| {
+        rows.follow(stretch.start.checked_sub(1).map(|before| session.entry(entries[before]).time_ms));
+        for &ix in &entries[stretch] {
+            let entry = session.entry(ix);
+            rows.begin();
+            rows.push_number(entry.line.0 as usize, line_width);
+            rows.push_str("  ");
+            rows.push_text(&session.id(ix));
+            rows.pad(line_width + 2 + id_width);
+            rows.push_str("  ");
+            rows.push_time(entry.time_ms);
+            rows.push_str("  ");
+            rows.put_part(look.styles.dim);
+            look.put(rows, ix, false);
+            rows.end();
+        }
+    };
+    let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
+    draw_stretches(&pen, entries.len(), draw, ui).map_err(Failure::output)
+}
+
+/// The entries that are edited or omitted.
+pub type Edits = HashMap<EntryIx, Edited>;
+
+/// The appearance of rows.
+pub struct Look<'a> {
+    /// The session.
+    pub drawing: &'a Drawing<'a>,
+    /// The entries that are marked as edited.
+    pub edits: &'a Edits,
+    /// Their colours.
+    pub styles: Styles,
+    /// Their characters.
+    pub glyphs: Glyphs,
+}
+
+impl Look<'_> {
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row.
+    pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
+        if let Some(label) = self.drawing.label(ix) {
+            rows.push_str("[");
+            rows.push_text(&label);
+            rows.push_str("] ");
+            rows.put_part(self.styles.label);
+        }
+        let row = self.drawing.row(ix);
+        let edited = self.edits.get(&ix);
+        rows.push_text(&row.role);
+        let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
+        rows.push_str(if has_more { ": " } else { "" });
+        rows.put_part(if is_dim { self.styles.dim } else { tone_style(row.tone, &self.styles) });
+        let ending = row.ending.map(|ending| match ending {
+            Ending::Failed => ("[failed]", self.styles.error),
+            Ending::Aborted => ("[aborted]", self.styles.error),
+        });
+        let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
+        for (mark, style) in ending.into_iter().chain(edit) {
+            rows.put(mark, style);
+            rows.put(" ", Style::new());
+        }
+        let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edited::Omitted);
+        self.body(rows, ix, &row, if is_dim { self.styles.dim } else { Style::new() });
+    }
+
+    fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
+        let is_search = !self.drawing.words().is_empty();
+        if !is_search && (row.path.is_empty() || rows.left.is_none()) {
+            push_squeezed(&mut rows.text, &row.body);
+            return rows.put_part(style);
+        }
+        let mut body = Vec::new();
+        push_squeezed(&mut body, &row.body);
+        let body = String::from_utf8_lossy(&body);
+        if is_search {
+            return self.found(rows, ix, row, &body, style);
+        }
+        match rows.left {
+            // The range of the path is valid only if the body was not changed.
+            Some(left) if body == row.body.to_string_lossy() => {
+                rows.put(&fitted_path(&body, row.path.clone(), left, self.glyphs.ellipsis), style);
+            }
+            _ => rows.put(&body, style),
+        }
+    }
+
+    /// Draws the body with the match; if the match would not be visible, the beginning of the body and the
+    /// text around the match.
+    fn found(&self, rows: &mut Rows, ix: EntryIx, row: &Row, body: &str, style: Style) {
+        let shown =
+            rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
+        let is_elsewhere = |hit: &Hit| !matches!(&*hit.field, "message.role" | "type");
+        let hit = self.drawing.hit(ix).filter(|hit| is_elsewhere(hit));
+        match hit.filter(|_| self.drawing.words().all(&shown).is_empty()) {
+            None => self.highlighted(rows, &shown, style),
+            Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
+                rows.put(&shown, style);
+            }
+            Some(hit) => self.snippet(rows, row, body, &hit, style),
+        }
+    }
+
+    /// Draws the text around a match, after the beginning of the body if the match is in another text.
+    fn snippet(&self, rows: &mut Rows, row: &Row, body: &str, hit: &Hit, style: Style) {
+        let field = field_name(&hit.field);
+        let is_own = field.is_none() && row.tone != Tone::Tool;
+        if !is_own {
+            let room = rows.left.map_or(MOST_HEAD, |left| left / 3).min(MOST_HEAD);
+            rows.put(&fitted(body, room, self.glyphs.ellipsis), style);
+            let field = field.map(|name| format!("{name}: ")).unwrap_or_default();
+            rows.put(&format!(" {}{field}", self.glyphs.fold), self.styles.dim);
+        }
+        let text = visible(&hit.snippet.text);
+        let first = self.drawing.words().all(&text).first().map_or(0..0, Clone::clone);
+        let room = rows.left.unwrap_or(usize::MAX);
+        if columns(&text[..first.end]) < room {
+            return self.highlighted(rows, &text, style);
+        }
+        // Shorten the text before the match, so that the match is visible.
+        let mut start = first.start;
+        for (at, _) in text[..first.start].char_indices().rev() {
+            if columns(&text[at..first.start]) > room / 3 {
+                break;
+            }
+            start = at;
+        }
+        rows.put(self.glyphs.ellipsis, style);
+        self.highlighted(rows, text[start..].trim_start(), style);
+    }
+
+    fn highlighted(&self, rows: &mut Rows, text: &str, style: Style) {
+        let mut done = 0;
+        for place in self.drawing.words().all(text) {
+            rows.put(&text[done..place.start], style);
+            rows.put(&text[place.clone()], self.styles.hit);
+            done = place.end;
+        }
+        rows.put(&text[done..], style);
+    }
+}
+
+/// The maximum width of the body when the text around a match follows it.
+const MOST_HEAD: usize = 40;
+
+/// Returns the name of a field for people; `None` for ordinary text.
+fn field_name(path: &str) -> Option<&str> {
+    let name = path.rsplit('.').next()?;
+    let name = name.split('[').next().filter(|name| !name.is_empty())?;
+    (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
+}
+
+/// Appends a text on one line, escaped, with single spaces.
+fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
+    let shown = match is_plain(text.as_bytes()) {
+        true => Cow::Borrowed(text.as_bytes()),
+        false => Cow::Owned(visible(&text.to_string_lossy()).into_bytes()),
+    };
+    let mut rest = &*shown;
+    while let Some(double) = double_space(rest) {
+        out.extend_from_slice(&rest[..=double]);
+        let spaces = rest[double..].iter().take_while(|&&byte| byte == b' ').count();
+        rest = &rest[double + spaces..];
+    }
+    out.extend_from_slice(rest);
+}
+
+/// Returns the position of the first two consecutive spaces.
+fn double_space(text: &[u8]) -> Option<usize> {
+    /// The number of pairs that are compared at once, without an early return.
+    const STEP: usize = 32;
+    let mut at = 0;
+    while let Some(step) = text[at..].first_chunk::<{ STEP + 1 }>() {
+        let pairs = step[..STEP].iter().zip(&step[1..]);
+        if pairs.fold(false, |found, (a, b)| found | (*a == b' ') & (*b == b' ')) {
+            break;
+        }
+        at += STEP;
+    }
+    text[at..].windows(2).position(|pair| pair == b"  ").map(|found| at + found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_spaces_become_one() {
+        let long = "a word ".repeat(9) + "is said";
+        for (text, expected) in [
+            ("", ""),
+            (" ", " "),
+            ("   ", " "),
+            ("  a b  c", " a b c"),
+            ("é  ü   ", "é ü "),
+            ("a\t  b", "a b"),
+            (&format!("{long}  {long} {long}   "), &format!("{long} {long} {long} ")),
+        ] {
+            let mut out = b"|".to_vec();
+            push_squeezed(&mut out, &Text::from(text));
+            assert_eq!(String::from_utf8(out).unwrap(), format!("|{expected}"), "{text:?}");
+        }
+    }
+}

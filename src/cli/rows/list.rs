@@ -1,0 +1,175 @@
+//! A list of sessions for people.
+
+use crate::cli::output::age::age;
+use crate::cli::output::{Cell, Clock, Column, Failure, Styles, Table, Ui, visible};
+use crate::ops::list::{Listed, Row};
+use crate::session::paths::{below_home, name};
+use owo_colors::Style;
+use std::collections::HashSet;
+use std::path::Path;
+
+/// The width from which times and directories are shown in full.
+const WIDE: usize = 110;
+/// The width of the project column if space is scarce.
+const PROJECT: usize = 12;
+/// The number of characters shown from the end of an id, unless more are needed to distinguish ids.
+pub const ID: usize = 8;
+
+/// The data that rows depend on, besides the list.
+pub struct Look<'a> {
+    /// The current time in milliseconds since 1970.
+    pub now: i64,
+    /// The session that `last` names.
+    pub last: Option<&'a Path>,
+}
+
+/// Prints the rows of a list, with titles.
+pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<(), Failure> {
+    let shape = Shape {
+        look,
+        is_wide: ui.width().is_none_or(|width| width >= WIDE),
+        id: id_length(list),
+        has_projects: list.iter().any(|session| session.cwd != list[0].cwd),
+        clock: Clock::new(ui),
+        home: ui.home(),
+        styles: ui.styles,
+    };
+    let mut table = Table::new(shape.columns());
+    for row in rows {
+        table.row(shape.cells(row, &list[row.at]));
+    }
+    table.print(ui)
+}
+
+/// The properties that the rows of a list share.
+struct Shape<'a> {
+    look: &'a Look<'a>,
+    is_wide: bool,
+    /// The number of characters shown from the end of an id.
+    id: usize,
+    has_projects: bool,
+    clock: Clock,
+    home: Option<String>,
+    styles: Styles,
+}
+
+impl Shape<'_> {
+    fn columns(&self) -> Vec<Column> {
+        let project = Column::text("project").at_most(if self.is_wide { usize::MAX } else { PROJECT });
+        self.shown([
+            Column::text(""),
+            Column::number("age"),
+            Column::text("time"),
+            Column::text("id"),
+            project,
+            Column::number("msgs"),
+            Column::number("br"),
+            Column::number("context"),
+            Column::number("cost"),
+            Column::text("name or first user message").cut(),
+        ])
+    }
+
+    fn cells(&self, row: &Row, session: &Listed) -> Vec<Cell> {
+        let (styles, plain) = (&self.styles, Style::new());
+        let is_last = self.look.last == Some(&session.path);
+        let cells = [
+            ((if is_last { "*" } else { "" }).to_owned(), styles.active),
+            (age(self.look.now, session.modified).replace(' ', ""), plain),
+            (self.clock.text(session.modified), styles.dim),
+            (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
+            (self.project(session), plain),
+            (session.messages.to_string(), plain),
+            (session.branches.to_string(), plain),
+            (session.context.map_or("-".to_owned(), short), plain),
+            (cost(session), plain),
+            (title(session, row), if session.name.is_some() { styles.label } else { plain }),
+        ];
+        self.shown(cells.map(|cell| vec![cell]))
+    }
+
+    /// Returns the columns that have information and space.
+    fn shown<T>(&self, columns: [T; 10]) -> Vec<T> {
+        let is_shown = |at: usize| (at != 2 || self.is_wide) && (at != 4 || self.has_projects);
+        columns.into_iter().enumerate().filter(|(at, _)| is_shown(*at)).map(|(_, column)| column).collect()
+    }
+
+    /// Returns the directory, with `~` for the home directory; only its last part if space is scarce.
+    fn project(&self, session: &Listed) -> String {
+        let cwd = session.cwd.to_string_lossy();
+        visible(&if self.is_wide { below_home(&cwd, self.home.as_deref()) } else { name(&cwd).to_owned() })
+    }
+}
+
+/// Returns the name or the first user message, after the marks of the row's position.
+fn title(session: &Listed, row: &Row) -> String {
+    let branch = match (row.depth, row.is_last) {
+        (0, _) => String::new(),
+        (depth, true) => format!("{}└─ ", "   ".repeat(depth.min(24) - 1)),
+        (depth, false) => format!("{}├─ ", "   ".repeat(depth.min(24) - 1)),
+    };
+    let agent = session.owner.as_ref().and_then(|_| session.path.file_stem());
+    let agent = agent.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
+    let text = session.title();
+    let text = match (session.messages, text.is_empty()) {
+        (0, true) => "(no messages)".into(),
+        (_, true) => "(no text)".into(),
+        _ => text.to_string_lossy(),
+    };
+    visible(&format!("{branch}{}{}", agent.unwrap_or_default(), text.trim()))
+}
+
+/// Returns the number of characters from the end that distinguish all ids.
+fn id_length(list: &[Listed]) -> usize {
+    let tells_apart = |&length: &usize| {
+        let mut seen = HashSet::new();
+        list.iter().all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
+    };
+    [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
+}
+
+/// Returns the last characters of an id, by which a session can be named.
+pub fn id_end(id: &str, length: usize) -> &str {
+    id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
+}
+
+/// Returns a number of tokens in four characters: `950`, `9.8k`, `120k`, `1.2M`.
+fn short(number: f64) -> String {
+    match number {
+        n if n < 1000.0 => format!("{n:.0}"),
+        n if n < 9950.0 => format!("{:.1}k", n / 1e3),
+        n if n < 999_500.0 => format!("{:.0}k", n / 1e3),
+        n if n < 9_950_000.0 => format!("{:.1}M", n / 1e6),
+        n => format!("{:.0}M", n / 1e6),
+    }
+}
+
+/// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
+fn cost(session: &Listed) -> String {
+    let usage = &session.usage;
+    let some = if usage.unpriced > 0 { "+" } else { "" };
+    match usage.cost {
+        cost if cost <= 0.0 && usage.unpriced > 0 => "-".to_owned(),
+        cost if cost <= 0.0 && usage.total() <= 0.0 => "-".to_owned(),
+        cost if cost < 99.995 => format!("${cost:.2}{some}"),
+        cost => format!("${cost:.0}{some}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_take_four_characters() {
+        let numbers = [0.0, 999.0, 1000.0, 9949.0, 9950.0, 120_400.0, 999_499.0, 999_500.0, 12e6];
+        let shown = ["0", "999", "1.0k", "9.9k", "10k", "120k", "999k", "1.0M", "12M"];
+        assert_eq!(numbers.map(short), shown);
+    }
+
+    #[test]
+    fn ids_end_where_they_should() {
+        assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
+        assert_eq!((id_end("abc", 8), id_end("", 8), id_end("éé", 1)), ("abc", "", "é"));
+    }
+}

@@ -1,0 +1,268 @@
+//! The rows of the tree, for people.
+
+use super::entry::{Edits, ID_COLUMNS, Look};
+use crate::cli::ids::Ids;
+use crate::cli::output::age::age;
+use crate::cli::output::numbers::{counted, dollars, tokens};
+use crate::cli::output::{
+    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, styled, visible,
+};
+use crate::ops::heading::Heading;
+use crate::ops::rows::{Extent, Fold, extents, folded, folds};
+use crate::ops::tree::Drawing;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::paths::below_home;
+use crate::session::reference::Position;
+use crate::session::tree::Place;
+use owo_colors::Style;
+use std::ops::Range;
+
+/// The maximum number of levels that a row is indented.
+const MOST_LEVELS: usize = 24;
+
+/// Prints the heading of the session, above its tree.
+pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
+    let home = ui.home().filter(|home| home.len() > 1);
+    let folder = heading.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
+    let usage = heading.usage;
+    let used = usage.tokens > 0.0;
+    let facts: Vec<_> = folder
+        .into_iter()
+        .chain([counted(heading.entries, "entry", "entries")])
+        .chain(used.then(|| format!("{} tokens", tokens(usage.tokens))))
+        .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
+        .collect();
+    let name = heading.name.as_ref().map(|name| visible(&name.to_string()));
+    let width = ui.width().unwrap_or(usize::MAX);
+    let facts = facts.join(glyphs.dot);
+    let name = name.map_or_else(String::new, |name| {
+        let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
+        fitted(&name, room, glyphs.ellipsis)
+    });
+    let between = if name.is_empty() { "" } else { glyphs.dot };
+    let rest = fitted(&format!("{between}{facts}"), width.saturating_sub(columns(&name)), glyphs.ellipsis);
+    ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
+}
+
+/// Whether there is a bar at each of the levels above the current row; only the first [`MOST_LEVELS`] are
+/// ever drawn.
+#[derive(Clone, Copy, Default)]
+struct Bars(u32);
+
+impl Bars {
+    fn pass(self, level: usize) -> bool {
+        self.0 >> level & 1 == 1
+    }
+
+    /// Ends the bars that are deeper than the row.
+    fn enter(&mut self, place: &Place) {
+        let levels = place.level as usize - usize::from(place.connector);
+        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
+    }
+
+    /// Continues the bar past the rows in between, to the next sibling.
+    fn leave(&mut self, place: &Place) {
+        if place.connector && !place.last {
+            self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
+        }
+    }
+}
+
+/// The options for drawing rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// The characters to draw with.
+    pub glyphs: Glyphs,
+    /// Whether runs of tool rows are folded.
+    pub folds: bool,
+    /// Whether ids are shown.
+    pub ids: bool,
+    /// Whether times are shown.
+    pub times: bool,
+}
+
+/// Draws rows, one after the other.
+pub struct Painter<'a> {
+    look: Look<'a>,
+    /// The folds, one for each row to draw.
+    folds: Vec<Fold>,
+    /// Whether each entry is above the last compaction on the path to the leaf.
+    is_summarized: Vec<bool>,
+    extents: Vec<Extent>,
+    now_ms: i64,
+    /// The width of the terminal; without one, rows are not truncated.
+    width: Option<usize>,
+    most_levels: usize,
+    id_width: usize,
+    show_ids: bool,
+    times: bool,
+    marked: Position,
+}
+
+impl<'a> Painter<'a> {
+    /// Prepares the rows of a drawing.
+    pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
+        let session = drawing.session;
+        let width = ui.width();
+        // Half of a narrow terminal is left for the text, as in oh-my-pi.
+        let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
+        let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
+        let mut is_summarized = vec![false; session.entries.len()];
+        let compaction = drawing.last_compaction().and_then(|ix| session.entry(ix).parent);
+        session.upwards(compaction).for_each(|ix| is_summarized[ix.at()] = true);
+        let branches = drawing.places.iter().any(|place| place.connector);
+        Ok(Painter {
+            folds: match drawn.folds {
+                true => folds(drawing, edits),
+                false => (0..drawing.places.len()).map(Fold::new).collect(),
+            },
+            is_summarized,
+            extents: if branches { extents(session) } else { Vec::new() },
+            now_ms: Ids::new(ui)?.now_ms(ui),
+            width,
+            most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
+            id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
+            show_ids: drawn.ids,
+            times: drawn.times,
+            marked: drawing.marked(),
+            look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
+        })
+    }
+
+    /// Prints all rows.
+    pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let places = &self.look.drawing.places;
+        // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
+        let mut bars = Bars::default();
+        let mut starts = Vec::new();
+        for (at, fold) in self.folds.iter().enumerate() {
+            if at % STRETCH == 0 {
+                starts.push(bars);
+            }
+            bars.enter(&places[fold.last()]);
+            bars.leave(&places[fold.last()]);
+        }
+        let draw = |rows: &mut Rows, stretch: Range<usize>| {
+            let mut bars = starts[stretch.start / STRETCH];
+            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(self.folds[before])));
+            for &fold in &self.folds[stretch] {
+                let place = &places[fold.last()];
+                bars.enter(place);
+                self.row(fold, place, bars, rows);
+                bars.leave(place);
+            }
+        };
+        let clock = self.times.then(|| Clock::new(ui));
+        let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
+        draw_stretches(&pen, self.folds.len(), draw, ui).map_err(Failure::output)
+    }
+
+    fn time(&self, fold: Fold) -> i64 {
+        let drawing = self.look.drawing;
+        drawing.session.entry(drawing.places[fold.last()].entry).time_ms
+    }
+
+    fn row(&self, fold: Fold, place: &Place, bars: Bars, rows: &mut Rows) {
+        let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
+        let is_dim = self.is_summarized[ix.at()];
+        rows.begin();
+        if self.show_ids {
+            rows.push_text(&drawing.session.id(ix));
+            rows.pad(self.id_width);
+            rows.push_str("  ");
+            rows.put_part(styles.dim);
+        }
+        if rows.clock.is_some() {
+            rows.push_time(drawing.session.entry(ix).time_ms);
+            rows.push_str("  ");
+            rows.put_part(styles.dim);
+        }
+        self.prefix(place, bars, rows);
+        rows.put_part(styles.dim);
+        if drawing.is_active(ix) {
+            rows.put(glyphs.bullet, if is_dim { styles.dim } else { styles.active });
+        }
+        let marks = self.marks(place);
+        let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
+        // The leaf's mark stays visible if the text does not fit.
+        let fits = rows.left.is_none_or(|left| left > reserved);
+        rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
+        match fold.rows() {
+            1 => self.look.put(rows, ix, is_dim),
+            _ => self.fold(fold, rows, is_dim),
+        }
+        if fits {
+            rows.left = None;
+            marks.iter().for_each(|(mark, style)| rows.put(mark, *style));
+        }
+        rows.end();
+    }
+
+    /// Returns the marks at the end of a row.
+    fn marks(&self, place: &Place) -> Vec<(String, Style)> {
+        let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
+        let mut marks = Vec::new();
+        if self.marked == Some(ix) {
+            let mark = if drawing.is_leaf(ix) { glyphs.leaf } else { glyphs.hidden_leaf };
+            marks.push((format!("  {mark}"), styles.active));
+        }
+        if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
+            marks.push(("  (cycle of parents)".to_owned(), styles.error));
+        }
+        if place.connector {
+            marks.push((format!("  {}", self.extent(ix)), styles.dim));
+        }
+        marks
+    }
+
+    /// Returns the size of a branch and the age of its newest entry.
+    fn extent(&self, ix: EntryIx) -> String {
+        let extent = self.extents[ix.at()];
+        let entries = counted(extent.entries as usize, "entry", "entries");
+        match extent.newest_ms {
+            Some(newest) => format!("({entries}, {})", age(self.now_ms, newest)),
+            None => format!("({entries})"),
+        }
+    }
+
+    /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
+    fn fold(&self, fold: Fold, rows: &mut Rows, is_dim: bool) {
+        let Look { drawing, styles, glyphs, .. } = &self.look;
+        let folded = folded(drawing, fold);
+        rows.push_str(glyphs.fold);
+        rows.push_number(fold.rows(), 0);
+        rows.push_str(" tools: ");
+        rows.put_part(if is_dim { styles.dim } else { styles.tool });
+        for (at, (name, count)) in folded.tools.iter().enumerate() {
+            rows.push_str(if at == 0 { "" } else { ", " });
+            rows.push_number(*count, 0);
+            rows.push_str(" ");
+            rows.push_text(name);
+        }
+        rows.put_part(if is_dim { styles.dim } else { Style::new() });
+        if folded.failed > 0 {
+            rows.put(&format!(", {} failed", folded.failed), styles.error);
+        }
+    }
+
+    /// Draws bars and connector. Levels beyond the maximum become one mark.
+    fn prefix(&self, place: &Place, bars: Bars, rows: &mut Rows) {
+        let glyphs = &self.look.glyphs;
+        let level = place.level as usize;
+        let connector = match (place.connector, place.last) {
+            (true, true) => glyphs.corner,
+            (true, false) => glyphs.tee,
+            (false, _) => "",
+        };
+        let above = level - usize::from(place.connector);
+        let shown = above.min(self.most_levels - usize::from(place.connector));
+        for level in 0..shown {
+            rows.push_str(if bars.pass(level) { glyphs.bar } else { "   " });
+        }
+        if shown < above {
+            rows.push_str(glyphs.ellipsis);
+            rows.push_str(" ");
+        }
+        rows.push_str(connector);
+    }
+}

@@ -1,0 +1,185 @@
+//! Reads the sessions given by arguments: files, directories, or the agents' stores.
+
+use super::locate::{NamedSessions, Places};
+use super::open::Input;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::ops::stats::AgentSessions;
+use crate::session::Header;
+use crate::session::read::line_chunks::StretchReader;
+use pisess_store::workers::in_order;
+use pisess_store::{self as store, FoundFile};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
+
+/// Printed if no session belongs to the current directory and no other place to look is given.
+pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
+
+/// The sessions to read.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SessionsArgs {
+    /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
+    /// sessions of the current directory in both agents' stores)
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Include all sessions in both agents' stores
+    #[arg(short, long, conflicts_with = "paths")]
+    pub all: bool,
+}
+
+/// The sessions found; none has been read yet.
+pub struct Sessions {
+    files: Vec<Target>,
+    /// The sub-agents' sessions among all that were found.
+    pub agents: AgentSessions,
+    /// The exit code, unless reading fails.
+    exit: Exit,
+    /// Whether a single session was given, so that its path need not be printed with each row.
+    pub is_one: bool,
+    /// Whether no path was given, so that they are from the agents' stores.
+    pub is_of_stores: bool,
+}
+
+/// A session to read.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Its path; `-` for standard input.
+    pub path: PathBuf,
+    /// Whether the path itself was given.
+    named: bool,
+    /// Whether files of its sub-agents are in its directory.
+    pub has_agents: bool,
+}
+
+impl SessionsArgs {
+    /// Finds the sessions, without files last modified before `since_ms`. Reports paths that cannot be
+    /// searched, and continues.
+    pub fn find(&self, since_ms: Option<i64>, ui: &mut Ui) -> Result<Sessions, Failure> {
+        if self.paths.iter().any(|path| path == Path::new("-")) {
+            return self.standard_input();
+        }
+        if self.all && !self.paths.is_empty() {
+            return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
+        }
+        let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
+        let with_agents = with_agents(&found);
+        let agents = found.iter().filter(|file| is_agent(file)).map(|file| &*file.path).collect();
+        let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
+        let is_late =
+            |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
+        let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
+        let files: Vec<_> = found
+            .map(|file| Target {
+                named: file.named,
+                has_agents: with_agents.contains(&file.path),
+                path: file.path,
+            })
+            .collect();
+        if is_empty {
+            ui.warn(NONE_HERE);
+        }
+        let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
+        let exit = if failed { Exit::Cannot } else { Exit::Done };
+        Ok(Sessions { files, agents, exit, is_one, is_of_stores: self.paths.is_empty() })
+    }
+
+    fn standard_input(&self) -> Result<Sessions, Failure> {
+        if self.paths.len() > 1 {
+            return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
+        }
+        let path = PathBuf::from("-");
+        let stdin = Target { path, named: true, has_agents: false };
+        let agents = AgentSessions::default();
+        Ok(Sessions { files: vec![stdin], agents, exit: Exit::Done, is_one: true, is_of_stores: false })
+    }
+}
+
+impl Sessions {
+    /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the sub-agents' directory, the
+    /// copy that is read first is then the one that counts correctly.
+    pub fn with_agents_first(&mut self) {
+        self.files.sort_by_key(|file| !file.has_agents);
+    }
+
+    /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
+    /// sessions that cannot be read, and continues. Returns the exit code.
+    pub fn read<T: Send>(
+        self,
+        ui: &mut Ui,
+        work: impl Fn(&Target, &Input) -> Result<(Header, T), Failure> + Sync,
+        mut take: impl FnMut(&mut Ui, &Target, Header, T) -> Result<(), Failure>,
+    ) -> Result<Exit, Failure> {
+        let mut exit = self.exit;
+        let stdin = match &self.files[..] {
+            [file] if file.path == Path::new("-") => Some(Input::open(&file.path, ui)?),
+            _ => None,
+        };
+        let progress = ui.progress(self.files.len());
+        let stdout_is = ui.stdout_is();
+        let is_alone = self.is_one;
+        let workers = ui.processors();
+        let done = |target: Target| {
+            let result = match &stdin {
+                Some(input) => work(&target, input),
+                None => Input::open_path(&target.path, stdout_is).and_then(|input| work(&target, &input)),
+            };
+            progress.advance();
+            (target, result)
+        };
+        in_order(self.files, workers, done, |(target, result)| match result {
+            Ok((header, found)) => take(ui, &target, header, found),
+            Err(failure) if is_alone => Err(failure),
+            Err(failure) if target.named => {
+                exit = exit.max(ui.report(&failure));
+                Ok(())
+            }
+            Err(failure) if failure.is_transcript() => Ok(()),
+            Err(failure) => {
+                ui.warn(&failure.line());
+                Ok(())
+            }
+        })?;
+        Ok(exit)
+    }
+}
+
+/// Reading buffers, one per worker.
+#[derive(Default)]
+pub struct Readers(Mutex<Vec<StretchReader>>);
+
+impl Readers {
+    /// Calls `work` with a buffer that is not in use.
+    pub fn with<T>(&self, work: impl FnOnce(&mut StretchReader) -> T) -> T {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = lock().pop().unwrap_or_default();
+        let done = work(&mut reader);
+        lock().push(reader);
+        done
+    }
+}
+
+/// Returns the sessions whose sub-agents' files were found; a nested sub-agent belongs to every session above it.
+/// Advisors are ignored: their usage is not in tool results, so it is not counted twice.
+fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
+    let mut sessions = HashSet::new();
+    for file in files.iter().filter(|file| is_agent(file)) {
+        let Some(owner) = file.owner.as_deref() else { continue };
+        let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
+        let below_owner = above.take_while(|session| session != owner);
+        sessions.extend(below_owner);
+        sessions.insert(owner.to_owned());
+    }
+    sessions
+}
+
+/// Whether a file that belongs to a session is that of a sub-agent, not of an advisor.
+fn is_agent(file: &FoundFile) -> bool {
+    let name = file.path.file_name().unwrap_or_default();
+    !name.as_encoded_bytes().starts_with(b"__advisor")
+}
+
+fn modified_ms(path: &Path) -> Option<i64> {
+    let since = store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}

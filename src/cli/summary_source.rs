@@ -1,0 +1,141 @@
+//! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
+
+use super::given::read_text;
+use super::hook::{Answer, HookArgs, HookSummary};
+use super::open::{Input, OpenSession};
+use crate::agents::prompt::Instructions;
+use crate::cli::output::{Failure, Ui};
+use crate::cli::process::run::{SUMMARIZER, Shell, UNTOUCHED};
+use crate::ops::summary::Summary;
+use crate::summary::{self, Material};
+use clap::Args;
+use pisess_json::text::Text;
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// Options of a command that writes a summary.
+#[derive(Args, Clone, Debug)]
+pub struct SummaryArgs {
+    /// Use TEXT as the summary, unchanged
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
+    pub summary: Option<String>,
+    /// Read the summary from FILE (- for standard input)
+    #[arg(long, value_name = "FILE", conflicts_with = "summarizer", help_heading = "Summary")]
+    pub summary_file: Option<PathBuf>,
+    /// Command that reads the prompt on stdin and prints the summary; overrides PISESS_SUMMARIZER ('' for none)
+    #[arg(long, value_name = "CMD", help_heading = "Summary")]
+    pub summarizer: Option<String>,
+    /// What the summary should focus on
+    #[arg(long, value_name = "TEXT", help_heading = "Summary")]
+    pub instructions: Option<String>,
+    /// Replace the agent's own instructions with those of --instructions
+    #[arg(long, requires = "instructions", help_heading = "Summary")]
+    pub replace_instructions: bool,
+    /// Print what would be summarized, as JSON, and write nothing
+    #[arg(long, conflicts_with = "prompt", help_heading = "Summary")]
+    pub prepare: bool,
+    /// Print the prompt for the summarizer, and write nothing
+    #[arg(long, help_heading = "Summary")]
+    pub prompt: bool,
+    /// Options for the hook.
+    #[command(flatten)]
+    pub hook: HookArgs,
+}
+
+/// The text of a summary, by its source, which decides whether it is stored unchanged.
+pub enum Source {
+    /// From an option: stored without preamble and files.
+    Given(Text<'static>),
+    /// From a hook: stored unchanged, and marked as such, as the agents do.
+    Hooked(HookSummary),
+    /// From a command or the extract: stored with the agent's preamble and files.
+    Made(Text<'static>),
+}
+
+/// Returns the built-in summary of these messages.
+pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
+    let text = summary::extract(material, &open.session, open.workers(), || open.bodies());
+    text.map(Text::from).map_err(|error| open.input.unreadable(error))
+}
+
+impl Source {
+    /// Returns the summary to store: `details` are those of the agent, and `around` adds its preamble and
+    /// files.
+    pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
+        match self {
+            Source::Given(text) => Summary { text, details, usage: None, from_hook: false },
+            Source::Hooked(HookSummary { text, details: own, usage }) => {
+                Summary { text, details: own.unwrap_or(details), usage, from_hook: true }
+            }
+            Source::Made(text) => Summary { text: around(text), details, usage: None, from_hook: false },
+        }
+    }
+}
+
+impl SummaryArgs {
+    /// Returns the text given by an option, if any. It is read before anything is locked.
+    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<String>, Failure> {
+        let text = match (&self.summary, &self.summary_file) {
+            (Some(text), _) => text.clone(),
+            (None, None) => return Ok(None),
+            (None, Some(path)) => read_text(path, session, ui)?,
+        };
+        if text.trim().is_empty() {
+            return Err(
+                Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
+            );
+        }
+        Ok(Some(text))
+    }
+
+    /// Whether an option gives the text.
+    pub fn is_given(&self) -> bool {
+        self.summary.is_some() || self.summary_file.is_some()
+    }
+
+    /// Whether any option implies that a summary is wanted.
+    pub fn is_asked_for(&self) -> bool {
+        self.is_given() || self.summarizer.is_some() || self.instructions.is_some() || self.prompt
+    }
+
+    /// Applies the instructions of a hook's reply.
+    pub fn follow(&mut self, answer: &Answer) {
+        if answer.instructions.is_some() {
+            self.instructions.clone_from(&answer.instructions);
+        }
+        self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
+    }
+
+    /// Returns the instructions for a prompt.
+    pub fn prompt_of<'a>(&'a self) -> Instructions<'a> {
+        Instructions {
+            text: self.instructions.as_deref().map(Text::from),
+            replace: self.replace_instructions,
+        }
+    }
+
+    /// Returns the summarizer: that of the option, else that of the environment. An empty command is none.
+    pub fn shell<'a>(&'a self, input: &'a Input, ui: &Ui) -> Option<Shell<'a>> {
+        let (option, command) = match &self.summarizer {
+            Some(command) => ("--summarizer", Cow::from(command)),
+            None => (SUMMARIZER, Cow::from(ui.env(SUMMARIZER)?)),
+        };
+        if command.trim().is_empty() {
+            return None;
+        }
+        let timeout = self.hook.timeout();
+        let hint = "--prompt prints its input, to run it by hand";
+        Some(Shell { session: &input.name, option, command, timeout, outcome: UNTOUCHED, hint })
+    }
+
+    /// Runs the summarizer on one prompt and returns its output.
+    pub fn ask(&self, shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
+        let _waiting = ui.spinner("waiting for the summarizer");
+        let answer = shell.run(prompt)?;
+        let answer = String::from_utf8_lossy(&answer);
+        if answer.trim().is_empty() {
+            return Err(shell.failed("it printed nothing"));
+        }
+        Ok(Text::from(answer.trim().to_owned()))
+    }
+}

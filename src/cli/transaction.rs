@@ -1,0 +1,401 @@
+//! Changing a session: a single code path from a decision to the commit and its report.
+//!
+//! A command supplies the function that decides; everything else is here. The decision is based on the
+//! contents of the file under its lock, and repeated if the file grew before the commit, until `--wait` is
+//! over (rule 4 of the store). Anything slow, and anything that can be read only once (a summarizer, a hook,
+//! standard input), is therefore done before the lock is taken.
+//!
+//! ```text
+//!   OpenSession::change ── lock ──> decide ──> commit ──> report ──> hook
+//!                           ^                    │ grown
+//!                           └────── reopen ──────┘
+//! ```
+//!
+//! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path without
+//! the lock.
+
+use super::hook::Notification;
+use super::ids::Ids;
+use super::open::{Input, OpenSession};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui, visible, visible_lines};
+use crate::ops::IdSource;
+use crate::ops::plan::{Action, Change, NewSession, copy_all};
+use crate::session::Session;
+use crate::session::dialect::Dialect;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_store::{self as store, Attempt, Committed, Freshness, Locked, NewFolder};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A command's decision.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// The change.
+    pub change: Change,
+    /// The number of new entries whose ids are reported, from the first; the others are labels on them.
+    pub reported: usize,
+    /// Text to be edited again.
+    pub editor_text: Option<Text<'static>>,
+    /// The notification for a hook.
+    pub notification: Option<Notification>,
+}
+
+impl From<Change> for Decision {
+    fn from(change: Change) -> Self {
+        Decision { reported: change.entries.len(), change, ..Decision::default() }
+    }
+}
+
+/// A new session, and the data to report about it.
+pub struct Creation {
+    /// The session.
+    pub new: NewSession,
+    /// Its file; `-` is standard output.
+    pub path: PathBuf,
+    /// The directory of the file, if it is to be made where it is missing.
+    pub folder: Option<PathBuf>,
+    /// Text to be edited again.
+    pub editor_text: Option<Text<'static>>,
+    /// The notification for a hook.
+    pub notification: Option<Notification>,
+}
+
+/// Writes a whole session.
+type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
+
+/// The destination of the result.
+#[derive(Debug)]
+enum Target {
+    /// The session itself.
+    Session(PathBuf),
+    /// Standard output.
+    Stdout,
+    /// Another file.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// Whether an existing file may be overwritten.
+        force: bool,
+    },
+}
+
+impl Target {
+    fn of(write: &WriteArgs, input: &Input) -> Result<Target, Failure> {
+        let target = match (&write.output, input.file()) {
+            (Some(path), _) => Target::elsewhere(path, write),
+            (None, Some(file)) => Target::Session(file.path().to_owned()),
+            (None, None) => Target::Stdout,
+        };
+        target.can_report(write)
+    }
+
+    fn elsewhere(path: &Path, write: &WriteArgs) -> Target {
+        match path == Path::new("-") {
+            true => Target::Stdout,
+            false => Target::File { path: path.to_owned(), force: write.force },
+        }
+    }
+
+    /// Refuses a JSON report when standard output carries the session.
+    fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
+        match self {
+            Target::Stdout if write.json && !write.dry_run => {
+                Err(Failure::cannot("--json: standard output carries the session")
+                    .hint("give a path with -o, or omit --json"))
+            }
+            target => Ok(target),
+        }
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Target::Session(path) | Target::File { path, .. } => path,
+            Target::Stdout => Path::new("-"),
+        }
+    }
+}
+
+impl OpenSession {
+    /// Makes the change that `decide` returns for the contents of the file at the time of the commit. A
+    /// change without entries leaves the session unchanged.
+    pub fn change(
+        &self,
+        write: &WriteArgs,
+        ui: &mut Ui,
+        mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
+    ) -> Result<Exit, Failure> {
+        let target = Target::of(write, &self.input)?;
+        let mut ids = Ids::new(ui)?;
+        if let (Target::Session(_), false) = (&target, write.dry_run) {
+            let mut attempt = |grown: Option<Input>, locked: Locked| {
+                let grown = grown.map(|input| self.reloaded(input)).transpose()?;
+                let now = grown.as_ref().unwrap_or(self);
+                let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
+                let outcome = Outcome::of(&decision, &target, &now.session);
+                let attempt = now.commit(&decision.change, locked)?;
+                Ok((attempt, (decision.notification, outcome)))
+            };
+            let (committed, (notification, outcome)) =
+                under_lock(&self.input, &store_options(write, &self.session), &mut attempt)?;
+            if let Some(committed) = &committed {
+                ui.warn_of(committed);
+                self.input.report_path(ui);
+            }
+            self.report_nothing(&outcome, write, ui);
+            return outcome.report(write, notification, ui);
+        }
+        let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
+        let outcome = Outcome::of(&decision, &target, &self.session);
+        if write.dry_run {
+            return outcome.plan(write, ui);
+        }
+        // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
+        let mut fill = |out: &mut dyn io::Write| match decision.change.is_empty() {
+            true => copy_all(self.input.source(), out),
+            false => decision.change.write(&self.session, self.input.source(), out),
+        };
+        self.write_elsewhere(&target, &mut fill, ui)?;
+        self.report_nothing(&outcome, write, ui);
+        outcome.report(write, decision.notification, ui)
+    }
+
+    /// Reports on standard error that there was nothing to do, unless the output shows it.
+    fn report_nothing(&self, outcome: &Outcome, write: &WriteArgs, ui: &mut Ui) {
+        let is_silent = write.json || outcome.editor_text.is_some();
+        if outcome.action == Action::Nothing && !is_silent {
+            ui.status(&format!("nothing to do in {}", self.input.name));
+        }
+    }
+
+    /// Creates a new session file from this session.
+    pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        let target = Target::elsewhere(&creation.path, write).can_report(write)?;
+        let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
+        let (mut lines, mut count) = (Vec::new(), 0);
+        if write.json {
+            let mut bytes = Vec::new();
+            fill(&mut bytes).map_err(|error| self.input.unreadable(error))?;
+            let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
+            lines = whole.map(<[u8]>::to_vec).collect();
+        } else if write.dry_run {
+            let own = creation.new.own_lines(&self.session, self.input.source());
+            (count, lines) = own.map_err(|error| self.input.unreadable(error))?;
+        }
+        let outcome = Outcome {
+            copied: count.saturating_sub(lines.len()),
+            action: Action::Create,
+            names: vec![creation.path.to_string_lossy().into_owned()],
+            path: creation.path,
+            lines,
+            editor_text: creation.editor_text,
+        };
+        if write.dry_run {
+            return outcome.plan(write, ui);
+        }
+        let folder = creation.folder.as_deref().map(NewFolder::make).transpose()?;
+        self.write_elsewhere(&target, &mut fill, ui)?;
+        folder.into_iter().for_each(NewFolder::keep);
+        let names = if matches!(target, Target::Stdout) { Vec::new() } else { outcome.names };
+        Outcome { names, ..outcome }.report(write, creation.notification, ui)
+    }
+
+    fn commit(&self, change: &Change, locked: Locked) -> Result<Option<Attempt>, Failure> {
+        let attempt = match change.action(&self.session) {
+            Action::Nothing => return Ok(None),
+            Action::Append => locked.append(&change.appended()),
+            Action::Rewrite | Action::Create => {
+                locked.rewrite(None, &mut |out| change.write(&self.session, self.input.source(), out))
+            }
+        };
+        Ok(Some(attempt?))
+    }
+
+    /// Writes a whole session to standard output or to a new file.
+    fn write_elsewhere(&self, target: &Target, fill: &mut Fill, ui: &mut Ui) -> Result<(), Failure> {
+        match target {
+            Target::File { path, force } => {
+                ui.warn_of(&store::create(path, self.input.file(), *force, fill)?);
+                Ok(())
+            }
+            Target::Stdout | Target::Session(_) => {
+                fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&self.input, error))?;
+                ui.flush()
+            }
+        }
+    }
+}
+
+/// The result of an attempt to change a session: the commit, unless there was nothing to do, and a value for
+/// the command.
+pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
+
+/// Calls `attempt` with the locked session, and with the current contents of the file if it has grown since
+/// it was read. Repeats this if the file grew before the commit, until the wait is over. Every in-place
+/// change of a session is made through this function, except those of `migrate`, which are one batch.
+///
+/// # Errors
+/// If the lock cannot be acquired, or an attempt fails.
+pub fn under_lock<T>(
+    input: &Input,
+    options: &store::WriteOptions,
+    attempt: &mut dyn FnMut(Option<Input>, Locked) -> Attempted<T>,
+) -> Result<(Option<Committed>, T), Failure> {
+    let Some(file) = input.file() else {
+        return Err(input.cannot("a stream cannot be changed in place").hint("give the path of a file"));
+    };
+    let mut locked = store::lock(file, options)?;
+    loop {
+        let grown = match locked.freshness() {
+            Freshness::Current => None,
+            Freshness::Stale => Some(input.reopened(locked.reopen()?)),
+        };
+        match attempt(grown, locked)? {
+            (None, value) => return Ok((None, value)),
+            (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),
+            (Some(Attempt::Stale(again)), _) => locked = *again,
+        }
+    }
+}
+
+/// Returns the options of the store for a session.
+pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOptions {
+    store::WriteOptions {
+        force: write.force,
+        wait: Duration::from_secs_f64(write.wait),
+        is_omp: session.dialect == Dialect::OhMyPi,
+    }
+}
+
+/// Returns the failure for an error while copying: of the input or of the output.
+pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData => input.unreadable(error),
+        _ => Failure::output(error),
+    }
+}
+
+/// The result of the command, or with `-n` its plan.
+struct Outcome {
+    action: Action,
+    /// The file, `-` for standard output.
+    path: PathBuf,
+    /// New and changed lines.
+    lines: Vec<Vec<u8>>,
+    /// The number of lines of a new file that are copied as they are, and not among these.
+    copied: usize,
+    /// Ids of new entries, or the path of a new file.
+    names: Vec<String>,
+    editor_text: Option<Text<'static>>,
+}
+
+impl Outcome {
+    fn of(decision: &Decision, target: &Target, session: &Session) -> Outcome {
+        let change = &decision.change;
+        let action = match (target, change.action(session)) {
+            (Target::Session(_), action) => action,
+            (_, Action::Nothing) => Action::Nothing,
+            _ => Action::Create,
+        };
+        let upgrade =
+            session.upgrade_tail().filter(|_| action != Action::Nothing && action != Action::Append);
+        let lines = change.entries.iter().map(|entry| entry.line.clone());
+        let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
+        Outcome {
+            action,
+            path: target.path().to_owned(),
+            lines: upgrade.into_iter().chain(lines).collect(),
+            copied: 0,
+            names: names.collect(),
+            editor_text: decision.editor_text.clone(),
+        }
+    }
+
+    /// Prints the plan.
+    fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        match write.json {
+            true => ui.print_json(&self.json(write))?,
+            false => ui.print(&self.text())?,
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Reports the result to the user, then to the hook. The hook is notified even if printing fails. A
+    /// failure here does not undo the write (rule 7 of the store).
+    fn report(
+        self,
+        write: &WriteArgs,
+        notification: Option<Notification>,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
+        let is_written = self.action != Action::Nothing && self.path != Path::new("-");
+        let late = |failure: Failure| match is_written {
+            true => failure.after_writing(&self.names.join(" ")),
+            false => failure,
+        };
+        let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
+        let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
+        let notified = match notification.filter(|_| self.action != Action::Nothing) {
+            Some(notification) => notification.send(file, ui).map_err(late),
+            None => Ok(()),
+        };
+        notified.and(printed).map(|()| Exit::Done)
+    }
+
+    /// Prints names and text on standard output, or on standard error if standard output carries the session.
+    fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
+        let is_aside = self.path == Path::new("-");
+        if write.json && !is_aside {
+            return ui.print_json(&self.json(write));
+        }
+        let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
+        if let Some(text) = &self.editor_text {
+            let text = text.to_string();
+            let is_raw = !is_aside && !ui.stdout_is_terminal();
+            lines += &if is_raw { text } else { visible_lines(&text).into_owned() };
+            lines.push('\n');
+        }
+        if is_aside {
+            ui.print_aside(&lines);
+            return Ok(());
+        }
+        ui.print(&lines)
+    }
+
+    fn json(&self, write: &WriteArgs) -> Vec<u8> {
+        let lines = self.lines.iter().filter(|line| Raw::parse(line).is_ok());
+        Object::new()
+            .str("path", &self.path.to_string_lossy())
+            .str("action", self.action.name())
+            .bool("dryRun", write.dry_run)
+            .json("written", &array(lines))
+            .text_or_null("editorText", self.editor_text.as_ref())
+            .finish()
+    }
+
+    fn text(&self) -> String {
+        let path = visible(&self.path.to_string_lossy());
+        let count = match self.lines.len() + self.copied {
+            1 => "1 line".to_owned(),
+            n => format!("{n} lines"),
+        };
+        let mut text = match self.action {
+            Action::Nothing => format!("nothing to do in {path}\n"),
+            Action::Append => format!("append {count} to {path}\n"),
+            Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
+            Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
+            Action::Create if self.copied > 0 => {
+                format!("create {path} with {count}, {} of them copied; the others:\n", self.copied)
+            }
+            Action::Create => format!("create {path} with {count}\n"),
+        };
+        for line in &self.lines {
+            text += &visible(&String::from_utf8_lossy(line));
+            text.push('\n');
+        }
+        text
+    }
+}

@@ -1,0 +1,426 @@
+//! Markup as Markdown.
+
+use super::escape::{code, escaped, longest_run};
+use crate::export::html::Html;
+use crate::export::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
+
+/// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this number.
+pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
+    let mut writer = Writer::new(is_here);
+    let mut rest = markup;
+    while let Some(at) = rest.find([OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END]) {
+        writer.text(&rest[..at]);
+        let mark = rest.as_bytes()[at] as char;
+        rest = &rest[at + 1..];
+        let mut code = || {
+            let mut chars = rest.chars();
+            let code = chars.next().unwrap_or('\0');
+            rest = chars.as_str();
+            code
+        };
+        match mark {
+            OPEN => {
+                let tag = Tag::of(code());
+                writer.open(tag, "");
+            }
+            OPEN_WITH => {
+                let tag = Tag::of(code());
+                let (value, behind) = rest.split_once(VALUE).unwrap_or((rest, ""));
+                rest = behind;
+                writer.open(tag, value);
+            }
+            CLOSE => writer.close(),
+            WORD => {
+                code();
+            }
+            _ => {}
+        }
+    }
+    writer.text(rest);
+    writer.finish()
+}
+
+struct Writer<'a> {
+    out: String,
+    open: Vec<(Option<Tag>, String)>,
+    /// The markers that begin each line, one for each open quote and list item.
+    prefix: Vec<String>,
+    /// Text being collected: code, summaries, addresses.
+    held: Option<String>,
+    /// The number of open elements whose content is left out, the outermost included.
+    skipped: usize,
+    /// Whether a block has ended, and the next begins after a blank line.
+    ended: bool,
+    starts_line: bool,
+    numbers: Vec<u64>,
+    cells: usize,
+    is_here: &'a dyn Fn(&str) -> bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(is_here: &'a dyn Fn(&str) -> bool) -> Self {
+        Writer {
+            out: String::new(),
+            open: Vec::new(),
+            prefix: Vec::new(),
+            held: None,
+            skipped: 0,
+            ended: true,
+            starts_line: true,
+            numbers: Vec::new(),
+            cells: 0,
+            is_here,
+        }
+    }
+
+    /// Begins a block, after a blank line unless it is the first in an item.
+    fn block(&mut self) {
+        if !self.ended && !self.starts_line {
+            self.line();
+        }
+        if self.ended {
+            self.blank();
+        }
+        self.ended = false;
+    }
+
+    fn line(&mut self) {
+        self.out.push('\n');
+        self.out += &self.prefix.concat();
+        self.starts_line = true;
+    }
+
+    fn blank(&mut self) {
+        if !self.out.is_empty() && !self.out.ends_with('\n') {
+            self.out.truncate(self.out.trim_end_matches(' ').len());
+            self.out.push('\n');
+        }
+        self.out += self.prefix.concat().trim_end_matches(' ');
+        self.line();
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.skipped > 0 || text.is_empty() {
+            return;
+        }
+        if let Some(held) = &mut self.held {
+            *held += text;
+            return;
+        }
+        let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Some(Tag::Cell | Tag::HeadCell)));
+        for (at, line) in text.split('\n').enumerate() {
+            match at {
+                0 => {}
+                _ if in_table => self.out.push(' '),
+                _ => self.line(),
+            }
+            let line = escaped(line, self.starts_line);
+            self.out += if self.starts_line { line.trim_start() } else { &line };
+            self.starts_line &= line.trim().is_empty();
+        }
+    }
+
+    fn put(&mut self, markdown: &str) {
+        self.out += markdown;
+        self.starts_line = false;
+    }
+
+    fn open(&mut self, tag: Option<Tag>, value: &str) {
+        if self.skipped > 0 || tag == Some(Tag::Call) && (self.is_here)(value) {
+            self.skipped += 1;
+            return;
+        }
+        self.open.push((tag, value.to_owned()));
+        let Some(tag) = tag else { return };
+        if let Some(held) = &mut self.held {
+            // In a head line, the name and the subject are separate.
+            if let Some((mark, _)) = in_head(tag) {
+                held.push_str(if held.is_empty() { "" } else { " " });
+                held.push_str(mark);
+            }
+            return;
+        }
+        if is_block(tag) {
+            self.block();
+        }
+        match tag {
+            Tag::Heading1 => self.put("### "),
+            Tag::Heading2 => self.put("#### "),
+            Tag::Heading3 => self.put("##### "),
+            Tag::Numbers => self.numbers.push(value.parse().unwrap_or(1)),
+            Tag::Item => self.item(),
+            Tag::Task => self.put(if value == "x" { "[x] " } else { "[ ] " }),
+            Tag::Quote | Tag::Alert => {
+                self.put("> ");
+                self.prefix.push("> ".to_owned());
+                self.starts_line = true;
+            }
+            Tag::Rule => self.put("---"),
+            Tag::Break => {
+                self.put("\\");
+                self.line();
+            }
+            Tag::Emphasis | Tag::Note => self.put("*"),
+            Tag::Strong => self.put("**"),
+            Tag::Struck => self.put("~~"),
+            Tag::Link if !value.is_empty() => self.put("["),
+            Tag::Row => {
+                if !self.starts_line {
+                    self.line();
+                }
+                self.cells = 0;
+                self.put("|");
+            }
+            Tag::Cell | Tag::HeadCell => {
+                self.cells += 1;
+                self.put(" ");
+            }
+            Tag::Image => {
+                let kind = escaped(value.split(' ').next().unwrap_or_default(), false);
+                self.put(&format!("*(image: {kind})*"));
+            }
+            tag if is_held(tag) => self.held = Some(String::new()),
+            _ => {}
+        }
+    }
+
+    fn item(&mut self) {
+        if !self.starts_line {
+            self.line();
+        }
+        let is_numbered = self.open.iter().rev().find_map(|(tag, _)| match tag {
+            Some(Tag::List) => Some(false),
+            Some(Tag::Numbers) => Some(true),
+            _ => None,
+        });
+        let marker = match self.numbers.last_mut().filter(|_| is_numbered == Some(true)) {
+            Some(number) => {
+                *number += 1;
+                format!("{}. ", *number - 1)
+            }
+            None => "- ".to_owned(),
+        };
+        self.prefix.push(" ".repeat(marker.len()));
+        self.put(&marker);
+        (self.ended, self.starts_line) = (false, true);
+    }
+
+    fn close(&mut self) {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return;
+        }
+        let Some((Some(tag), value)) = self.open.pop() else { return };
+        if let Some(held) = &mut self.held {
+            if let Some((_, close)) = in_head(tag) {
+                *held += close;
+            }
+            return self.close_held(tag, &value);
+        }
+        match tag {
+            Tag::Emphasis | Tag::Note => self.put("*"),
+            Tag::Strong => self.put("**"),
+            Tag::Struck => self.put("~~"),
+            Tag::Link if !value.is_empty() => {
+                let address = value.replace('\\', "%5C").replace('<', "%3C").replace('>', "%3E");
+                self.put(&format!("](<{address}>)"));
+            }
+            Tag::Cell | Tag::HeadCell => self.put(" |"),
+            Tag::Row if self.is_head_row() => {
+                self.line();
+                self.put(&format!("|{}", " --- |".repeat(self.cells)));
+            }
+            Tag::Quote | Tag::Alert | Tag::Item => {
+                self.prefix.pop();
+            }
+            Tag::Numbers => {
+                self.numbers.pop();
+            }
+            Tag::Fold | Tag::Tool => {
+                self.ended = true;
+                self.block();
+                self.put("</details>");
+            }
+            _ => {}
+        }
+        match tag {
+            Tag::Item => self.ended = false,
+            tag => self.ended |= is_block(tag) || matches!(tag, Tag::Fold | Tag::Tool),
+        }
+    }
+
+    /// Whether the row that has just ended is the first of its table.
+    fn is_head_row(&self) -> bool {
+        let row = self.out.rsplit('\n').nth(1).unwrap_or_default();
+        !row.trim_start_matches(['>', ' ']).starts_with('|')
+    }
+
+    /// Writes the collected text at the end of the element that collects it.
+    fn close_held(&mut self, tag: Tag, value: &str) {
+        if !is_held(tag) {
+            return;
+        }
+        let held = self.held.take().unwrap_or_default();
+        match tag {
+            Tag::Block | Tag::Output | Tag::Diff => {
+                let language =
+                    if tag == Tag::Diff { "diff" } else { value.split(' ').next().unwrap_or_default() };
+                self.fence(&held, language);
+            }
+            Tag::Code | Tag::Entry => self.put(&code(&held)),
+            Tag::Call => {
+                self.block();
+                self.put(&code(&held.replace(|c: char| c < ' ', "")));
+                self.ended = true;
+            }
+            _ => {
+                self.ended = true;
+                self.block();
+                let mut head = {
+                    let mut html = Html::default();
+                    html.push_escaped(&held.replace('\n', " "));
+                    html.to_string()
+                };
+                for (mark, element) in HEAD {
+                    head = head.replace(mark, element);
+                }
+                self.put(&format!("<details><summary>{head}</summary>"));
+                self.ended = true;
+            }
+        }
+    }
+
+    /// Writes a fenced block; the fence is longer than any in the text.
+    fn fence(&mut self, text: &str, language: &str) {
+        let fence = "`".repeat(longest_run(text).max(2) + 1);
+        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
+        let language = Some(language).filter(|language| language.chars().all(known)).unwrap_or_default();
+        self.ended = true;
+        self.block();
+        self.put(&format!("{fence}{language}"));
+        for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+            self.line();
+            self.put(line);
+        }
+        self.line();
+        self.put(&fence);
+        self.ended = true;
+    }
+
+    fn finish(mut self) -> String {
+        self.out.truncate(self.out.trim_end().len());
+        if !self.out.is_empty() {
+            self.out.push('\n');
+        }
+        self.out
+    }
+}
+
+/// Whether a blank line precedes and follows the element.
+fn is_block(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Paragraph
+            | Tag::Heading1
+            | Tag::Heading2
+            | Tag::Heading3
+            | Tag::List
+            | Tag::Numbers
+            | Tag::Quote
+            | Tag::Alert
+            | Tag::Rule
+            | Tag::Table
+            | Tag::Note
+            | Tag::Image
+    )
+}
+
+/// Whether the text of the element is collected, and written when it ends.
+fn is_held(tag: Tag) -> bool {
+    matches!(
+        tag,
+        Tag::Block
+            | Tag::Output
+            | Tag::Diff
+            | Tag::Code
+            | Tag::Entry
+            | Tag::Summary
+            | Tag::ToolHead
+            | Tag::Call
+    )
+}
+
+/// Returns the placeholders that enclose an element of a head line, until the line is written.
+fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
+    match tag {
+        Tag::Name | Tag::BadMark => Some(("\x11", "\x12")),
+        Tag::Subject => Some(("\x13", "\x14")),
+        Tag::Mark => Some(("(", ")")),
+        _ => None,
+    }
+}
+
+/// The placeholders and the HTML that replaces them.
+const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<code>"), ("\x14", "</code>")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::markdown::{self, Breaks};
+    use crate::export::markup::Markup;
+    use pulldown_cmark::{Event, Parser};
+
+    fn again(text: &str) -> String {
+        let mut markup = Markup::new();
+        markdown::push(text, Breaks::Soft, &mut markup);
+        super::markdown(markup.as_str(), &|_| false)
+    }
+
+    fn shape(text: &str) -> String {
+        let mut markup = Markup::new();
+        markdown::push(text, Breaks::Soft, &mut markup);
+        markup.finish()
+    }
+
+    #[test]
+    fn markdown_comes_back_as_it_means() {
+        let texts = [
+            "### One\n\nTwo *three* **four** `five` ~~six~~ [seven](https://a.b/c)\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> quoted\n> more\n\n```rust\nfn f() {}\n```\n",
+            "a * b _ c \\* [x] <b>html</b> &amp; 1. not a list\n\n\\# no heading\n",
+            "| a | b |\n| --- | --- |\n| 1 \\| 2 | `3` |\n\nend",
+            "- one\n\n  two\n\n  ```\n  code ``` here\n  ```\n- three",
+            "3. three\n4. four\n\n---\n\nhard\\\nbreak",
+            "- [x] done\n- [ ] not",
+        ];
+        for text in texts {
+            let found = again(text);
+            assert_eq!(shape(&found), shape(text), "{text}\n---\n{found}");
+        }
+    }
+
+    #[test]
+    fn no_content_ends_the_block_it_stands_in() {
+        let hostile = "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
+        let mut markup = Markup::new();
+        markup.element(Tag::Fold, |m| {
+            m.words(Tag::Summary, hostile);
+            m.section(|m| {
+                crate::export::code::output(hostile, m);
+                m.words(Tag::Paragraph, hostile);
+            });
+        });
+        let found = super::markdown(markup.as_str(), &|_| false);
+        let mut html = String::new();
+        let mut headings = 0;
+        for event in Parser::new_ext(&found, markdown::options()) {
+            match event {
+                Event::Html(text) | Event::InlineHtml(text) => html += &text,
+                Event::Start(pulldown_cmark::Tag::Heading { .. }) => headings += 1,
+                _ => {}
+            }
+        }
+        assert_eq!(headings, 0, "{found}");
+        assert_eq!(html.matches("</details>").count(), 1, "{html}");
+        assert!(!html.contains("<script"), "{html}");
+    }
+}

@@ -1,0 +1,384 @@
+//! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
+
+use super::code::{self, Language};
+use super::html::{IMAGE_TYPES, is_base64};
+use super::markdown::{self, Breaks};
+use super::markup::{Markup, Tag};
+use super::source::{Source, decoded, shown};
+use super::tools;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies as _;
+use pisess_json::Raw;
+use pisess_json::pretty::pretty;
+use std::borrow::Cow;
+use std::io;
+
+/// An entry prepared for display.
+#[derive(Debug, Default)]
+pub struct Article {
+    /// Its markup.
+    pub markup: Markup,
+    /// The model that wrote it, as `provider/model`.
+    pub model: Option<String>,
+    /// Its cost in dollars.
+    pub cost: f64,
+    /// The tokens sent and received.
+    pub tokens: f64,
+    /// Whether it failed or ended early.
+    pub failed: bool,
+    /// Its images in base64, with their names in the markup.
+    pub images: Vec<(String, String)>,
+    /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
+    pub edits: Option<(u32, bool)>,
+    /// The number of the entry, for the names of images.
+    number: u32,
+}
+
+/// Returns the article of an entry.
+///
+/// # Errors
+/// If its line, or the line of the call that it answers, cannot be read.
+pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
+    let mut article = Article { number: source.number(ix).unwrap_or(u32::MAX), ..Article::default() };
+    let line = source.bodies.line(ix)?;
+    let line = Raw::checked(line.trim_ascii());
+    match source.rendered(ix) {
+        Some(rendered) => markdown::push(rendered, Breaks::Soft, &mut article.markup),
+        None => article.entry(source, ix, line)?,
+    }
+    Ok(article)
+}
+
+impl Article {
+    fn entry(&mut self, source: &Source, ix: EntryIx, line: Raw) -> io::Result<()> {
+        let entry = source.session.entry(ix);
+        match entry.kind {
+            Kind::Message => match line.get("message") {
+                Some(message) if message.is_object() => self.message(source, ix, entry.role, message)?,
+                _ => self.rest("entry", line, &[]),
+            },
+            Kind::CustomMessage => {
+                self.content(line.get("content"), Breaks::Soft);
+                self.hidden(line);
+                self.member(line, "details");
+            }
+            Kind::Compaction => self.compaction(source, line),
+            Kind::BranchSummary => {
+                let from = line.get_text("fromId").and_then(|id| source.session.find(&id));
+                self.summary(source, "Summary of a branch that was left", from, line);
+            }
+            Kind::Custom => self.member(line, "data"),
+            Kind::ContextEdit => self.edit(source, line),
+            Kind::Label => self.label(source, line),
+            Kind::SessionInit => {
+                self.fold("System prompt", line.get("systemPrompt"));
+                self.fold("Task", line.get("task"));
+                self.rest("settings", line, &["systemPrompt", "task"]);
+            }
+            Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::ModeChange
+            | Kind::ServiceTierChange => self.setting(line),
+            Kind::ResetBoundary => {
+                self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
+            }
+            _ => {
+                self.usage(line.get("usage"));
+                self.rest("entry", line, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, source: &Source, ix: EntryIx, role: Role, message: Raw) -> io::Result<()> {
+        match role {
+            Role::User => self.content(message.get("content"), Breaks::Hard),
+            Role::Assistant => self.assistant(source, ix, message),
+            Role::ToolResult => tools::result(self, source, ix, message)?,
+            Role::BashExecution | Role::PythonExecution => tools::execution(self, message),
+            Role::FileMention => tools::files(self, source, message),
+            Role::System | Role::Developer => {
+                self.folded("Instructions", message.get("content"));
+            }
+            Role::Custom | Role::HookMessage => {
+                self.content(message.get("content"), Breaks::Soft);
+                self.hidden(message);
+                self.member(message, "details");
+            }
+            Role::BranchSummary => self.summary(source, "Summary of a branch that was left", None, message),
+            Role::CompactionSummary => self.summary(source, "Summary of what came before", None, message),
+            Role::Other | Role::Missing => {
+                self.content(message.get("content"), Breaks::Soft);
+                self.rest("message", message, &["role", "content", "timestamp"]);
+            }
+        }
+        Ok(())
+    }
+
+    fn assistant(&mut self, source: &Source, ix: EntryIx, message: Raw) {
+        let part = |key| message.get(key).and_then(decoded);
+        let name = [part("provider"), part("model")].into_iter().flatten().collect::<Vec<_>>().join("/");
+        self.model = Some(name).filter(|name| !name.is_empty());
+        self.usage(message.get("usage"));
+        match message.get("content") {
+            Some(content) if content.is_array() => {
+                for block in content.items() {
+                    match block.get("type").and_then(Raw::text).unwrap_or_default().as_bytes() {
+                        b"toolCall" => tools::call(self, source, ix, block),
+                        _ => self.block(block, Breaks::Soft),
+                    }
+                }
+            }
+            content => self.content(content, Breaks::Soft),
+        }
+        self.ending(message);
+    }
+
+    /// Appends how the turn ended, unless it ended normally.
+    fn ending(&mut self, message: Raw) {
+        let reason = message.get("stopReason").and_then(decoded).unwrap_or_default();
+        let error = message.get("errorMessage").and_then(decoded);
+        let said = match &*reason {
+            "aborted" => "Stopped by the user",
+            "error" => "Failed",
+            "length" => "Cut short: the answer reached its limit",
+            _ if error.is_some() => "Failed",
+            _ => return,
+        };
+        self.failed = true;
+        self.markup.element(Tag::Alert, |m| {
+            m.text(said);
+            if let Some(error) = error.filter(|error| !error.trim().is_empty()) {
+                m.text(": ");
+                m.text(&cut(&error, 2000));
+            }
+        });
+    }
+
+    fn usage(&mut self, usage: Option<Raw>) {
+        let Some(usage) = usage else { return };
+        let number = |value: Option<Raw>| {
+            value.and_then(Raw::number).filter(|number| number.is_finite() && *number >= 0.0).unwrap_or(0.0)
+        };
+        self.cost = number(usage.get("cost").and_then(|cost| cost.get("total")));
+        let sum =
+            ["input", "output", "cacheRead", "cacheWrite"].iter().map(|key| number(usage.get(key))).sum();
+        self.tokens = usage.get("totalTokens").map_or(sum, |total| number(Some(total)));
+    }
+
+    /// Appends the content of a message: a string, or blocks.
+    pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
+        let Some(content) = content else { return };
+        match decoded(content) {
+            Some(text) => markdown::push(&text, breaks, &mut self.markup),
+            None if content.is_array() => {
+                content.items().for_each(|block| self.block(block, breaks));
+            }
+            None if content.is_null() => {}
+            None => self.json("content", content),
+        }
+    }
+
+    fn block(&mut self, block: Raw, breaks: Breaks) {
+        let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
+        let text = |key| block.get(key).and_then(decoded);
+        match (kind.as_bytes(), text("text"), text("thinking")) {
+            (b"text", Some(text), _) => markdown::push(&text, breaks, &mut self.markup),
+            (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
+            (b"thinking", _, Some(thinking)) => {
+                self.markup.element_with(Tag::Fold, "thinking", |m| {
+                    m.words(Tag::Summary, "Thinking");
+                    m.section(|m| markdown::push(&thinking, Breaks::Soft, m));
+                });
+            }
+            (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
+            (b"image", ..) => self.image(block),
+            _ => self.json(if kind.is_empty() { "block" } else { "other content" }, block),
+        }
+    }
+
+    /// Appends an image, or why it is not shown.
+    pub fn image(&mut self, block: Raw) {
+        let text = |key: &str| block.get(key).and_then(decoded);
+        let kind = text("mimeType").unwrap_or_default().trim().to_ascii_lowercase();
+        let data = block.get("data").and_then(Raw::text).unwrap_or_default();
+        let data = data.to_string_lossy();
+        if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
+            let name = format!("i{}-{}", self.number, self.images.len());
+            self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
+            self.images.push((name, data.into_owned()));
+            return;
+        }
+        self.markup.element(Tag::Note, |m| {
+            m.text("Image, ");
+            m.text(if kind.is_empty() { "type unknown" } else { &kind });
+            match text("url") {
+                Some(url) if super::html::allowed(&url) => {
+                    m.text(": ");
+                    m.element_with(Tag::Link, &url, |m| m.text(&url));
+                }
+                _ if data.starts_with("blob:") => m.text(": kept outside of the session file"),
+                _ => m.text(": not a type that can be shown here"),
+            }
+        });
+    }
+
+    fn compaction(&mut self, source: &Source, line: Raw) {
+        let tokens = line.get("tokensBefore").and_then(Raw::number).filter(|tokens| tokens.is_finite());
+        let title = match tokens {
+            Some(tokens) => format!("Compacted at {} tokens", thousands(tokens)),
+            None => "Compacted".to_owned(),
+        };
+        self.usage(line.get("usage"));
+        let kept = line.get_text("firstKeptEntryId").and_then(|id| source.session.find(&id));
+        self.summary(source, &title, None, line);
+        if let Some(kept) =
+            kept.filter(|kept| Some(*kept) != line.get_text("id").and_then(|id| source.session.find(&id)))
+        {
+            self.entry_link(source, "The model kept what follows from ", kept);
+        }
+    }
+
+    fn summary(&mut self, source: &Source, title: &str, from: Option<EntryIx>, line: Raw) {
+        let summary = line.get("summary").and_then(decoded).unwrap_or_default();
+        self.markup.element_with(Tag::Fold, "divider", |m| {
+            m.words(Tag::Summary, title);
+            m.section(|m| markdown::push(&summary, Breaks::Soft, m));
+        });
+        if let Some(from) = from {
+            self.entry_link(source, "It ended at ", from);
+        }
+    }
+
+    fn entry_link(&mut self, source: &Source, before: &str, to: EntryIx) {
+        let Some(number) = source.number(to) else { return };
+        self.markup.element(Tag::Note, |m| {
+            m.text(before);
+            m.element_with(Tag::Entry, &number.to_string(), |m| m.text(&source.id(to)));
+        });
+    }
+
+    fn edit(&mut self, source: &Source, line: Raw) {
+        let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+        let replacement = line.get("replacement");
+        let omits = replacement.is_some_and(Raw::is_null);
+        self.edits = target
+            .and_then(|target| source.number(target))
+            .filter(|_| replacement.is_some())
+            .map(|target| (target, omits));
+        if let Some(target) = target {
+            let said = if omits {
+                "From here on the model no longer sees "
+            } else {
+                "From here on the model sees other content of "
+            };
+            self.entry_link(source, said, target);
+        }
+        self.content(replacement.and_then(|new| new.get("content")), Breaks::Soft);
+    }
+
+    fn label(&mut self, source: &Source, line: Raw) {
+        let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+        let name = line.get("label").and_then(decoded).filter(|name| !name.is_empty());
+        let said = match &name {
+            Some(name) => format!("Label “{}” on ", cut(name, 200)),
+            None => "Label cleared of ".to_owned(),
+        };
+        match target {
+            Some(target) => self.entry_link(source, &said, target),
+            None => self.markup.words(Tag::Note, &format!("{said}an entry that is not here")),
+        }
+    }
+
+    /// Appends a change of a setting, its values on one line.
+    fn setting(&mut self, line: Raw) {
+        self.markup.element(Tag::Note, |m| {
+            let mut first = true;
+            for (key, value) in line.members() {
+                let key = pisess_json::string::decode(key.bytes);
+                if matches!(key.as_bytes(), b"type" | b"id" | b"parentId" | b"timestamp") || value.is_null() {
+                    continue;
+                }
+                m.text(if first { "" } else { " · " });
+                first = false;
+                m.text(&format!("{}: ", key.to_string_lossy()));
+                m.text(&cut(&shown(value), 200));
+            }
+        });
+    }
+
+    fn hidden(&mut self, message: Raw) {
+        if message.get("display").and_then(Raw::bool) == Some(false) {
+            self.markup.words(Tag::Note, "For the model; the agent does not show it");
+        }
+    }
+
+    fn fold(&mut self, title: &str, value: Option<Raw>) {
+        if let Some(text) = value.and_then(decoded).filter(|text| !text.trim().is_empty()) {
+            self.markup.element_with(Tag::Fold, "", |m| {
+                m.words(Tag::Summary, title);
+                m.section(|m| markdown::push(&text, Breaks::Soft, m));
+            });
+        }
+    }
+
+    fn folded(&mut self, title: &str, content: Option<Raw>) {
+        self.markup.open_with(Tag::Fold, "");
+        self.markup.words(Tag::Summary, title);
+        self.markup.begin();
+        self.content(content, Breaks::Soft);
+        self.markup.end();
+        self.markup.close();
+    }
+
+    fn member(&mut self, object: Raw, key: &'static str) {
+        if let Some(value) = object.get_some(key) {
+            self.json(key, value);
+        }
+    }
+
+    /// Appends what an entry contains besides the known members of its type.
+    fn rest(&mut self, title: &str, object: Raw, known: &[&str]) {
+        let envelope = ["type", "id", "parentId", "timestamp"];
+        let is_known = |key: &str| known.contains(&key) || envelope.contains(&key);
+        let there = !object.is_object()
+            || object
+                .members()
+                .any(|(key, _)| !is_known(&pisess_json::string::decode(key.bytes).to_string_lossy()));
+        if there {
+            self.json(title, object);
+        }
+    }
+
+    /// Appends a value, folded.
+    pub fn json(&mut self, title: &str, value: Raw) {
+        let text = String::from_utf8_lossy(&pretty(value)).into_owned();
+        self.markup.element_with(Tag::Fold, "data", |m| {
+            m.words(Tag::Summary, title);
+            m.section(|m| code::block(&text, "json", Language::named("json"), m));
+        });
+    }
+}
+
+/// Returns at most `most` characters of a text.
+pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// Returns 1234567 as `1,234,567`.
+pub fn thousands(number: f64) -> String {
+    let digits = format!("{:.0}", number.abs().min(1e18));
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -1,0 +1,286 @@
+//! The page's data about all entries: the tree, and a few facts about each entry.
+//!
+//! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
+//! facts that require reading the bodies follow the entries.
+
+use super::entry_view::{Article, cut};
+use super::markup::visible;
+use super::source::Contents;
+use crate::ops::rows::Row;
+use crate::ops::tree::{Filter, passes};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::session::tree::Tree;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{js, string};
+use std::collections::HashMap;
+
+/// The modes of the tree's filter, in the order of their bits.
+const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
+
+/// The bits of an entry that follow those of the filters: hidden by the agents in every mode unless it is the
+/// leaf; failed; aborted by the user.
+const FLAGS: [(u32, Flags); 3] = [(16, Flags::SILENT), (32, Flags::FAILED), (64, Flags::ABORTED)];
+
+/// The bit of an entry that is not part of the conversation.
+const NOTE: u32 = 128;
+
+/// The character for an entry has the code of its bits plus this number.
+const FIRST: u32 = 48;
+
+/// Returns the part that precedes the entries.
+pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
+    let (session, entries) = (contents.session, &contents.entries);
+    let labels = crate::session::labels::Labels::new(session);
+    let ids = entries.iter().map(|&ix| string::encoded(&Text::from(contents.id(ix))));
+    let kinds: String = entries.iter().map(|&ix| letter(session.entry(ix))).collect();
+    let masks: String = entries
+        .iter()
+        .map(|&ix| {
+            let bits = FILTERS.iter().enumerate();
+            let passing = bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
+            let flags = FLAGS.iter().filter(|(_, flag)| session.entry(ix).flags.has(*flag));
+            let note = if session.entry(ix).kind.is_note() { NOTE } else { 0 };
+            let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>() + flags.map(|(bit, _)| bit).sum::<u32>();
+            char::from_u32(FIRST + bits + note).unwrap_or_default()
+        })
+        .collect();
+    let up = entries.iter().enumerate().map(|(number, &ix)| {
+        let parent = session.entry(ix).parent.and_then(|parent| contents.number(parent));
+        parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
+    });
+    let named = contents.labels();
+    let labels =
+        named.iter().map(|(number, name)| array([number.to_string().into_bytes(), quoted(&cut(name, 300))]));
+    let cwd = session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
+    let (kind_names, kind_of) = kind_names(contents);
+    Object::new()
+        .str("tags", &super::markup::Tag::table())
+        .json("title", &quoted(title))
+        .json("name", &name.map_or(b"null".to_vec(), quoted))
+        .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
+        .str("agent", session.agent().name())
+        .str("session", &session.header.id.to_string_lossy())
+        .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
+        .json(
+            "leaf",
+            contents
+                .leaf
+                .and_then(|leaf| contents.number(leaf))
+                .map_or("-1".into(), |n| n.to_string())
+                .as_bytes(),
+        )
+        .json("ids", &array(ids))
+        .json("up", &array(up))
+        .str("kind", &kinds)
+        .str("mask", &masks)
+        .json("time", &times(contents))
+        .json("labels", &array(labels))
+        .json("order", &order(contents))
+        .json("names", &kind_names)
+        .json("nameOf", &kind_of)
+        .finish()
+}
+
+fn quoted(text: &str) -> Vec<u8> {
+    string::encoded(&Text::from(visible(text)))
+}
+
+/// Returns the letter for the kind of an entry.
+pub(super) fn letter(entry: &Entry) -> char {
+    match (entry.kind, entry.role) {
+        (Kind::Message, Role::User) => 'u',
+        (Kind::Message, Role::Assistant) => 'a',
+        (Kind::Message, Role::ToolResult) => 't',
+        (Kind::Message, Role::BashExecution | Role::PythonExecution) => 'b',
+        (Kind::Message, Role::System | Role::Developer) => 's',
+        (Kind::Message, Role::FileMention) => 'f',
+        (Kind::CustomMessage, _) | (Kind::Message, Role::Custom | Role::HookMessage) => 'm',
+        (Kind::Compaction, _) | (Kind::Message, Role::CompactionSummary) => 'c',
+        (Kind::BranchSummary, _) | (Kind::Message, Role::BranchSummary) => 'r',
+        (Kind::Custom, _) => 'x',
+        (Kind::Label, _) => 'l',
+        (Kind::ContextEdit, _) => 'e',
+        (
+            Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::ModeChange
+            | Kind::ServiceTierChange
+            | Kind::ResetBoundary
+            | Kind::ActiveToolsChange,
+            _,
+        ) => 'n',
+        _ => 'o',
+    }
+}
+
+/// Returns the names of types that have no letter of their own, and the entries that have them: `[number,
+/// name, …]`.
+fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
+    let mut names: Vec<String> = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut of = Vec::new();
+    for (number, &ix) in contents.entries.iter().enumerate() {
+        if !matches!(letter(contents.session.entry(ix)), 'n' | 'o' | 's' | 'b') {
+            continue;
+        }
+        let name = match contents.session.role_name(ix) {
+            Some(role) => role.to_string(),
+            None => contents.session.kind_name(ix).to_string(),
+        };
+        let name = cut(&name, 60).into_owned();
+        let at = *known.entry(name.clone()).or_insert(names.len());
+        if at == names.len() {
+            names.push(name);
+        }
+        of.extend([number.to_string(), at.to_string()]);
+    }
+    (array(names.iter().map(|name| quoted(name))), array(of))
+}
+
+/// Returns the milliseconds since the previous entry; `null` without a time.
+fn times(contents: &Contents) -> Vec<u8> {
+    let mut before = 0;
+    array(contents.entries.iter().map(|&ix| match contents.session.entry(ix).time_ms {
+        Entry::NO_TIME => "null".to_owned(),
+        time => {
+            let since = time - before;
+            before = time;
+            since.to_string()
+        }
+    }))
+}
+
+/// Returns the children of entries whose children are not in file order: `[parent, [children]]`.
+fn order(contents: &Contents) -> Vec<u8> {
+    let tree = Tree::new(contents.session);
+    let siblings = contents.entries.iter().filter_map(|&ix| {
+        let children = tree.children(ix);
+        if children.is_sorted() {
+            return None;
+        }
+        let children =
+            children.iter().filter_map(|&child| contents.number(child)).map(|number| number.to_string());
+        Some(array([contents.number(ix)?.to_string().into_bytes(), array(children)]))
+    });
+    array(siblings)
+}
+
+/// The facts that require reading the bodies.
+#[derive(Debug, Default)]
+pub struct Late {
+    models: Vec<String>,
+    known: HashMap<String, usize>,
+    model: Vec<String>,
+    cost: Vec<String>,
+    tokens: Vec<String>,
+    lines: Vec<String>,
+    edits: Vec<Vec<u8>>,
+}
+
+/// The facts about an article that are kept besides its markup.
+#[derive(Debug)]
+pub struct Facts {
+    model: Option<String>,
+    cost: f64,
+    tokens: f64,
+    lines: u32,
+    /// The number of the entry that this one edits, and whether that entry is omitted.
+    edits: Option<(u32, bool)>,
+}
+
+impl Facts {
+    /// Returns the facts about an article.
+    pub fn of(article: &Article) -> Facts {
+        Facts {
+            model: article.model.clone(),
+            cost: article.cost,
+            tokens: article.tokens,
+            lines: super::height::lines(article.markup.as_str()),
+            edits: article.edits,
+        }
+    }
+}
+
+impl Late {
+    /// Adds the facts of the next entry.
+    pub fn push(&mut self, facts: Facts) {
+        let number = self.model.len();
+        let model = facts.model.map_or(0, |model| {
+            let next = self.models.len() + 1;
+            let at = *self.known.entry(model.clone()).or_insert(next);
+            if at == next {
+                self.models.push(model);
+            }
+            at
+        });
+        self.model.push(model.to_string());
+        self.cost.push(js::number((facts.cost * 1e6).round() / 1e6));
+        self.tokens.push(js::number(facts.tokens));
+        self.lines.push(facts.lines.to_string());
+        if let Some((target, omits)) = facts.edits {
+            let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
+            self.edits.push(array(edit));
+        }
+    }
+
+    /// Returns the part that follows the entries.
+    pub fn finish(self) -> Vec<u8> {
+        let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
+        Object::new()
+            .json("models", &array(models))
+            .json("model", &array(self.model))
+            .json("cost", &array(self.cost))
+            .json("tokens", &array(self.tokens))
+            .json("lines", &array(self.lines))
+            .json("edits", &array(self.edits))
+            .finish()
+    }
+}
+
+/// The characters of a body in a row: the width of the side bar.
+const BODY: usize = 160;
+
+/// Returns the row of an entry in the tree: its role and its body, separated by a tab. If the body contains a
+/// path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
+pub fn row(row: &Row) -> String {
+    let role = row.role.to_string_lossy();
+    let body = row.body.to_string_lossy();
+    let path = body.get(row.path.clone()).filter(|path| !path.is_empty());
+    let mut parts = vec![&*role];
+    match path {
+        Some(path) => {
+            let name = path.trim_end_matches(['/', '\\']).rfind(['/', '\\']).map_or(0, |at| at + 1);
+            let name = row.path.start + name;
+            parts.extend([&body[..row.path.start], &body[row.path.start..name], &body[name..]]);
+        }
+        None => parts.push(&body),
+    }
+    let mut markup = super::markup::Markup::new();
+    for (at, part) in parts.into_iter().enumerate() {
+        // Tabs of the session become spaces.
+        markup.text(if at == 0 { "" } else { "\t" });
+        markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
+    }
+    markup.finish()
+}
+
+/// Returns the numbers of the entries in batches of about `bytes` bytes and at most `most` entries.
+pub fn batches(contents: &Contents, bytes: u64, most: usize) -> Vec<std::ops::Range<usize>> {
+    let mut batches = Vec::new();
+    let (mut start, mut sum) = (0, 0);
+    let span = |ix: EntryIx| contents.session.entry(ix).span.len;
+    for (number, &ix) in contents.entries.iter().enumerate() {
+        sum += span(ix);
+        if sum >= bytes || number - start >= most {
+            batches.push(start..number + 1);
+            (start, sum) = (number + 1, 0);
+        }
+    }
+    if start < contents.entries.len() {
+        batches.push(start..contents.entries.len());
+    }
+    batches
+}

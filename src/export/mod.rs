@@ -1,0 +1,32 @@
+//! Exports a session as a page, as a page without scripts, or as Markdown.
+//!
+//! ```text
+//! session, bodies ──> article ──> markup ──> page (pieces that the page's script draws)
+//!                                       └──> HTML (one path, without a script)
+//!                └──────────────> document (Markdown)
+//! ```
+//!
+//! Text of a session becomes HTML in [`markup::Markup::text`] or [`html::Html::text`]; nothing else makes HTML.
+//! A redacted export is an export of a redacted copy.
+
+pub mod html;
+pub mod markup;
+
+mod ansi;
+mod code;
+mod highlight;
+pub mod markdown;
+
+pub mod source;
+
+mod entry_view;
+mod tools;
+
+mod height;
+mod index;
+pub mod page;
+
+pub mod document;
+pub mod static_html;
+
+pub mod verify;

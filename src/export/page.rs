@@ -1,0 +1,170 @@
+//! The page: one self-contained file, with its entries in compressed pieces.
+//!
+//! ```text
+//! head: policy, style │ skeleton │ index, rows │ script │ entries, images … │ facts
+//! ```
+//!
+//! The script runs before the entries are loaded, so the tree appears at once. Pieces are base64 of gzip, in
+//! elements that no browser runs; the script inflates those that are viewed. The content security policy
+//! allows this script and this style by their hashes, and images of the page itself. It forbids everything else:
+//! requests, forms, plug-ins, and turning text into HTML.
+
+use super::entry_view::article;
+use super::html::Html;
+use super::index::{self, Facts, Late};
+use super::source::{Contents, Source};
+use crate::ops::tree::rows;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use pisess_store::workers::in_order;
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// The number of bytes of the session in a piece.
+const PIECE: u64 = 768 * 1024;
+
+/// The maximum number of entries in a piece.
+const MOST: usize = 1024;
+
+/// The number of rows in a piece.
+const ROWS: usize = 4096;
+
+/// Separates the entries of a piece.
+const BETWEEN: char = '\x1e';
+
+const SKELETON: &str = include_str!("page/page.html");
+const STYLE: &str = concat!(include_str!("page/common.css"), include_str!("page/page.css"));
+const STATIC_STYLE: &str = include_str!("page/common.css");
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("page/data.js"),
+    include_str!("page/build.js"),
+    include_str!("page/tree.js"),
+    include_str!("page/path.js"),
+    include_str!("page/article.js"),
+    include_str!("page/search.js"),
+    include_str!("page/page.js"),
+    "})();\n"
+);
+
+/// Writes the page. `name` is that of the session, `title` that of the page.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn page(
+    contents: &Contents,
+    name: Option<&str>,
+    title: &str,
+    workers: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    head(title, STYLE, Some(SCRIPT), out)?;
+    out.write_all(b"<body>\n")?;
+    out.write_all(SKELETON.as_bytes())?;
+    piece("id=\"index\"", &index::early(contents, name, title), out)?;
+    row_pieces(contents, out)?;
+    writeln!(out, "<script>{SCRIPT}</script>")?;
+    let late = entry_pieces(contents, workers, out)?;
+    piece("id=\"late\"", &late.finish(), out)?;
+    out.write_all(b"</body>\n</html>\n")
+}
+
+/// Writes the head of a page, with or without a script.
+pub(super) fn head(
+    title: &str,
+    style: &'static str,
+    script: Option<&str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let hash = |text: &str| STANDARD.encode(Sha256::digest(text.as_bytes()));
+    let scripts = script.map_or(String::new(), |script| format!("script-src 'sha256-{}'; ", hash(script)));
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; {scripts}\
+         style-src 'sha256-{}'; img-src data: blob:; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"pisess\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n\
+         <title>{}</title>\n<style>{style}</style>\n</head>\n",
+        hash(style),
+        Html::text(title),
+    )
+}
+
+/// Returns the style of a page without a script.
+pub(super) fn static_style() -> &'static str {
+    STATIC_STYLE
+}
+
+/// Writes a piece: an element that contains compressed bytes.
+fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
+    packed.write_all(bytes)?;
+    let packed = packed.finish()?;
+    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
+}
+
+fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+    let drawing = rows(contents.session, contents.leaf);
+    for (at, entries) in contents.entries.chunks(ROWS).enumerate() {
+        let rows: Vec<String> = entries.iter().map(|&ix| index::row(&drawing.row(ix))).collect();
+        piece(&format!("class=\"rows\" data-n=\"{}\"", at * ROWS), rows.join("\n").as_bytes(), out)?;
+    }
+    Ok(())
+}
+
+/// Writes the pieces in file order; several workers make them.
+fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<Late> {
+    let batches = index::batches(contents, PIECE, MOST);
+    let mut late = Late::default();
+    let make = |range| entries_piece(&Source::new(contents), range);
+    in_order(batches, workers, make, |made| {
+        let (bytes, facts) = made?;
+        out.write_all(&bytes)?;
+        facts.into_iter().for_each(|facts| late.push(facts));
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(late)
+}
+
+/// Returns a piece with the entries of a range, and their images.
+fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, Vec<Facts>)> {
+    let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
+    for number in range.clone() {
+        let mut article = article(source, source.entries[number])?;
+        facts.push(Facts::of(&article));
+        if number > range.start {
+            text.push(BETWEEN);
+        }
+        text += article.markup.as_str();
+        images.append(&mut article.images);
+    }
+    let mut bytes = Vec::new();
+    piece(&format!("class=\"entries\" data-n=\"{}\"", range.start), text.as_bytes(), &mut bytes)?;
+    for (name, data) in images {
+        // Images are compressed already. The data was checked to be base64 and nothing else.
+        writeln!(bytes, "<script type=\"text/plain\" id=\"{name}\">{data}</script>")?;
+    }
+    Ok((bytes, facts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_page_brings_along_cannot_end_early() {
+        assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        assert!(!STYLE.contains("</") && !STATIC_STYLE.contains("</"));
+        for part in [SCRIPT, SKELETON, STYLE] {
+            assert!(!part.contains("innerHTML") && !part.contains("style=\"") && !part.contains("http://"));
+        }
+    }
+}

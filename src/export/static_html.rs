@@ -1,0 +1,155 @@
+//! One path as HTML without a script, for mail and wikis.
+
+use super::entry_view::{Article, article};
+use super::html::{Around, Html, html};
+use super::page::{head, static_style};
+use super::source::{Contents, Source};
+use crate::session::entry::{Entry, EntryIx, Kind};
+use crate::session::labels::Labels;
+use crate::session::read::entry_reader::Bodies as _;
+use pisess_json::Raw;
+use pisess_json::time::iso_string;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Writes the path to the leaf.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let source = Source::new(contents);
+    let path = contents.session.path(contents.leaf);
+    let mut on_path = vec![false; contents.entries.len()];
+    path.iter().filter_map(|&ix| contents.number(ix)).for_each(|number| on_path[number as usize] = true);
+    let (edits, labels) = (Edits::of(&source, &path)?, Labels::new(contents.session));
+    head(title, static_style(), None, out)?;
+    writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+    let mut model: Option<String> = None;
+    for &ix in &path {
+        let article = article(&source, ix)?;
+        // A message that contains only tool calls is omitted: each call is shown with its result.
+        let around = Paper { on_path: &on_path, article: &article };
+        let body = html(article.markup.as_str(), &around);
+        if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
+            continue;
+        }
+        let mut header = Html::default();
+        header.push_own("<header><h2>");
+        header.push_text(&heading(&source, ix));
+        header.push_own("</h2>");
+        let mut aside = |class: &'static str, text: &str| {
+            header.push_own(class);
+            header.push_text(text);
+            header.push_own("</span>");
+        };
+        if let Some(label) = labels.name(ix) {
+            aside("<span class=\"label\">", &label.to_string_lossy());
+        }
+        if let Some(name) = article.model.as_ref().filter(|name| model.as_ref() != Some(name)) {
+            aside("<span>", name);
+            model = Some(name.clone());
+        }
+        header.push_own("</header>");
+        let note = edits.note(ix).map(Html::text);
+        writeln!(
+            out,
+            "<article class=\"entry {}\" id=\"e{}\">{header}<div class=\"body\">{}{}</div></article>",
+            super::index::letter(contents.session.entry(ix)),
+            contents.number(ix).unwrap_or_default(),
+            note.map(|note| format!("<div class=\"note\">{note}</div>")).unwrap_or_default(),
+            body
+        )?;
+    }
+    out.write_all(b"</body>\n</html>\n")
+}
+
+struct Paper<'a> {
+    on_path: &'a [bool],
+    article: &'a Article,
+}
+
+impl Around for Paper<'_> {
+    fn address(&self, entry: &str) -> Option<String> {
+        let number: usize = entry.parse().ok()?;
+        self.on_path.get(number).copied().filter(|here| *here).map(|_| format!("#e{number}"))
+    }
+
+    fn image(&self, name: &str) -> Option<&str> {
+        self.article.images.iter().find(|(other, _)| other == name).map(|(_, data)| data.as_str())
+    }
+}
+
+/// Returns the speaker and the time in UTC, because a document has no time zone.
+fn heading(source: &Source, ix: EntryIx) -> String {
+    let who = name_of(source, ix);
+    match time_of(source, ix) {
+        Some((day, time)) => format!("{who} · {day} {time} UTC"),
+        None => who,
+    }
+}
+
+/// Returns the name of the speaker.
+pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
+    let who = match super::index::letter(source.session.entry(ix)) {
+        'u' => "User",
+        'a' => "Assistant",
+        't' => "Tool",
+        'b' => "Command",
+        'f' => "Files",
+        'm' => "Message",
+        'c' => "Compaction",
+        'r' => "Branch summary",
+        'x' => "Custom",
+        'l' => "Label",
+        'e' => "Edit of the context",
+        _ => {
+            let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
+            return in_words(&name.to_string_lossy());
+        }
+    };
+    who.to_owned()
+}
+
+/// Returns the day and the time of an entry, in UTC.
+pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<(String, String)> {
+    let time = source.session.entry(ix).time_ms;
+    let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string)?;
+    let (day, clock) = time.split_once('T')?;
+    Some((day.to_owned(), clock.get(..5)?.to_owned()))
+}
+
+/// Returns the name of a type for people: `model_change` becomes `Model change`.
+fn in_words(name: &str) -> String {
+    let words = super::entry_view::cut(name, 60).replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The edits on a path: whether each omits its entry.
+pub(super) struct Edits(HashMap<EntryIx, bool>);
+
+impl Edits {
+    /// Returns the last edit of each entry.
+    pub fn of(source: &Source, path: &[EntryIx]) -> io::Result<Edits> {
+        let mut edits = HashMap::new();
+        for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
+            let line = source.bodies.line(ix)?;
+            let line = Raw::checked(line.trim_ascii());
+            let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+            match (target, line.get("replacement")) {
+                (Some(target), Some(replacement)) => drop(edits.insert(target, replacement.is_null())),
+                (Some(target), None) => drop(edits.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        Ok(Edits(edits))
+    }
+
+    /// Returns the note for the reader of an edited entry.
+    pub fn note(&self, ix: EntryIx) -> Option<&'static str> {
+        Some(match self.0.get(&ix)? {
+            true => "No longer sent to the model: an edit further down omits it.",
+            false => "The model sees other content in its place: see the edit further down.",
+        })
+    }
+}

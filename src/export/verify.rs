@@ -1,0 +1,305 @@
+//! Reads an export back, and searches it for values that must not be in it.
+//!
+//! A value may be hidden in an export: by compression, entities, backslashes, elements that highlighting inserts
+//! into it, or the margin of a quotation. So the text is searched in several forms, each time for the values in
+//! the same form:
+//!
+//! ```text
+//! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
+//! static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes
+//! Markdown ──────────────────┘         ├─ Squeezed: without signs of Markdown
+//!                                      └─ Block:    without white space and margins, for several lines
+//! ```
+
+use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
+use crate::redact::values::{Exact, Value};
+use crate::session::read::lines::Lines;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::GzDecoder;
+use pisess_store::ReadAt;
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+
+/// What an export writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rendition {
+    /// A page, with its content in compressed pieces.
+    Page,
+    /// HTML without scripts.
+    StaticPage,
+    /// Markdown.
+    Markdown,
+}
+
+/// Returns how many of these values are in an export: 0, if it is correct.
+///
+/// # Errors
+/// If reading fails, or a piece of a page cannot be decoded.
+pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<usize> {
+    let mut search = Search::new(format, values);
+    let mut lines = Lines::new(written);
+    let mut is_style = false;
+    while let Some(line) = lines.next_line()? {
+        match format {
+            Rendition::Markdown => search.push(line.bytes),
+            Rendition::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
+            // The rest of a page, including its style, is the same for every session.
+            Rendition::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
+            Rendition::Page => {}
+            Rendition::StaticPage => {
+                is_style |= line.bytes.starts_with(b"<style>");
+                if !is_style {
+                    search.push(line.bytes);
+                }
+                is_style &= memchr::memmem::find(line.bytes, b"</style>").is_none();
+            }
+        }
+    }
+    Ok(search.finish())
+}
+
+const PIECE: &[u8] = b"<script type=\"text/plain\" ";
+const TITLE: &[u8] = b"<title>";
+
+/// Returns the content of a piece of a page; nothing for an image.
+fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "a piece of the page cannot be decoded");
+    let start = memchr::memchr(b'>', line).ok_or_else(invalid)? + 1;
+    let end = memchr::memrchr(b'<', line).filter(|&end| end >= start).ok_or_else(invalid)?;
+    let mut text = Vec::new();
+    match STANDARD.decode(&line[start..end]) {
+        Ok(packed) if packed.starts_with(&[0x1f, 0x8b]) => {
+            GzDecoder::new(&packed[..]).read_to_end(&mut text)?;
+        }
+        // A piece with an id is an image, which is unchanged.
+        _ if line[PIECE.len()..].starts_with(b"id=\"i") => {}
+        _ => return Err(invalid()),
+    }
+    Ok(text)
+}
+
+/// The text in all forms, and the values found in it.
+struct Search {
+    format: Rendition,
+    forms: Vec<Searcher>,
+    found: BTreeSet<usize>,
+}
+
+impl Search {
+    fn new(format: Rendition, values: &[Value]) -> Search {
+        let forms = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
+        let searchers = forms.into_iter().filter_map(|form| Searcher::new(form, values));
+        Search { format, forms: searchers.collect(), found: BTreeSet::new() }
+    }
+
+    /// Adds more of the text, in whole lines.
+    fn push(&mut self, text: &[u8]) {
+        let plain = match self.format {
+            Rendition::Page => without_marks(text),
+            Rendition::StaticPage => entities_decoded(&without_elements(text)),
+            Rendition::Markdown => entities_decoded(text),
+        };
+        for searcher in &mut self.forms {
+            match searcher.form {
+                Spelling::Marked => searcher.window.extend(entities_decoded(text)),
+                form => searcher.window.extend(form.of(&plain)),
+            }
+            searcher.window.extend(searcher.form.of(b"\n"));
+            searcher.search(&mut self.found, MOST);
+        }
+    }
+
+    fn finish(mut self) -> usize {
+        self.forms.iter_mut().for_each(|searcher| searcher.search(&mut self.found, 0));
+        self.found.len()
+    }
+}
+
+/// A spelling in which text is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    Marked,
+    Plain,
+    Squeezed,
+    Block,
+}
+
+impl Spelling {
+    /// Whether the value is searched for in this spelling: values of several lines only in `Block`, others only in
+    /// the other spellings.
+    fn is_for(self, value: &[u8]) -> bool {
+        value.iter().any(|byte| matches!(byte, b'\n' | b'\r' | b'\t')) == (self == Spelling::Block)
+    }
+
+    fn of(self, text: &[u8]) -> Vec<u8> {
+        let is_kept = |byte: &u8| match byte {
+            b'\\' => self == Spelling::Marked,
+            b'*' | b'_' | b'~' | b'`' => matches!(self, Spelling::Marked | Spelling::Plain),
+            b' ' | b'\n' | b'\r' | b'\t' | b'>' | b'|' => self != Spelling::Block,
+            _ => true,
+        };
+        text.iter().copied().filter(is_kept).collect()
+    }
+}
+
+/// The number of bytes to collect before searching them.
+const MOST: usize = 1 << 20;
+
+/// The minimum length of a form that differs from its value: shorter ones occur by chance.
+const SHORTEST: usize = 8;
+
+/// Searches one form of the text.
+struct Searcher {
+    form: Spelling,
+    exact: Exact,
+    /// For each value in `exact`, its index among all values.
+    which: Vec<usize>,
+    /// The text not searched yet, preceded by enough searched text for a value that spans both.
+    window: Vec<u8>,
+    overlap: usize,
+}
+
+impl Searcher {
+    fn new(form: Spelling, values: &[Value]) -> Option<Searcher> {
+        let fitting = values.iter().enumerate().filter(|(_, value)| form.is_for(&value.bytes));
+        let formed = fitting.map(|(at, value)| (at, value, form.of(&value.bytes)));
+        let wanted = formed.filter(|(_, value, bytes)| *bytes == value.bytes || bytes.len() >= SHORTEST);
+        let (which, values): (Vec<_>, Vec<_>) =
+            wanted.map(|(at, value, bytes)| (at, Value { kind: value.kind, bytes })).unzip();
+        // Percent-encoding takes three characters for one.
+        let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
+        let exact = Exact::new(&values);
+        Some(Searcher { form, exact, which, window: Vec::new(), overlap: longest })
+    }
+
+    /// Searches the text if it has more than `most` bytes.
+    fn search(&mut self, found: &mut BTreeSet<usize>, most: usize) {
+        if self.window.len() <= most {
+            return;
+        }
+        self.exact.each(&self.window, &mut |_, value| {
+            found.insert(self.which[value]);
+        });
+        let searched = self.window.len().saturating_sub(self.overlap);
+        self.window.drain(..searched);
+    }
+}
+
+/// Returns HTML without its elements.
+fn without_elements(html: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(html.len());
+    let mut rest = html;
+    while let Some(start) = memchr::memchr(b'<', rest) {
+        text.extend_from_slice(&rest[..start]);
+        let end = memchr::memchr(b'>', &rest[start..]).map_or(rest.len(), |end| start + end + 1);
+        rest = &rest[end..];
+    }
+    text.extend_from_slice(rest);
+    text
+}
+
+/// Returns markup without its marks.
+fn without_marks(markup: &[u8]) -> Vec<u8> {
+    const MARKS: [char; 7] = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
+    let mut text = Vec::with_capacity(markup.len());
+    let mut at = 0;
+    while at < markup.len() {
+        let mark = char::from(markup[at]);
+        at += match mark {
+            // A letter follows: the element or the class.
+            OPEN | WORD => 2,
+            OPEN_WITH => {
+                let value = &markup[at..];
+                memchr::memchr(VALUE as u8, value).map_or(value.len(), |end| end + 1)
+            }
+            _ => {
+                if !MARKS.contains(&mark) {
+                    text.push(markup[at]);
+                }
+                1
+            }
+        };
+    }
+    text
+}
+
+/// Returns text in which the entities that pisess writes are replaced by their characters.
+fn entities_decoded(text: &[u8]) -> Vec<u8> {
+    const ENTITIES: [(&[u8], u8); 5] =
+        [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&#39;", b'\'')];
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = memchr::memchr(b'&', rest) {
+        out.extend_from_slice(&rest[..at]);
+        let entity = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity));
+        let (width, byte) = entity.map_or((1, b'&'), |(entity, byte)| (entity.len(), *byte));
+        out.push(byte);
+        rest = &rest[at + width..];
+    }
+    out.extend_from_slice(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(values: &[&str]) -> Vec<Value> {
+        values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() }).collect()
+    }
+
+    fn left(format: Rendition, text: &str, value: &str) -> usize {
+        left_over(format, &text.as_bytes().to_vec(), &values(&[value])).unwrap()
+    }
+
+    #[test]
+    fn no_escape_of_markdown_hides_a_value() {
+        for (text, value) in [
+            ("the a\\_b\\*c\\<d\n", "a_b*c<d"),
+            ("in *a\\_long*er\\_one\n", "a_long*er_one"),
+            ("<summary>x &amp;y&lt;z1</summary>\n", "&y<z1"),
+            ("[x](<https://h/p?token=t0k3n1>)\n", "t0k3n1"),
+            ("> -----BEGIN KEY-----\n> MIIabc\n> def==\n", "-----BEGIN KEY-----\nMIIabc\ndef=="),
+            ("the c2VjcmV0LWhlcmUtbm93 now\n", "secret-here-now"),
+        ] {
+            assert_eq!(left(Rendition::Markdown, text, value), 1, "{text}");
+            assert_eq!(left(Rendition::Markdown, &text[..text.len() / 2 - 2], value), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_element_of_html_hides_a_value() {
+        let word = "<p>sk<span class=\"w-n\">-live</span>-&quot;42</p>\n";
+        assert_eq!(left(Rendition::StaticPage, word, "sk-live-\"42"), 1);
+        assert_eq!(left(Rendition::StaticPage, "<a href=\"https://h/a&amp;bcdef\">x</a>", "a&bcdef"), 1);
+        assert_eq!(left(Rendition::StaticPage, "<style>border\nsecret</style>\nx", "secret"), 0);
+        assert_eq!(left(Rendition::StaticPage, "<style>border</style>\n</head>\nsecret", "secret"), 1);
+    }
+
+    #[test]
+    fn pieces_of_a_page_are_inflated() {
+        let packed = |text: &str| {
+            use std::io::Write;
+            let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packed.write_all(text.as_bytes()).unwrap();
+            let packed = STANDARD.encode(packed.finish().unwrap());
+            format!("<script type=\"text/plain\" class=\"entries\" data-n=\"0\">{packed}</script>\n")
+        };
+        let marked = packed("\u{1}pmy \u{e}nsk\u{f}-live-\u{2}ahttps://x/9secret9\u{3}here\u{4}");
+        assert_eq!(left(Rendition::Page, &marked, "sk-live-here"), 1);
+        assert_eq!(left(Rendition::Page, &marked, "9secret9"), 1);
+        assert_eq!(left(Rendition::Page, &marked, "not-here"), 0);
+        assert_eq!(left(Rendition::Page, "<script>const border = 1;</script>\n", "border"), 0);
+        let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n".as_bytes().to_vec();
+        assert!(left_over(Rendition::Page, &broken, &values(&["border"])).is_err());
+    }
+
+    #[test]
+    fn a_value_is_found_across_windows() {
+        for before in [MOST - 4, MOST, 2 * MOST - 4] {
+            let text = format!("{}\nsecret-42\n{}\n", "x".repeat(before), "y".repeat(MOST));
+            assert_eq!(left(Rendition::Markdown, &text, "secret-42"), 1);
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! The entries that one worker collects from the lines that start in its chunk.
+
+use super::Options;
+use super::classify::{evidence, flags, role_of};
+use crate::agents::Agent;
+use crate::agents::readable::{self, Folders};
+use crate::agents::row::{Form, RowOptions};
+use crate::session::column::Column;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
+use crate::session::file_calls::FileCall;
+use crate::session::list_stats::{Digest, Digesting};
+use crate::session::read::header::Version;
+use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
+use crate::session::search::Matches;
+use crate::session::{
+    InLine, LabelChange, OtherName, ParentId, Problem, ProblemKind, ToolCall, ToolResult, TotalUsage,
+};
+use memchr::memchr;
+use pisess_json::scan::RawString;
+use pisess_json::string::is_utf8;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use pisess_json::{KeyCache, Raw, Scanner};
+
+/// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous one.
+#[derive(Debug, Default)]
+pub struct Fragment {
+    pub entries: Vec<Entry>,
+    pub arena: Vec<u8>,
+    /// The `parentId` of the entries whose parent is not the previous entry.
+    pub parent_ids: Vec<ParentId>,
+    /// The row of each entry, if requested.
+    pub rows: Column,
+    pub labels: Vec<LabelChange>,
+    pub tool_calls: Vec<ToolCall>,
+    pub tool_results: Vec<ToolResult>,
+    /// Calls that name a file. `None` without entries, or if not requested.
+    pub file_calls: Option<Vec<FileCall>>,
+    pub other_names: Vec<OtherName>,
+    pub timestamps: Vec<Slice>,
+    pub searchable: Vec<Slice>,
+    pub found: Vec<(EntryIx, Matches)>,
+    pub usage: TotalUsage,
+    pub messages: Vec<InLine>,
+    pub problems: Vec<Problem>,
+    pub draft_links: Vec<DraftLink>,
+    /// Labels that refer to their target by record number.
+    pub numbered_targets: Vec<(EntryIx, f64)>,
+    /// The last `leaf` record: its entry and the id it refers to.
+    pub leaf_record: Option<(EntryIx, Slice)>,
+    /// The digest for a list, if requested.
+    pub digest: Digest,
+    /// The types of the entries.
+    pub kinds: Kinds,
+    /// Whether an entry of the draft tree was seen.
+    pub draft: bool,
+    /// The first evidence of an agent.
+    pub dialect: Option<Dialect>,
+    /// Counts of physical lines, and of records that parse.
+    pub lines: u32,
+    pub records: u32,
+}
+
+/// The links of a draft-tree entry, which are record numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct DraftLink {
+    pub entry: EntryIx,
+    /// `parent`, or `backToIndex` of a pop.
+    pub parent: f64,
+    /// Whether the entry is a `head`.
+    pub head: bool,
+}
+
+/// How far [`Fragment::read_lines`] read.
+pub enum Progress {
+    /// All lines that start before the limit were read.
+    Done,
+    /// The line at this offset of the buffer is incomplete; more bytes are needed.
+    NeedsMore(usize),
+}
+
+/// The options for reading lines.
+pub struct Reading<'a> {
+    pub options: &'a Options,
+    pub version: Version,
+    /// The agent whose rows and rules to use.
+    pub agent: &'static dyn Agent,
+    /// The working directory of the session, to which paths in readable rows are relative.
+    pub cwd: Option<&'a Text<'static>>,
+}
+
+/// A range of the file in memory.
+pub struct Window<'a> {
+    pub bytes: &'a [u8],
+    /// Its offset in the file.
+    pub start: u64,
+    /// Lines that start at or after this offset belong to the next part.
+    pub limit: u64,
+    /// Whether it ends with the file.
+    pub at_end: bool,
+}
+
+impl Fragment {
+    /// Adds the lines of the window from `pos` on.
+    pub fn read_lines(
+        &mut self,
+        window: &Window,
+        mut pos: usize,
+        reading: &Reading,
+        keys: &mut KeyCache<Member>,
+    ) -> Progress {
+        let bytes = window.bytes;
+        let mut scanner = Scanner::new(bytes);
+        let mut blocks = Vec::new();
+        while pos < bytes.len() && window.start + (pos as u64) < window.limit {
+            scanner.seek(pos);
+            let mut record = Record::default();
+            let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
+            let whole = scanner.at_end();
+            let newline = newline_after(bytes, scanner.pos().max(pos));
+            let end = match newline {
+                Some(end) => end,
+                None if window.at_end => bytes.len(),
+                None => return Progress::NeedsMore(pos),
+            };
+            let line = LineNo(self.lines);
+            let non_ascii = scanner.take_non_ascii();
+            match parsed {
+                None => {}
+                Some(Ok(())) if whole => {
+                    // All other bytes of the line are ASCII. The range may reach into the next line.
+                    if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
+                        self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
+                    }
+                    let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
+                    self.push(&record, &blocks, span, reading);
+                    if reading.options.messages {
+                        // Grows only if an entry was added.
+                        self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
+                    }
+                }
+                Some(Ok(())) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
+                Some(Err(_)) => {
+                    let torn = newline.is_none();
+                    let kind = if torn { ProblemKind::TornTail } else { ProblemKind::Malformed };
+                    self.problems.push(Problem { line, kind });
+                }
+            }
+            self.lines += 1;
+            pos = end + 1;
+        }
+        Progress::Done
+    }
+
+    /// Adds one value.
+    fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
+        let line = LineNo(self.lines);
+        if !record.is_object {
+            self.problems.push(Problem { line, kind: ProblemKind::NotAnObject });
+            self.records += u32::from(Raw::checked(record.bytes).is_truthy());
+            return;
+        }
+        let number = self.records;
+        self.records += 1;
+        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
+        if record.kind.is_some_and(|kind| kind.is("session")) {
+            self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
+            return;
+        }
+        let ix = EntryIx::new(self.entries.len());
+        let role = role_of(kind, record, reading.version);
+        if self.dialect.is_none() {
+            self.dialect = evidence(kind, role, record);
+        }
+        let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
+        let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
+        // Entries of version 1 have no ids; linking assigns them.
+        if id.is_empty() && reading.version != Version::One {
+            self.problems.push(Problem { line, kind: ProblemKind::NoId });
+        }
+        self.kinds.insert(typed.kind);
+        let parent = self.parent(ix, record.parent_id);
+        if let Some(rows) = &reading.options.rows {
+            self.row(ix, &typed, rows, reading);
+        } else if reading.options.calls {
+            self.calls(ix, &typed, None, reading);
+        }
+        let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
+        let time = parse_js_date(timestamp.as_bytes());
+        self.side_tables(ix, &typed, &timestamp);
+        self.asked_for(ix, &typed, &timestamp, time, reading.options);
+        let mut flags = flags(&typed, reading.agent);
+        if record.bytes.len() as u64 != span.len {
+            flags.insert(Flags::PADDED);
+        }
+        self.entries.push(Entry {
+            span,
+            time_ms: time.unwrap_or(Entry::NO_TIME),
+            id,
+            parent,
+            line,
+            record: number,
+            kind: typed.kind,
+            role,
+            flags,
+        });
+    }
+
+    /// Returns the kind that migration gives an older entry, and records its links.
+    fn draft_kind(&mut self, kind: Kind, entry: EntryIx, record: &Record) -> Kind {
+        let whole = Raw::checked(record.bytes);
+        let parent = if kind == Kind::StackPop { whole.get("backToIndex") } else { record.parent };
+        let is_draft = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
+        let parent = parent.and_then(Raw::number);
+        self.draft |= is_draft || parent.is_some();
+        let head = kind == Kind::Head;
+        if head || parent.is_some() {
+            self.draft_links.push(DraftLink { entry, parent: parent.unwrap_or(f64::NAN), head });
+        }
+        match kind {
+            Kind::StackSummary | Kind::StackPop => Kind::BranchSummary,
+            Kind::Head if named_head(whole).is_some() => Kind::Label,
+            Kind::Head => Kind::Custom,
+            other => other,
+        }
+    }
+
+    /// Returns the parent if it is the previous entry, as usual. Any other is found by its id, which is stored.
+    fn parent(&mut self, entry: EntryIx, id: Option<Raw>) -> Option<EntryIx> {
+        let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
+        if self.entries.last().is_some_and(|before| self.arena[before.id.range()] == *id.as_bytes()) {
+            return entry.before();
+        }
+        let id = self.keep(&id);
+        self.parent_ids.push(ParentId { entry, id });
+        None
+    }
+
+    /// Stores the row of an entry, and its tool calls.
+    pub fn row(&mut self, entry: EntryIx, typed: &Typed, rows: &RowOptions, reading: &Reading) {
+        let agent = reading.agent;
+        let readable = match rows.form {
+            Form::Readable => readable::text(typed),
+            Form::Agent => None,
+        };
+        self.rows.push(entry.at(), |row| match readable {
+            Some(text) => text.append_to(row),
+            None => agent.push_row(typed, row),
+        });
+        if rows.searchable {
+            let text = self.keep(&agent.searchable(typed));
+            self.searchable.push(text);
+        }
+        self.calls(entry, typed, Some(rows), reading);
+    }
+
+    /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool result.
+    fn calls(&mut self, entry: EntryIx, typed: &Typed, rows: Option<&RowOptions>, reading: &Reading) {
+        if typed.kind == Kind::Message && typed.role == Role::Assistant {
+            let is_call = |block: &&Block| block.kind.is_some_and(|kind| kind.is("toolCall"));
+            for block in typed.blocks.iter().filter(is_call) {
+                let call = self.tool_call(entry, block, rows, reading);
+                self.tool_calls.push(call);
+            }
+        }
+        let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
+        if let (Role::ToolResult, Some(call)) = (typed.role, call) {
+            let call = self.keep(&call);
+            self.tool_results.push(ToolResult { entry, call });
+        }
+    }
+
+    fn tool_call(
+        &mut self,
+        entry: EntryIx,
+        block: &Block,
+        rows: Option<&RowOptions>,
+        reading: &Reading,
+    ) -> ToolCall {
+        let name = block.name.and_then(Raw::text).unwrap_or_default();
+        let arguments = block.arguments.unwrap_or(Raw::NULL);
+        let id = self.keep(&block.id.and_then(Raw::text).unwrap_or_default());
+        let Some(rows) = rows else {
+            return ToolCall { entry, id, name: Slice::default(), row: Slice::default(), path: (0, 0) };
+        };
+        if rows.form == Form::Readable {
+            let folders = Folders { cwd: reading.cwd, home: rows.home.as_ref() };
+            let call = readable::call(&name, arguments, folders);
+            // The offsets fit: rows are short.
+            let path = (call.path.start as u16, call.path.end as u16);
+            return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
+        }
+        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
+        ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
+    }
+
+    /// Stores what the options request besides the row.
+    fn asked_for(
+        &mut self,
+        entry: EntryIx,
+        typed: &Typed,
+        timestamp: &Text,
+        time: Option<i64>,
+        options: &Options,
+    ) {
+        let record = typed.record;
+        if options.timestamps {
+            let kept = self.keep(timestamp);
+            self.timestamps.push(kept);
+        }
+        if let Some(usage) =
+            record.message.as_ref().and_then(|message| message.usage).filter(|_| options.usage)
+        {
+            self.usage += usage_of(usage);
+        }
+        if options.file_calls {
+            self.keep_file_calls(entry, typed);
+        }
+        if !options.search.is_empty() {
+            let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
+            self.found.extend(found.map(|found| (entry, found)));
+        }
+        if let Some(digesting) = options.digest {
+            self.digest.take_in(entry, typed, time);
+            if digesting == Digesting::Entries {
+                self.digest.identify(typed, timestamp);
+            }
+        }
+    }
+
+    /// Stores labels, the leaf record, and unknown names.
+    fn side_tables(&mut self, entry: EntryIx, typed: &Typed, timestamp: &Text) {
+        let Typed { kind, role, record, .. } = *typed;
+        if kind == Kind::Label {
+            let head = named_head(Raw::checked(record.bytes));
+            let name = record.label.and_then(Raw::text).or(head).unwrap_or_default();
+            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            let number = record.target_id.and_then(Raw::number);
+            self.numbered_targets.extend(number.map(|number| (entry, number)));
+            let change = LabelChange {
+                entry,
+                target: self.keep(&target),
+                name: self.keep(&name),
+                timestamp: self.keep(timestamp),
+            };
+            self.labels.push(change);
+        }
+        if kind == Kind::Leaf {
+            let target = record.target_id.and_then(Raw::text).unwrap_or_default();
+            self.leaf_record = Some((entry, self.keep(&target)));
+        }
+        if kind == Kind::Other || role == Role::Other {
+            let other =
+                |name: Option<RawString>, is: bool| name.filter(|_| is).map(decoded).unwrap_or_default();
+            let kind_name = other(record.kind, kind == Kind::Other);
+            let role_name =
+                other(record.message.as_ref().and_then(|message| message.role), role == Role::Other);
+            let names = OtherName {
+                entry,
+                kind: self.keep(&Text::from_wtf8(kind_name)),
+                role: self.keep(&Text::from_wtf8(role_name)),
+            };
+            self.other_names.push(names);
+        }
+    }
+
+    pub fn keep(&mut self, text: &Text) -> Slice {
+        let start = self.arena.len() as u32;
+        self.arena.extend_from_slice(text.as_bytes());
+        Slice { start, len: text.as_bytes().len() as u32 }
+    }
+}
+
+/// Returns the position of the first newline from `pos` on.
+#[inline]
+fn newline_after(bytes: &[u8], pos: usize) -> Option<usize> {
+    match bytes.get(pos) {
+        // As after every line that is one value.
+        Some(b'\n') => Some(pos),
+        _ => memchr(b'\n', &bytes[pos..]).map(|at| pos + at),
+    }
+}
+
+/// Returns the location of the message in its line.
+fn message_place(line: &[u8], record: &Record) -> InLine {
+    let Some(message) = record.message else { return InLine::default() };
+    let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
+    match (u32::try_from(start), u32::try_from(message.bytes.len())) {
+        (Ok(start), Ok(len)) => InLine { start, len },
+        _ => InLine::default(),
+    }
+}
+
+fn usage_of(usage: Raw) -> TotalUsage {
+    let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
+    let kinds = ["input", "output", "cacheRead", "cacheWrite"];
+    let sum = || kinds.iter().filter_map(|key| number(usage, key)).sum();
+    TotalUsage {
+        tokens: number(usage, "totalTokens").unwrap_or_else(sum),
+        cost: usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0),
+    }
+}
+
+fn decoded(string: RawString) -> Vec<u8> {
+    string.text().into_bytes()
+}

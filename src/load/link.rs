@@ -1,0 +1,338 @@
+//! Turns fragments into a session: ids of older formats, parents, cycles, the leaf.
+
+use super::LoadError;
+use super::fragment::{DraftLink, Fragment};
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
+use crate::session::index::{IdIndex, may_repeat};
+use crate::session::read::header::{Preamble, Version};
+use crate::session::{Format, ParentId, Problem, ProblemKind, Session};
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use pisess_store::ReadAt;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+use uuid::Uuid;
+
+/// Returns the session made of all fragments.
+pub fn link(
+    preamble: Preamble,
+    fragment: Fragment,
+    dialect: Dialect,
+    source: &dyn ReadAt,
+) -> Result<Session, LoadError> {
+    let format = format(preamble.version, fragment.draft);
+    let mut problems = preamble.problems;
+    problems.extend(fragment.problems);
+    let mut session = Session {
+        header: preamble.header,
+        title_slot: preamble.title_slot,
+        format,
+        dialect,
+        leaf: None,
+        problems,
+        labels: fragment.labels,
+        tool_calls: fragment.tool_calls,
+        tool_results: fragment.tool_results,
+        file_calls: fragment.file_calls,
+        other_names: fragment.other_names,
+        timestamps: fragment.timestamps,
+        searchable: fragment.searchable,
+        found: fragment.found,
+        usage: fragment.usage,
+        messages: fragment.messages,
+        digest: fragment.digest,
+        len: source.len(),
+        ends_with_newline: ends_with_newline(source)?,
+        ids: OnceLock::new(),
+        kinds: fragment.kinds,
+        entries: fragment.entries,
+        arena: fragment.arena,
+        rows: fragment.rows,
+        dangling: Vec::new(),
+        records: fragment.records,
+    };
+    if matches!(format, Format::V1 | Format::Draft) {
+        give_ids(&mut session)?;
+    }
+    link_parents(&mut session, fragment.parent_ids, &fragment.draft_links);
+    if format == Format::Draft {
+        link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
+    }
+    session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
+    session.problems.sort_by_key(|problem| problem.line);
+    Ok(session)
+}
+
+/// Gives each entry its parent, so that there is no cycle.
+fn link_parents(session: &mut Session, parent_ids: Vec<ParentId>, draft_links: &[DraftLink]) {
+    // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
+    let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
+    let is_indexed = !parent_ids.is_empty() || may_repeat(session.entries.len(), given);
+    if is_indexed {
+        index_ids(session);
+    }
+    match session.format {
+        Format::V1 => chain(session),
+        Format::Draft => {
+            link_draft(session, draft_links);
+            cut_cycles(session);
+        }
+        Format::V2 | Format::V3 if is_indexed => {
+            link_by_id(session, parent_ids);
+            cut_cycles(session);
+        }
+        // Each parent is the previous entry, and was linked while reading: there can be no cycle.
+        Format::V2 | Format::V3 => {}
+    }
+}
+
+fn format(version: Version, is_draft: bool) -> Format {
+    match version {
+        Version::One if is_draft => Format::Draft,
+        Version::One => Format::V1,
+        Version::Two => Format::V2,
+        Version::Three => Format::V3,
+    }
+}
+
+fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
+    let mut last = [b'\n'];
+    if !source.is_empty() {
+        source.read_at(&mut last, source.len() - 1)?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// Assigns ids that are the same on every machine: the first 8 hex digits of the UUIDv5 of the record's
+/// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
+fn give_ids(session: &mut Session) -> Result<(), LoadError> {
+    let namespace = namespace(&session.header.id);
+    let mut taken = HashSet::with_capacity(session.entries.len());
+    for entry in &mut session.entries {
+        let id = (0..)
+            .map(|again: u32| short_id(&namespace, entry.record, again))
+            .find(|id| taken.insert(*id))
+            .unwrap_or_default();
+        let start = u32::try_from(session.arena.len()).map_err(|_| LoadError::TooLarge)?;
+        session.arena.extend_from_slice(format!("{id:08x}").as_bytes());
+        entry.id = Slice { start, len: 8 };
+    }
+    Ok(())
+}
+
+/// Returns the namespace of a session's ids: its own id if that is a UUID, else one derived from it.
+fn namespace(id: &Text) -> Uuid {
+    let id = id.to_string_lossy();
+    Uuid::try_parse(&id).unwrap_or_else(|_| Uuid::new_v5(&Uuid::NAMESPACE_OID, id.as_bytes()))
+}
+
+fn short_id(namespace: &Uuid, record: u32, again: u32) -> u32 {
+    let name = if again == 0 { record.to_string() } else { format!("{record}:{again}") };
+    Uuid::new_v5(namespace, name.as_bytes()).as_fields().0
+}
+
+impl Session {
+    /// Returns the id of an entry appended by migration: that of the record number after the last.
+    pub(crate) fn next_migration_id(&self) -> String {
+        self.deterministic_id(self.records, |_| false)
+    }
+
+    /// Returns a new id for record `number`: the same on every machine, and not in use by another entry.
+    pub(crate) fn deterministic_id(&self, number: u32, is_taken: impl Fn(&str) -> bool) -> String {
+        let namespace = namespace(&self.header.id);
+        let is_free = |id: &String| self.find(&Text::from(id.as_str())).is_none() && !is_taken(id);
+        (0..)
+            .map(|again| format!("{:08x}", short_id(&namespace, number, again)))
+            .find(is_free)
+            .unwrap_or_default()
+    }
+}
+
+/// Builds the index, and marks entries with the id of a later entry.
+fn index_ids(session: &mut Session) {
+    let mut ids = IdIndex::with_capacity(session.entries.len());
+    let Session { entries, arena, problems, .. } = session;
+    for at in 0..entries.len() {
+        if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
+            problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
+            entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
+        }
+    }
+    session.ids = ids.into();
+}
+
+fn chain(session: &mut Session) {
+    for at in 1..session.entries.len() {
+        session.entries[at].parent = Some(EntryIx::new(at - 1));
+    }
+}
+
+/// Finds the parents with these ids. All other parents are previous entries, and known already.
+fn link_by_id(session: &mut Session, mut parent_ids: Vec<ParentId>) {
+    if session.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateId) {
+        link_to_latest(session);
+    }
+    parent_ids.retain(|&ParentId { entry, id }| {
+        let parent = session.find(&session.text(id));
+        session.entries[entry.at()].parent = parent;
+        parent.is_none()
+    });
+    let missing = |parent: &ParentId| session.entry(parent.entry).line;
+    let missing =
+        parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: ProblemKind::MissingParent });
+    session.problems.extend(missing.collect::<Vec<_>>());
+    session.dangling = parent_ids;
+}
+
+/// Makes the latest of several entries with the same id the parent, as in the agents.
+fn link_to_latest(session: &mut Session) {
+    for at in 0..session.entries.len() {
+        let Some(parent) = session.entries[at].parent else { continue };
+        if session.entry(parent).flags.has(Flags::SUPERSEDED) {
+            session.entries[at].parent = session.find(&session.id(parent));
+        }
+    }
+}
+
+/// In the draft tree, links are record numbers; 0 (the header) and below mean no parent. The parent of an
+/// entry without a link is the previous entry.
+fn link_draft(session: &mut Session, links: &[DraftLink]) {
+    chain(session);
+    carry_times(session);
+    for link in links {
+        let entry = session.entry(link.entry);
+        if link.parent.is_nan() {
+            continue;
+        }
+        let parent = session.record_entry(link.parent);
+        if parent.is_none() && link.parent > 0.0 {
+            session.problems.push(Problem { line: entry.line, kind: ProblemKind::MissingParent });
+        }
+        session.entries[link.entry.at()].parent = parent;
+    }
+    give_timestamps(session);
+}
+
+/// Converts the targets of draft-tree labels to their migrated form: the target of a named head is the entry
+/// it points to, others are record numbers.
+fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
+    let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
+    for at in 0..session.labels.len() {
+        let entry = session.labels[at].entry;
+        let id = |ix: Option<EntryIx>| ix.map(|ix| session.entry(ix).id);
+        let target = match numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry) {
+            _ if heads.contains(&entry) => id(session.entry(entry).parent).unwrap_or_default(),
+            Ok(at) => match id(session.record_entry(numbered_targets[at].1)) {
+                Some(id) => id,
+                None => keep(session, "root"),
+            },
+            Err(_) => continue,
+        };
+        session.labels[at].target = target;
+    }
+}
+
+/// In the draft tree, timestamps are optional: gives each entry without one that of the previous entry.
+fn carry_times(session: &mut Session) {
+    let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    let mut time = started.unwrap_or(Entry::NO_TIME);
+    for entry in &mut session.entries {
+        if entry.time_ms == Entry::NO_TIME {
+            entry.time_ms = time;
+        }
+        time = entry.time_ms;
+    }
+}
+
+/// If timestamps are kept as text, gives each entry without one the timestamp that migration would.
+fn give_timestamps(session: &mut Session) {
+    let missing: Vec<_> = session
+        .all()
+        .filter(|ix| session.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()))
+        .collect();
+    for ix in missing {
+        session.timestamps[ix.at()] = keep_timestamp(session, ix);
+    }
+    for at in 0..session.labels.len() {
+        if session.labels[at].timestamp.is_empty() {
+            session.labels[at].timestamp = keep_timestamp(session, session.labels[at].entry);
+        }
+    }
+}
+
+fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
+    let text = session.draft_timestamp(ix).to_string();
+    keep(session, &text)
+}
+
+fn keep(session: &mut Session, text: &str) -> Slice {
+    let start = session.arena.len() as u32;
+    session.arena.extend_from_slice(text.as_bytes());
+    Slice { start, len: text.len() as u32 }
+}
+
+/// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its members.
+fn cut_cycles(session: &mut Session) {
+    let entries = &mut session.entries;
+    let forward = |(at, entry): (usize, &Entry)| entry.parent.is_some_and(|parent| parent.at() >= at);
+    if !entries.iter().enumerate().any(forward) {
+        return; // Each parent precedes its child: there can be no cycle.
+    }
+    // 0: not seen; n: seen in the walk that started at entry n - 1.
+    let mut seen = vec![0_u32; entries.len()];
+    for start in 0..entries.len() {
+        let walk = start as u32 + 1;
+        let mut at = EntryIx::new(start);
+        while seen[at.at()] == 0 {
+            seen[at.at()] = walk;
+            match entries[at.at()].parent {
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+        if entries[at.at()].parent.is_some()
+            && seen[at.at()] == walk
+            && !entries[at.at()].flags.has(Flags::IN_CYCLE)
+        {
+            let cut = cut_cycle(entries, at, &mut session.problems);
+            // The links of the draft tree are not ids.
+            session.dangling.extend(cut.filter(|_| session.format != Format::Draft));
+        }
+    }
+    session.dangling.sort_by_key(|parent| parent.entry);
+}
+
+/// Returns the link that was cut.
+fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<ParentId> {
+    let mut first = member;
+    let mut at = member;
+    loop {
+        let entry = &mut entries[at.at()];
+        entry.flags.insert(Flags::IN_CYCLE);
+        problems.push(Problem { line: entry.line, kind: ProblemKind::Cycle });
+        first = first.min(at);
+        match entry.parent {
+            Some(parent) if parent != member => at = parent,
+            _ => break,
+        }
+    }
+    let parent = entries[first.at()].parent.take()?;
+    Some(ParentId { entry: first, id: entries[parent.at()].id })
+}
+
+/// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is
+/// a `leaf` record, the entry it refers to.
+fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
+    let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
+    if session.format == Format::Draft && head.is_some() {
+        return head;
+    }
+    let last = session.all().rev().find(|&ix| !session.entry(ix).id.is_empty())?;
+    match record {
+        Some((entry, target)) if entry == last && session.entry(entry).kind == Kind::Leaf => {
+            session.find(&session.text(target))
+        }
+        _ => Some(last),
+    }
+}

@@ -1,0 +1,167 @@
+//! Adds entries to a digest while a file is loaded.
+
+use crate::agents::row::{forwarded, message_head, normalize};
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::list_stats::{Digest, EntryKey, Opening, PREVIEW, Question, UsageSums};
+use crate::session::read::record::{Block, Content, MessageFacts, Typed};
+use foldhash::quality::FixedState;
+use pisess_json::Raw;
+use pisess_json::string::{decode, decode_head};
+use pisess_json::text::Text;
+use std::hash::BuildHasher;
+
+impl Digest {
+    /// Adds one entry.
+    pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
+        let Typed { kind, role, record, blocks } = *typed;
+        if kind == Kind::SessionInfo {
+            self.name = Some(trimmed(record.name.and_then(Raw::text)));
+        }
+        let usage = billed(typed).map(UsageSums::of);
+        if let Some(usage) = &usage {
+            self.usage.add(usage);
+        }
+        if kind != Kind::Message {
+            return;
+        }
+        self.messages += 1;
+        let Some(message) = &record.message else { return };
+        if !matches!(self.opening, Some(Opening::Words(_))) && (role == Role::User || self.opening.is_none())
+        {
+            let opening = opening(role, message, blocks);
+            if let Some(opening) = opening.filter(|opening| opening.is_better_than(self.opening.as_ref())) {
+                self.opening = Some(opening);
+            }
+        }
+        if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
+            return;
+        }
+        let told = message.timestamp.and_then(Raw::number);
+        let active = told.or(time.map(|time| time as f64));
+        self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
+        match role {
+            Role::Assistant => self.model(message),
+            _ if self.question.is_none() => self.question = question(entry, message, blocks),
+            _ => {}
+        }
+    }
+
+    /// Records the key of an entry.
+    pub fn identify(&mut self, typed: &Typed, timestamp: &Text) {
+        let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
+        // An entry without an id cannot be a copy.
+        let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
+        self.entries.push(EntryKey {
+            key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
+            is_message: typed.kind == Kind::Message,
+            usage: billed(typed).map(UsageSums::of).unwrap_or_default(),
+        });
+    }
+
+    fn model(&mut self, message: &MessageFacts) {
+        let (Some(provider), Some(model)) = (message.provider, message.model) else { return };
+        let (Some(provider), Some(model)) = (provider.text(), model.text()) else { return };
+        let is_last = |known: &Text| {
+            let rest = known.as_bytes().strip_prefix(provider.as_bytes());
+            rest.and_then(|rest| rest.strip_prefix(b"/")) == Some(model.as_bytes())
+        };
+        if !self.models.iter().rev().any(is_last) {
+            let mut name = provider.into_owned();
+            name.push_str("/");
+            name.push(&model);
+            self.models.push(name);
+        }
+    }
+
+    /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
+    pub fn append(&mut self, mut next: Digest, first: u32) {
+        self.messages += next.messages;
+        self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
+        if self.question.is_none() {
+            self.question = next.question.take();
+            self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));
+        }
+        if next.opening.as_ref().is_some_and(|opening| opening.is_better_than(self.opening.as_ref())) {
+            self.opening = next.opening.take();
+        }
+        self.name = next.name.take().or(self.name.take());
+        for model in next.models {
+            if !self.models.contains(&model) {
+                self.models.push(model);
+            }
+        }
+        self.usage.add(&next.usage);
+        self.entries.append(&mut next.entries);
+    }
+}
+
+/// Returns the `usage` of an entry: a response, a tool result, a summary or a usage entry.
+fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
+    let record = typed.record;
+    let usage = match (typed.kind, typed.role) {
+        (Kind::Message, Role::Assistant | Role::ToolResult) => record.message?.usage,
+        (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => record.usage,
+        _ => None,
+    };
+    usage.filter(|usage| usage.is_object())
+}
+
+/// Returns the words of a message that may stand for its session.
+fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
+    let row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
+    let is_command = || {
+        let name = row.as_bytes().strip_prefix(b"/").unwrap_or_default();
+        !name.is_empty() && !name.iter().any(|&byte| byte == b'/' || byte.is_ascii_whitespace())
+    };
+    let is_image = || blocks.iter().any(|block| block.kind.is_some_and(|kind| kind.is("image")));
+    match role {
+        Role::BashExecution => {
+            let command = normalize(message.command?.text()?);
+            Some(Opening::Other(Text::from(format!("[bash]: {}", command.head(PREVIEW).to_string_lossy()))))
+        }
+        _ if row.is_empty() => is_image().then(|| Opening::Other(Text::from("(image)"))),
+        Role::User if is_command() => Some(Opening::Command(row)),
+        Role::User => Some(Opening::Words(row)),
+        _ => Some(Opening::Other(row)),
+    }
+}
+
+/// Returns the start of a user message, joined as in pi: the string, or the text blocks separated by spaces. Of a
+/// message that a chat program forwarded, it is the row of the user's words.
+fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<Question> {
+    let mut text = Vec::new();
+    let is_whole = match message.content {
+        Content::Text(string) => is_all(string.bytes, &mut text),
+        Content::Blocks => {
+            let texts = blocks.iter().filter(|block| block.kind.is_some_and(|kind| kind.is("text")));
+            let mut is_whole = true;
+            for (at, block) in texts.enumerate() {
+                if at > 0 {
+                    text.push(b' ');
+                }
+                let string = block.text.and_then(Raw::raw_string).unwrap_or_default();
+                is_whole = is_whole && is_all(string, &mut text);
+            }
+            is_whole
+        }
+        Content::None | Content::Odd => return None,
+    };
+    if let Some(text) = forwarded(message, blocks) {
+        return Some(Question { entry, text, is_whole: false });
+    }
+    let text = Text::from_wtf8(text);
+    let cut = text.utf16_len() > PREVIEW;
+    let text = if cut { text.head(PREVIEW).into_owned() } else { text };
+    (!text.is_empty()).then_some(Question { entry, text, is_whole: is_whole && !cut })
+}
+
+/// Appends the start of a string. Returns whether all of it was appended.
+fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
+    // Decoding one unit more than is kept shows whether the string goes on.
+    decode_head(string, PREVIEW + 1, out) > 0
+}
+
+/// Returns a name as pi shows it; `None` if it is empty.
+pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
+    name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
+}

@@ -1,0 +1,289 @@
+//! Sessions by name: `last`, the start or end of an id, or a name that the user gave.
+//!
+//! In the stores of both agents, the sessions of the current project are searched first, then all, as pi does.
+//! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
+//! id. Names given by the user are inside the files, and are searched for if no id matches.
+
+use super::peek::{self, Head};
+use crate::agents::stores::{Here, Store, is_cwd};
+use crate::load::{LoadError, WrongFile};
+use crate::session::dialect::Dialect;
+use pisess_store::workers::wait_for;
+use pisess_store::{self as store, Glance};
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The minimum number of characters of an id that names a session.
+const LEAST: usize = 4;
+/// The maximum number of candidates in a message.
+const CANDIDATES: usize = 8;
+/// The maximum number of similar names to suggest.
+const NEAR: usize = 3;
+
+/// Why a name does not identify exactly one session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// The current project has fewer sessions than the name requires.
+    NoLast {
+        /// The number of sessions to go back from the newest: 2 for `last~2`.
+        back: usize,
+        /// The number of sessions.
+        sessions: usize,
+    },
+    /// No id and no name matches.
+    Unknown {
+        /// The name.
+        name: String,
+        /// Similar names.
+        near: Vec<String>,
+    },
+    /// Several sessions match.
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The ids and paths of some of them.
+        candidates: Vec<String>,
+        /// The number of sessions that match.
+        sessions: usize,
+    },
+}
+
+impl NameError {
+    /// Returns what to try.
+    pub fn hint(&self) -> String {
+        match self {
+            NameError::NoLast { sessions: 0, .. } => {
+                "`pisess list --all` lists the sessions of all directories".to_owned()
+            }
+            NameError::NoLast { .. } => "`pisess list` lists the sessions for this directory".to_owned(),
+            NameError::Unknown { near, .. } if !near.is_empty() => {
+                format!("did you mean {}?", near.join(" or "))
+            }
+            NameError::Unknown { .. } => "check the path; `pisess list --all` lists all sessions".to_owned(),
+            NameError::Ambiguous { .. } => "give more of the id, or the path".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::NoLast { sessions: 0, .. } => write!(f, "there is no session for this directory"),
+            NameError::NoLast { back, sessions } => {
+                let are = if *sessions == 1 {
+                    "is only 1 session"
+                } else {
+                    &format!("are only {sessions} sessions")
+                };
+                write!(f, "last~{back}: there {are} for this directory")
+            }
+            NameError::Unknown { name, .. } => {
+                write!(f, "{name}: no such file, and no session with that id or name")
+            }
+            NameError::Ambiguous { name, candidates, sessions } => {
+                write!(f, "{name} matches {sessions} sessions: {}", candidates.join(", "))?;
+                match sessions.saturating_sub(candidates.len()) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+/// The places to look names up in.
+#[derive(Clone, Copy)]
+pub struct Names<'a> {
+    /// The stores of both agents.
+    pub stores: &'a [Store],
+    /// The current directory.
+    pub here: Here<'a>,
+    /// The number of threads that may read.
+    pub workers: usize,
+}
+
+/// A session and its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    path: PathBuf,
+    id: String,
+    name: Option<String>,
+}
+
+impl Names<'_> {
+    /// Returns the session with this name.
+    ///
+    /// # Errors
+    /// If no session or several match.
+    pub fn find(&self, name: &str) -> Result<PathBuf, NameError> {
+        if let Some(back) = steps_back(name) {
+            return self.last(back);
+        }
+        let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| self.of_project(), &|| self.everywhere()];
+        for files in places {
+            if let Some(found) = unique(name, with_id(name, &files()))? {
+                return Ok(found);
+            }
+        }
+        let mut known = Vec::new();
+        for files in places {
+            known = named(&files(), self.workers);
+            let fits = known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned();
+            if let Some(found) = unique(name, fits.collect())? {
+                return Ok(found);
+            }
+        }
+        Err(NameError::Unknown { name: name.to_owned(), near: near(name, &known) })
+    }
+
+    /// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
+    /// is the one that its `--continue` opens.
+    pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
+        let mut folders = HashSet::new();
+        let mut files = Vec::new();
+        for store in self.stores {
+            for folder in store.project_folders().iter().filter(|folder| folders.insert(*folder)) {
+                let found = store::in_folder(folder).into_iter();
+                files.extend(found.map(|(path, modified)| (modified, path, store)));
+            }
+        }
+        files.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| b.1.as_os_str().cmp(a.1.as_os_str())));
+        let here = self.here;
+        files.into_iter().filter_map(move |(_, path, store)| {
+            let file = Glance::open(&path).ok()?;
+            let counts = match head(&file)? {
+                // `last` may be a session in a newer format, too.
+                None => true,
+                Some(head) => {
+                    let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
+                    !is_blank && (!store.is_flat() || is_of(&head, here))
+                }
+            };
+            counts.then_some(path)
+        })
+    }
+
+    fn last(&self, back: usize) -> Result<PathBuf, NameError> {
+        let mut sessions = 0;
+        for path in self.newest() {
+            if sessions == back {
+                return Ok(path);
+            }
+            sessions += 1;
+        }
+        Err(NameError::NoLast { back, sessions })
+    }
+
+    fn of_project(&self) -> Vec<PathBuf> {
+        self.newest().collect()
+    }
+
+    /// Returns all files in all stores, including those of sub-agents.
+    fn everywhere(&self) -> Vec<PathBuf> {
+        let roots: Vec<_> = self.stores.iter().map(|store| store.root.clone()).collect();
+        store::find(&roots).files.into_iter().map(|file| file.path).collect()
+    }
+}
+
+/// Whether the session's header names the current project.
+pub fn is_of(head: &Head, here: Here) -> bool {
+    head.header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
+}
+
+/// Parses `last` as 0 and `last~2` as 2.
+fn steps_back(name: &str) -> Option<usize> {
+    match name.strip_prefix("last")? {
+        "" => Some(0),
+        "~" => Some(1),
+        steps => steps.strip_prefix('~')?.parse().ok(),
+    }
+}
+
+/// Reads the start of a file; returns `Some(None)` for a session in a newer format.
+fn head(file: &Glance) -> Option<Option<Head>> {
+    match Head::read(file) {
+        Ok(head) => Some(Some(head)),
+        Err(LoadError::NotASession { what: WrongFile::Newer(_), .. }) => Some(None),
+        Err(_) => None,
+    }
+}
+
+/// Returns the sessions with this id, or else those whose id starts or ends with it.
+fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
+    let long_enough = wanted.chars().count() >= LEAST;
+    let fits = |id: &str| id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted));
+    let mut found = Vec::new();
+    for path in files.iter().filter(|path| id_in_name(path).is_none_or(fits)) {
+        let Some(Some(head)) = Glance::open(path).ok().and_then(|file| head(&file)) else { continue };
+        let id = head.header.id.to_string_lossy().into_owned();
+        if fits(&id) {
+            found.push(Known { path: path.clone(), id, name: None });
+        }
+    }
+    if found.iter().any(|session| session.id == wanted) {
+        found.retain(|session| session.id == wanted);
+    }
+    found
+}
+
+/// Returns the id in a file name given by an agent: `2026-01-31T10-00-00-000Z_ID.jsonl`.
+fn id_in_name(path: &Path) -> Option<&str> {
+    let (time, id) = path.file_stem()?.to_str()?.split_once('_')?;
+    let is_time = time.len() == 24 && time.ends_with('Z') && time.as_bytes()[10] == b'T';
+    is_time.then_some(id)
+}
+
+/// Returns the ids and names of all files that are sessions.
+fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
+    let share = files.len().div_ceil(workers.max(1)).max(1);
+    let read = |files: &[PathBuf]| files.iter().filter_map(|path| known(path)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
+        shares.into_iter().flat_map(wait_for).collect()
+    })
+}
+
+fn known(path: &Path) -> Option<Known> {
+    let file = Glance::open(path).ok()?;
+    let head = Head::read(&file).ok()?;
+    let name = peek::name(&head, &file).ok()?;
+    Some(Known {
+        path: path.to_owned(),
+        id: head.header.id.to_string_lossy().into_owned(),
+        name: name.map(|name| name.to_string_lossy().into_owned()),
+    })
+}
+
+/// Returns the match, if there is one.
+fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError> {
+    if fits.len() < 2 {
+        return Ok(fits.pop().map(|session| session.path));
+    }
+    let candidates = fits.iter().take(CANDIDATES);
+    let candidates = candidates.map(|session| format!("{} ({})", session.id, session.path.display()));
+    Err(NameError::Ambiguous {
+        name: name.to_owned(),
+        candidates: candidates.collect(),
+        sessions: fits.len(),
+    })
+}
+
+/// Returns names and ids with a similar spelling, the most similar first.
+fn near(wanted: &str, known: &[Known]) -> Vec<String> {
+    let length = wanted.chars().count();
+    let most = 1 + length / 4;
+    let names = known.iter().filter_map(|session| session.name.as_deref());
+    let names = names.map(|name| (strsim::osa_distance(wanted, name), name));
+    // Of each id, only as many characters are compared as were given.
+    let starts = known.iter().filter_map(|session| Some((session.id.get(..length)?, &*session.id)));
+    let ids = starts.filter(|_| length >= LEAST);
+    let ids = ids.map(|(start, id)| (strsim::osa_distance(wanted, start), id));
+    let ids = ids.filter(|&(distance, _)| distance <= 1 + length / 8);
+    let mut near: Vec<_> = names.filter(|&(distance, _)| distance <= most).chain(ids).collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(NEAR).map(|(_, name)| name.to_owned()).collect()
+}

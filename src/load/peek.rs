@@ -1,0 +1,247 @@
+//! The header and the name of a session file, without reading all of it.
+
+use crate::load::list_stats::trimmed;
+use crate::load::{LoadError, Options, load};
+use crate::session::Header;
+use crate::session::content::content_text;
+use crate::session::list_stats::Digesting;
+use crate::session::read::header::{self, Version};
+use memchr::memmem;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_store::ReadAt;
+use std::io;
+
+/// The number of bytes to search at a time, from the end backwards.
+const STEP: usize = 1 << 20;
+/// The maximum number of bytes of a line before and after `session_info`; a longer line is assumed only to
+/// mention it.
+const NAME_LINE: u64 = 64 * 1024;
+const NEEDLE: &[u8] = b"session_info";
+
+/// The first lines of a session.
+#[derive(Debug)]
+pub struct Head {
+    /// The header.
+    pub header: Header,
+    /// The title line of oh-my-pi.
+    pub title_slot: Option<Vec<u8>>,
+}
+
+impl Head {
+    /// Reads up to the header.
+    ///
+    /// # Errors
+    /// If the source is not a session, or cannot be read.
+    pub fn read(source: &dyn ReadAt) -> Result<Head, LoadError> {
+        let preamble = header::read(source)?;
+        Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
+    }
+
+    /// Returns the name as far as the start of the file determines it; oh-my-pi's title line takes
+    /// precedence.
+    pub fn title(&self) -> Title {
+        let title = |json: &[u8]| {
+            let title = Raw::checked(json).get_text("title").map(Text::into_owned);
+            title.filter(|title| !title.is_empty())
+        };
+        match &self.title_slot {
+            Some(slot) => Title::Decided(title(slot.trim_ascii())),
+            None => Title::UnlessNamed(title(&self.header.bytes)),
+        }
+    }
+}
+
+/// The name, as far as the start of a file determines it.
+#[derive(Debug)]
+pub enum Title {
+    /// The name; `None` if there is none.
+    Decided(Option<Text<'static>>),
+    /// The name, unless a `session_info` follows.
+    UnlessNamed(Option<Text<'static>>),
+}
+
+/// Returns the name of a session: the title of oh-my-pi, or the name in the last `session_info` of pi.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
+    name_near_end(head, source, u64::MAX)
+}
+
+/// Like [`name`], but searches at most `bytes` bytes at the end of the source.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
+    match head.title() {
+        Title::Decided(name) => Ok(name),
+        Title::UnlessNamed(title) => Ok(last_session_info(source, bytes)?.unwrap_or(title)),
+    }
+}
+
+/// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a session. If
+/// a session of version 1 is longer, its lines are omitted, because its entries are identified by their
+/// index.
+///
+/// # Errors
+/// If the source is not a session, or cannot be read.
+pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
+    let preamble = header::read(source)?;
+    let mut ends = vec![0; preamble.end as usize];
+    source.read_exact_at(&mut ends, 0)?;
+    let start = source.len().saturating_sub(bytes).max(preamble.end);
+    let is_whole = start == preamble.end;
+    if !is_whole && preamble.version == Version::One {
+        return Ok(ends);
+    }
+    let mut tail = vec![0; (source.len() - start) as usize];
+    source.read_exact_at(&mut tail, start)?;
+    // The first line may be incomplete and is omitted.
+    let first = if is_whole { Some(0) } else { memchr::memchr(b'\n', &tail).map(|newline| newline + 1) };
+    ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
+    Ok(ends)
+}
+
+/// Returns the words that stand for a session without a name, if they are within the first `bytes` bytes.
+pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
+    let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
+    if source.read_exact_at(&mut start, 0).is_err() {
+        return Text::default();
+    }
+    let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
+    // A message cut off at the end is not a valid line.
+    let opening = load(&start, &options).ok().and_then(|session| session.digest.opening);
+    opening.map(|opening| opening.text().clone()).unwrap_or_default()
+}
+
+/// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
+/// text. A large file is not searched: it has a turn.
+pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {
+    let mut bytes = vec![0; usize::try_from(source.len()).unwrap_or(STEP).min(STEP)];
+    if source.len() > STEP as u64 || source.read_exact_at(&mut bytes, 0).is_err() {
+        return false;
+    }
+    let is_turn = |line: &[u8]| {
+        let message = Raw::parse(line).ok().and_then(|entry| entry.get("message"));
+        message.is_some_and(|message| match message.get_text("role").as_ref().map(Text::as_bytes) {
+            Some(b"assistant" | b"toolResult") => true,
+            Some(b"user" | b"developer") => !content_text(message.get("content"), " ").is_blank(),
+            _ => false,
+        })
+    };
+    !bytes.split(|&byte| byte == b'\n').any(is_turn) && matches!(name(head, source), Ok(None))
+}
+
+/// Returns the name in the last `session_info`, or `Some(None)` if that clears it. Most files have none, so
+/// the bytes of the word are searched for, which is much faster than parsing.
+fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
+    let finder = memmem::FinderRev::new(NEEDLE);
+    let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
+    // The steps overlap, so that a word that crosses their border is found.
+    let overlap = NEEDLE.len() as u64 - 1;
+    let mut end = source.len();
+    let least = end.saturating_sub(bytes);
+    while end > least {
+        let start = end.saturating_sub(buffer.len() as u64).max(least);
+        let bytes = &mut buffer[..(end - start) as usize];
+        source.read_exact_at(bytes, start)?;
+        let mut searched = &bytes[..];
+        while let Some(at) = finder.rfind(searched) {
+            match line_around(source, start + at as u64)? {
+                Around::Name(name) => return Ok(Some(name)),
+                // Ignore all other matches in this line.
+                Around::Other { start: line } => {
+                    searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
+                }
+            }
+        }
+        end = if start == least { least } else { start + overlap };
+    }
+    Ok(None)
+}
+
+/// The line around a match.
+enum Around {
+    /// A `session_info`, and the name it sets.
+    Name(Option<Text<'static>>),
+    /// Something else.
+    Other { start: u64 },
+}
+
+fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
+    let start = at.saturating_sub(NAME_LINE);
+    let len = (source.len() - start).min(2 * NAME_LINE) as usize;
+    let mut bytes = vec![0; len];
+    source.read_exact_at(&mut bytes, start)?;
+    let place = (at - start) as usize;
+    let from = match memchr::memrchr(b'\n', &bytes[..place]) {
+        Some(newline) => newline + 1,
+        None if start == 0 => 0,
+        None => return Ok(Around::Other { start }),
+    };
+    let to = memchr::memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |newline| place + newline);
+    let other = Around::Other { start: start + from as u64 };
+    let Ok(entry) = Raw::parse(&bytes[from..to]) else { return Ok(other) };
+    match entry.get("type") {
+        Some(kind) if kind.is("session_info") => Ok(Around::Name(trimmed(entry.get_text("name")))),
+        _ => Ok(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(lines: &[String]) -> Vec<u8> {
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/","title":"of the header"}"#;
+        std::iter::once(header)
+            .chain(lines.iter().map(|line| &**line))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+            .into_bytes()
+    }
+
+    fn info(name: &str) -> String {
+        format!(r#"{{"type":"session_info","id":"a","name":"{name}"}}"#)
+    }
+
+    fn named(lines: &[String]) -> Option<String> {
+        let source = session(lines);
+        let head = Head::read(&source).unwrap();
+        name(&head, &source).unwrap().map(|name| name.to_string())
+    }
+
+    #[test]
+    fn the_last_session_info_names_it() {
+        assert_eq!(named(&[]).as_deref(), Some("of the header"));
+        assert_eq!(named(&[info("one"), info(" two ")]).as_deref(), Some("two"));
+        assert_eq!(named(&[info("one"), info("")]), None);
+        // Lines of every length that mention it.
+        let mention =
+            |count: usize| format!(r#"{{"type":"custom","data":"{}"}}"#, "session_info ".repeat(count));
+        for count in [1, 10, 5_000, 50_000, 500_000] {
+            let lines = [info("one"), mention(count), info("two"), mention(count), mention(1)];
+            assert_eq!(named(&lines).as_deref(), Some("two"), "{count}");
+        }
+    }
+
+    #[test]
+    fn a_word_across_two_steps_is_found() {
+        for back in 0..40 {
+            let filler = "x".repeat(STEP - back);
+            let lines = [info("one"), format!(r#"{{"type":"custom","data":"{filler}"}}"#)];
+            assert_eq!(named(&lines).as_deref(), Some("one"), "{back}");
+        }
+    }
+
+    #[test]
+    fn ends_are_whole_lines() {
+        let lines: Vec<_> = (0..100).map(|at| info(&format!("{at}"))).collect();
+        let source = session(&lines);
+        let ends = String::from_utf8(ends(&source, 100).unwrap()).unwrap();
+        assert_eq!(ends.lines().count(), 3, "{ends}");
+        assert!(ends.starts_with("{\"type\":\"session\"") && ends.ends_with("\"99\"}\n"));
+        assert_eq!(super::ends(&source, u64::MAX).unwrap(), source);
+    }
+}

@@ -1,0 +1,59 @@
+//! Rows of a few entries, added to a session that was loaded without rows.
+
+use super::Options;
+use super::fragment::{Fragment, Reading};
+use crate::agents::row::RowOptions;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Role, Slice};
+use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::header::Version;
+use crate::session::read::record::{Typed, scan};
+use pisess_json::Scanner;
+use pisess_store::ReadAt;
+use std::io;
+
+/// Adds the rows of entries, which must be in file order. The row of a tool result depends on the tool calls
+/// of other entries: if a result is given, or the strings no longer fit, adds nothing and returns `false`.
+///
+/// # Errors
+/// If reading fails.
+pub fn add_rows(
+    session: &mut Session,
+    source: &dyn ReadAt,
+    entries: &[EntryIx],
+    rows: &RowOptions,
+) -> io::Result<bool> {
+    if entries.iter().any(|&ix| session.entry(ix).role == Role::ToolResult) {
+        return Ok(false);
+    }
+    let mut fragment = Fragment::default();
+    let reading = Reading {
+        options: &Options::default(),
+        version: Version::Three,
+        agent: session.agent(),
+        cwd: session.header.cwd.as_ref(),
+    };
+    let bodies = FileBodies::new(session, source);
+    for &ix in entries {
+        let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
+        bodies.with_stored(span, |line| {
+            let mut blocks = Vec::new();
+            // The line parsed when it was loaded; if the file has changed meanwhile, its row is empty.
+            let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();
+            let typed = Typed { kind, role, record: &record, blocks: &blocks };
+            fragment.row(ix, &typed, rows, &reading);
+        })?;
+    }
+    let start = session.arena.len();
+    if [start + fragment.arena.len(), fragment.rows.len()].iter().any(|&len| len > u32::MAX as usize) {
+        return Ok(false); // Loading with rows then fails, and reports it.
+    }
+    session.arena.append(&mut fragment.arena);
+    let moved = |slice: Slice| Slice { start: slice.start + start as u32, ..slice };
+    session.rows = fragment.rows;
+    session.tool_calls.extend(fragment.tool_calls.into_iter().map(|mut call| {
+        (call.id, call.name, call.row) = (moved(call.id), moved(call.name), moved(call.row));
+        call
+    }));
+    Ok(true)
+}

@@ -1,0 +1,283 @@
+//! Appends entries supplied by the caller, chained under a position of the tree.
+//!
+//! All are validated before any is written. Missing ids, parents and times are inserted where the agents put
+//! them; fields that are present are kept byte for byte.
+
+mod schema;
+mod shorthand;
+
+pub use shorthand::Shorthand;
+
+use super::edit::call_ids;
+use super::{IdSource, parent_id};
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Bodies, kind_of};
+use crate::session::reference::Position;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use std::collections::{BTreeSet, HashMap};
+use std::io;
+
+/// Why an entry cannot be appended, or a message cannot be sent to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// Its index among the given ones.
+    pub number: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What to try; `None` if there is no specific advice.
+    pub hint: Option<String>,
+}
+
+/// Validated entries.
+#[derive(Debug)]
+pub struct Appended {
+    /// The entries.
+    pub change: Change,
+    /// Types that neither agent writes: from a newer version, or misspelled.
+    pub unknown: BTreeSet<String>,
+}
+
+/// Chains entries, given as JSON, under `place`: each under the previous one, unless it specifies a parent.
+///
+/// # Errors
+/// The first that is not valid.
+pub fn append<'a>(
+    session: &Session,
+    bodies: &dyn Bodies,
+    place: Position,
+    entries: impl IntoIterator<Item = &'a [u8]>,
+    fresh: &mut IdSource,
+) -> Result<Appended, Invalid> {
+    let parent = parent_id(session, place).map(Text::into_owned);
+    let mut batch = Batch {
+        session,
+        bodies,
+        ids: HashMap::new(),
+        parents: Vec::new(),
+        entries: Vec::new(),
+        unknown: BTreeSet::new(),
+        parent,
+    };
+    for (number, entry) in entries.into_iter().enumerate() {
+        batch.take(entry, fresh).map_err(|(what, hint)| Invalid { number, what, hint })?;
+    }
+    Ok(Appended { change: Change { entries: batch.entries }, unknown: batch.unknown })
+}
+
+/// Validates an array of messages for a model.
+///
+/// # Errors
+/// The first that the agent could not handle.
+pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
+    messages.items().enumerate().try_for_each(|(number, message)| {
+        schema::in_context(dialect.agent(), message).map_err(|(what, hint)| Invalid { number, what, hint })
+    })
+}
+
+/// The entries validated so far.
+struct Batch<'s> {
+    session: &'s Session,
+    bodies: &'s dyn Bodies,
+    /// Their indexes, by id.
+    ids: HashMap<Text<'static>, usize>,
+    parents: Vec<Option<Text<'static>>>,
+    entries: Vec<NewEntry>,
+    unknown: BTreeSet<String>,
+    /// The parent of the next entry that specifies none.
+    parent: Option<Text<'static>>,
+}
+
+/// An ancestor: an entry of the batch, or of the session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    New(usize),
+    Stored(EntryIx),
+}
+
+impl Batch<'_> {
+    /// Validates and adds the next entry.
+    fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), schema::Flaw> {
+        let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
+        let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
+        let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
+        if !entry.is_object() {
+            return Err(flaw("not a JSON object"));
+        }
+        if std::str::from_utf8(line).is_err() {
+            return Err(flaw("it contains bytes that are not UTF-8"));
+        }
+        let kind = entry.get_text("type").ok_or_else(|| flaw("`type` is missing or not a string"))?;
+        match &*kind.to_string_lossy() {
+            "session" | "title" => {
+                return Err((
+                    format!("{kind} starts a session and is not an entry"),
+                    Some("give only the lines after it".to_owned()),
+                ));
+            }
+            "leaf" => {
+                return Err((
+                    "the agents ignore the target of a leaf record".to_owned(),
+                    Some("move the leaf with `pisess switch`".to_owned()),
+                ));
+            }
+            known => schema::check(self.session.agent(), known, entry)?,
+        }
+        let id = self.id(entry, fresh)?;
+        let parent = self.parent_of(entry)?;
+        if let Some(timestamp) = entry.get("timestamp")
+            && timestamp.raw_string().and_then(|_| parse_js_date(timestamp.text()?.as_bytes())).is_none()
+        {
+            return Err((
+                "`timestamp` is not a time".to_owned(),
+                Some("write it as 2026-01-31T12:00:00.000Z, or omit it".to_owned()),
+            ));
+        }
+        self.names(entry, &id, parent.as_ref())?;
+        self.answers(entry, parent.as_ref())?;
+        if !schema::is_known(&kind.to_string_lossy()) {
+            self.unknown.insert(kind.to_string());
+        }
+        let line = filled(entry, &id, parent.as_ref(), fresh);
+        self.entries.push(NewEntry { id: id.clone(), line });
+        self.parents.push(parent);
+        self.ids.insert(id.clone(), self.ids.len());
+        self.parent = Some(id);
+        Ok(())
+    }
+
+    fn has(&self, id: &Text) -> bool {
+        self.found(Some(id)).is_some()
+    }
+
+    fn found(&self, id: Option<&Text>) -> Option<Above> {
+        let made = self.ids.get(id?).copied().map(Above::New);
+        made.or_else(|| self.session.find(id?).map(Above::Stored))
+    }
+
+    /// Iterates over an entry and its ancestors.
+    fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
+        std::iter::successors(self.found(from), |&at| match at {
+            Above::New(number) => self.found(self.parents[number].as_ref()),
+            Above::Stored(ix) => self.session.entry(ix).parent.map(Above::Stored),
+        })
+    }
+
+    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, schema::Flaw> {
+        let Some(given) = entry.get("id") else {
+            let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
+            return Ok(Text::from(fresh.free_id(self.session, is_taken)));
+        };
+        let hint = Some("omit it to have one generated".to_owned());
+        match given.text().filter(|id| !id.is_empty()) {
+            None => Err(("`id` is not a string".to_owned(), hint)),
+            Some(id) if self.has(&id) => Err((format!("the id {:?} is taken", id.to_string()), hint)),
+            Some(id) => Ok(id.into_owned()),
+        }
+    }
+
+    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, schema::Flaw> {
+        let Some(given) = entry.get("parentId") else { return Ok(self.parent.clone()) };
+        if given.is_null() {
+            return Ok(None);
+        }
+        let hint = Some("omit it to continue from the entry before".to_owned());
+        match given.text() {
+            None => Err(("`parentId` is neither a string nor null".to_owned(), hint)),
+            Some(id) if !self.has(&id) => {
+                Err((format!("the parent {:?} is not in the session", id.to_string()), hint))
+            }
+            Some(id) => Ok(Some(id.into_owned())),
+        }
+    }
+
+    /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
+    /// and a compaction's first kept entry are ancestors.
+    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), schema::Flaw> {
+        let (key, free) = match kind_of(entry) {
+            Kind::Label | Kind::ContextEdit => ("targetId", None),
+            Kind::BranchSummary => ("fromId", Some(Text::from("root"))),
+            Kind::Compaction => ("firstKeptEntryId", Some(own.borrowed())),
+            _ => return Ok(()),
+        };
+        match entry.get_text(key) {
+            Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err((
+                format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
+                Some("`pisess path --ids` lists the entries on the path to an entry".to_owned()),
+            )),
+            Some(id)
+                if matches!(kind_of(entry), Kind::Compaction | Kind::ContextEdit)
+                    && id != *own
+                    && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
+            {
+                Err((
+                    format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
+                    Some("name an entry above the new one, or append elsewhere with --at".to_owned()),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a tool result has its call among its ancestors.
+    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), schema::Flaw> {
+        let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
+        let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
+        let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
+        for above in self.way_up(parent) {
+            if self.calls(above, &call).map_err(|error| (format!("reading its path: {error}"), None))? {
+                return Ok(());
+            }
+        }
+        Err((
+            format!("no entry above the new one makes the tool call {:?}", call.to_string()),
+            Some("append it together with its call, or below the call with --at".to_owned()),
+        ))
+    }
+
+    fn calls(&self, above: Above, id: &Text) -> io::Result<bool> {
+        let mut calls = false;
+        let mut look = |message: Raw| calls = call_ids(message.get("content")).any(|call| call == *id);
+        match above {
+            Above::Stored(ix) if self.session.is_message(ix, Role::Assistant) => {
+                self.bodies.with_message(ix, &mut look)?;
+            }
+            Above::Stored(_) => {}
+            Above::New(number) => {
+                Raw::checked(&self.entries[number].line).get("message").into_iter().for_each(look);
+            }
+        }
+        Ok(calls)
+    }
+}
+
+/// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
+/// `custom_message` entries at the end; the time of a message is added at the end of the message.
+fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
+    let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
+    let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);
+    let parent = parent.map_or_else(|| b"null".to_vec(), encoded);
+    let time = encoded(&Text::from(fresh.timestamp()));
+    let mut before = "type";
+    for (key, value) in [("id", encoded(id)), ("parentId", parent), ("timestamp", time)] {
+        match entry.get(key) {
+            Some(_) => before = key,
+            None if at_end => edit.set(key, &value),
+            None => edit.put_behind(before, key, &value),
+        }
+    }
+    if let Some(message) = entry.get("message").filter(|message| message.get("timestamp").is_none())
+        && kind_of(entry) == Kind::Message
+    {
+        let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
+        timed.set("timestamp", fresh.now_ms.to_string().as_bytes());
+        edit.replace(message, &timed.finish());
+    }
+    edit.finish()
+}

@@ -1,0 +1,131 @@
+//! The branches of a session: one for each end of a conversation in the tree.
+//!
+//! Notes ([`crate::session::entry::Kind::is_note`]: labels, marks, records) are not conversation. A branch ends
+//! at an entry that has only notes below it, and these belong to the branch. Notes beside a continuing
+//! conversation are not a branch, unless the leaf is among them: then the next message begins one there.
+//!
+//! ```text
+//! a ─ b ─ c ─ label ─ label          one branch, its tip is c
+//!     ├ label                        none
+//!     ├ mark = leaf                  a branch without entries, its tip is the mark
+//!     └ d ─ e                        another, its tip is e; all three begin at b
+//! ```
+
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags};
+use crate::session::labels::Labels;
+use crate::session::reference::Position;
+use crate::session::tree::Tree;
+
+/// A branch of the session.
+#[derive(Clone, Copy, Debug)]
+pub struct Branch {
+    /// Its last entry.
+    pub tip: EntryIx,
+    /// The entry at which it diverges from others; `None` if it does not, or diverges at the root.
+    pub branch_point: Position,
+    /// The number of entries after the branch point that are not notes.
+    pub entries: u32,
+    /// The last user request on the path to its tip.
+    pub request: Position,
+    /// The entry with the label nearest to its tip, on the branch itself or its notes.
+    pub labelled: Position,
+    /// Whether the leaf is on it.
+    pub active: bool,
+}
+
+/// The state of a branch at one of its entries.
+#[derive(Clone, Copy, Default)]
+struct PathEnd {
+    branch_point: Position,
+    entries: u32,
+    request: Position,
+    /// The nearest labelled entry after the branch point.
+    named: Position,
+    /// The nearest entry that is part of a branch.
+    part: Position,
+}
+
+/// Returns all branches, newest first.
+pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
+    let labels = Labels::new(session);
+    let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
+    let is_part = parts(session, &order);
+    let ways_on = ways_on(session, &is_part);
+    let mut ways = vec![PathEnd::default(); session.entries.len()];
+    let mut named_below = vec![None; session.entries.len()];
+    for &ix in &order {
+        let entry = session.entry(ix);
+        let mut way = match entry.parent {
+            Some(parent) if is_part[ix.at()] && ways_on[parent.at()] > 1 => PathEnd {
+                branch_point: Some(parent),
+                request: ways[parent.at()].request,
+                ..PathEnd::default()
+            },
+            Some(parent) => ways[parent.at()],
+            None => PathEnd::default(),
+        };
+        let is_named = labels.change(ix).is_some();
+        if is_part[ix.at()] {
+            way.part = Some(ix);
+            way.entries += u32::from(!entry.kind.is_note());
+            way.named = if is_named { Some(ix) } else { way.named };
+            way.request = if entry.flags.has(Flags::USER_REQUEST) { Some(ix) } else { way.request };
+        } else if let Some(part) = way.part.filter(|_| is_named) {
+            named_below[part.at()] = Some(ix);
+        }
+        ways[ix.at()] = way;
+    }
+    let active = session.leaf.and_then(|leaf| ways[leaf.at()].part);
+    let tip = |ix: EntryIx| {
+        let way = &ways[ix.at()];
+        Branch {
+            tip: ix,
+            branch_point: way.branch_point,
+            entries: way.entries,
+            request: way.request,
+            labelled: named_below[ix.at()].or(way.named),
+            active: active == Some(ix),
+        }
+    };
+    let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
+    let mut branches: Vec<_> = session.all().filter(is_tip).map(tip).collect();
+    // A time that does not parse is older than any other; of equal times, the later entry of the file is
+    // newer.
+    branches.reverse();
+    branches.sort_by_key(|branch| std::cmp::Reverse(session.entry(branch.tip).time_ms));
+    branches
+}
+
+/// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is one
+/// of the notes that lead to the leaf while the conversation continues beside them.
+fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
+    let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
+    for &ix in order.iter().rev() {
+        if let Some(parent) = session.entry(ix).parent.filter(|_| is_part[ix.at()]) {
+            is_part[parent.at()] = true;
+        }
+    }
+    let notes: Vec<_> = session.upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
+    let hangs_on = notes.last().and_then(|&ix| session.entry(ix).parent);
+    // Notes at an end belong to the branch that ends there.
+    if hangs_on.is_none_or(|ix| ways_on(session, &is_part)[ix.at()] > 0) {
+        notes.iter().for_each(|ix| is_part[ix.at()] = true);
+    }
+    is_part
+}
+
+/// Returns the number of ways in which the conversation continues from each entry. If it continues from the
+/// leaf, the next message there counts as one more.
+fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
+    let mut ways = vec![0; session.entries.len()];
+    for ix in session.all().filter(|ix| is_part[ix.at()]) {
+        if let Some(parent) = session.entry(ix).parent {
+            ways[parent.at()] += 1;
+        }
+    }
+    if let Some(leaf) = session.leaf.filter(|leaf| ways[leaf.at()] > 0) {
+        ways[leaf.at()] += 1;
+    }
+    ways
+}

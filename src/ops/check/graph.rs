@@ -1,0 +1,392 @@
+//! Checks ids and parents, and plans how a repair makes one tree of them again.
+//!
+//! Repairs are derived from the file alone. Of entries with the same id, all but the last get new ids,
+//! because the agents resolve the id to the last. A cycle is cut where loading cuts it, at its first entry in
+//! the file. Children of an unreadable line become children of that line's parent, or of the entry before it.
+//! An entry that is cut from its parent becomes a child of the entry before it in the file, so that the
+//! conversation stays in one piece. So does an entry whose parent is missing, if all entries before it end there:
+//! no other parent fits.
+
+use super::finding::{Draft, FindingKind as K};
+use super::line_repair::{Mending, OddIds};
+use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
+use crate::session::reference::Position;
+use crate::session::{Format, Session};
+use pisess_json::text::Text;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Changes to ids and parents.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    /// New ids.
+    pub ids: HashMap<EntryIx, String>,
+    /// New parents; with `None` inside, the entry becomes a root.
+    pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
+    taken: HashSet<String>,
+}
+
+impl Links {
+    /// Returns the id of an entry after the repair.
+    pub fn id<'a>(&'a self, session: &'a Session, ix: EntryIx) -> Text<'a> {
+        self.ids.get(&ix).map_or_else(|| session.id(ix), |id| Text::from(id.as_str()))
+    }
+
+    /// Returns the entries whose lines change.
+    pub fn entries(&self) -> impl Iterator<Item = EntryIx> {
+        self.ids.keys().chain(self.parents.keys()).copied()
+    }
+}
+
+/// Checks all ids and parents of a file with repaired lines.
+pub(super) fn check(
+    session: &Session,
+    mending: &Mending,
+    active: &[bool],
+    findings: &mut Vec<Draft>,
+) -> Links {
+    if matches!(session.format, Format::V1 | Format::Draft) {
+        return Links::default();
+    }
+    let odd = mending.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
+    let mut graph = Graph {
+        session,
+        active,
+        findings,
+        odd,
+        trees: Trees::new(session),
+        links: Links::default(),
+        wanted: wanted(session),
+    };
+    graph.ids();
+    graph.parents(mending);
+    graph.links
+}
+
+/// Returns parent ids that no entry in the file has: no new id may equal one of these.
+fn wanted(session: &Session) -> HashSet<&[u8]> {
+    session.dangling.iter().map(|parent| session.bytes(parent.id)).collect()
+}
+
+struct Graph<'s, 'f> {
+    session: &'s Session,
+    active: &'s [bool],
+    findings: &'f mut Vec<Draft>,
+    odd: HashMap<LineNo, &'s OddIds>,
+    trees: Trees,
+    links: Links,
+    wanted: HashSet<&'s [u8]>,
+}
+
+impl<'s> Graph<'s, '_> {
+    /// Gives entries without an id, and earlier duplicates, new ids.
+    fn ids(&mut self) {
+        let session = self.session;
+        for ix in session.all() {
+            let entry = session.entry(ix);
+            let draft = if entry.id.is_empty() {
+                let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
+                let is_last = ix.at() + 1 == session.entries.len();
+                match (is_odd, entry.kind) {
+                    (true, _) => Draft::new(entry.line, K::OddId, "the entry's id is not a string"),
+                    (false, Kind::Leaf) => {
+                        Draft::new(entry.line, K::MissingId, "the record of the leaf has no id")
+                    }
+                    (false, _) => Draft::new(entry.line, K::MissingId, "the entry has no id"),
+                }
+                .grave(is_last)
+            } else if entry.flags.has(Flags::SUPERSEDED) {
+                let twin = session.find(&session.id(ix)).unwrap_or(ix);
+                let in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
+                let message = format!("the entry on line {} has the same id", session.entry(twin).line.0);
+                Draft::new(entry.line, K::DuplicateId, message)
+                    .entry(session.id(ix))
+                    .grave(in_cycle(ix) || in_cycle(twin))
+            } else {
+                continue;
+            };
+            let id = self.new_id(ix);
+            self.findings.push(draft.fix(format!("it gets the id {id}")));
+        }
+    }
+
+    fn new_id(&mut self, ix: EntryIx) -> String {
+        let is_taken = |id: &str| self.links.taken.contains(id) || self.wanted.contains(id.as_bytes());
+        let id = self.session.deterministic_id(self.session.entry(ix).record, is_taken);
+        self.links.taken.insert(id.clone());
+        self.links.ids.insert(ix, id.clone());
+        id
+    }
+
+    fn parents(&mut self, mending: &Mending) {
+        let session = self.session;
+        let replaced = replaced(session, mending);
+        let sizes = self.trees.sizes();
+        let mut orphans = HashMap::new();
+        let by_odd_id = self.odd_ids();
+        for ix in session.all() {
+            let entry = session.entry(ix);
+            if entry.flags.has(Flags::IN_CYCLE) {
+                self.cycle(ix);
+            } else if let Some(parent) = entry.parent {
+                if parent > ix {
+                    let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
+                    self.note(ix, K::ForwardParent, message);
+                }
+            } else if let Some(parent) = session.dangling_id(ix) {
+                let gone = replaced.get(parent.as_bytes()).copied();
+                let draft = self.missing(ix, &parent, gone.is_some(), &sizes);
+                match gone.filter(|&parent| self.attach(ix, parent)) {
+                    Some(parent) => self.findings.push(draft.fix(self.under(parent))),
+                    None => drop(orphans.insert(ix, (parent, draft))),
+                }
+            } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
+                let parent = by_odd_id.get(&parent[..]).copied();
+                self.odd_parent(ix, parent);
+            } else if entry.id.is_empty() && entry.flags.has(Flags::NO_PARENT_KEY) {
+                self.attach(ix, ix.before());
+            }
+        }
+        if !orphans.is_empty() {
+            self.orphans(orphans);
+        }
+        self.several_roots();
+    }
+
+    /// Gives entries whose parent is missing the only parent that fits. All other parents are settled, so that a second
+    /// repair has nothing to do.
+    fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Draft)>) {
+        let session = self.session;
+        let mut ends = Ends::new(session);
+        // Entries with the same missing parent have one again.
+        let mut found = HashMap::new();
+        for ix in session.all() {
+            if let Some((missing, mut draft)) = orphans.remove(&ix) {
+                let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
+                if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
+                    draft = draft.fix(self.under(Some(parent)));
+                    found.insert(missing, parent);
+                }
+                self.findings.push(draft);
+            }
+            ends.add(ix, self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent));
+        }
+    }
+
+    fn cycle(&mut self, ix: EntryIx) {
+        let session = self.session;
+        let entry = session.entry(ix);
+        let is_cut = entry.parent.is_none();
+        let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
+        let draft = match session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
+            true => Draft::new(entry.line, K::SelfParent, "the entry is its own parent"),
+            false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
+        };
+        let fix = if is_cut {
+            let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
+            if parent.is_none() {
+                self.links.parents.insert(ix, None);
+            }
+            self.under(parent)
+        } else {
+            "the cycle is cut at its first entry".to_owned()
+        };
+        self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
+    }
+
+    /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent is on a line that is not
+    /// an entry. `sizes` are those of the trees.
+    fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Draft {
+        let entry = self.session.entry(ix);
+        let is_active = self.active[ix.at()];
+        let parent = parent.to_string();
+        let mut message = match is_gone {
+            false => format!("its parent {parent:?} is not in the file"),
+            true => format!("its parent {parent:?} is on a line that is not an entry"),
+        };
+        match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
+            0 => {}
+            1 => message += "; 1 entry is cut off",
+            many => message += &format!("; {many} entries are cut off"),
+        }
+        let draft = Draft::new(entry.line, K::MissingParent, message);
+        draft.entry(self.session.id(ix)).grave(is_active)
+    }
+
+    fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
+        let entry = self.session.entry(ix);
+        let mut draft = Draft::new(entry.line, K::OddParent, "its parentId is neither a string nor null")
+            .entry(self.session.id(ix))
+            .grave(self.active[ix.at()]);
+        if parent.is_some() && self.attach(ix, parent) {
+            draft = draft.fix(self.under(parent));
+        }
+        self.findings.push(draft);
+    }
+
+    /// Returns the entries whose id is not a string, by id; of several with the same id the last, as in the
+    /// agents.
+    fn odd_ids(&self) -> HashMap<&'s [u8], EntryIx> {
+        let id = |ix| self.odd(ix).and_then(|odd| odd.id.as_deref()).map(|id| (id, ix));
+        self.session.all().filter_map(id).collect()
+    }
+
+    fn odd(&self, ix: EntryIx) -> Option<&'s OddIds> {
+        self.odd.get(&self.session.entry(ix).line).copied()
+    }
+
+    /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if `ix` is
+    /// `parent` or its ancestor.
+    fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
+        let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
+        if fits {
+            self.links.parents.insert(ix, parent);
+        }
+        fits
+    }
+
+    fn under(&self, parent: Option<EntryIx>) -> String {
+        match parent {
+            Some(parent) => format!("it becomes a child of {}", self.links.id(self.session, parent)),
+            None => "it becomes a root".to_owned(),
+        }
+    }
+
+    fn several_roots(&mut self) {
+        let session = self.session;
+        let is_root = |&ix: &EntryIx| {
+            let entry = session.entry(ix);
+            entry.parent.is_none() && session.dangling_id(ix).is_none() && !entry.id.is_empty()
+        };
+        let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
+        let [_, second, ..] = roots[..] else { return };
+        let message = format!("the conversation has {} root entries", roots.len());
+        let draft = Draft::new(session.entry(second).line, K::SeveralRoots, message);
+        let draft = draft.entry(session.id(second)).grave(self.is_unlinked(&roots));
+        self.findings.push(draft);
+    }
+
+    /// Whether there are many roots because their writer sets no parents. A few are normal: each time a user
+    /// starts over, the agent writes a root with `null`.
+    fn is_unlinked(&self, roots: &[EntryIx]) -> bool {
+        let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
+        let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
+        most || roots.iter().filter(without_key).count() > 1
+    }
+
+    fn note(&mut self, ix: EntryIx, kind: K, message: String) {
+        let draft = Draft::new(self.session.entry(ix).line, kind, message);
+        self.findings.push(draft.entry(self.session.id(ix)).grave(self.active[ix.at()]));
+    }
+}
+
+/// Returns the new parents for children of missing entries, by the missing ids.
+fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
+    let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
+    let known: HashSet<&[u8]> =
+        mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
+    for gone in &mending.gone {
+        let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
+        let nearest = behind.checked_sub(1).map(EntryIx::new);
+        let id = match &gone.id {
+            Some(id) => Some(id.as_bytes().to_vec()),
+            // The first entry after an unreadable line is taken for its child, if its parent is not in the
+            // file.
+            None => session
+                .dangling_id(EntryIx::new(behind))
+                .map(Text::into_bytes)
+                .filter(|id| !known.contains(&id[..])),
+        };
+        let parent = match &gone.parent {
+            Some(None) => None,
+            Some(Some(parent)) => session
+                .find(parent)
+                .or_else(|| replaced.get(parent.as_bytes()).copied().flatten())
+                .or(nearest),
+            None => nearest,
+        };
+        if let Some(id) = id {
+            replaced.insert(id, parent);
+        }
+    }
+    replaced
+}
+
+/// The entries so far that no other so far continues.
+struct Ends {
+    is_continued: Vec<bool>,
+    open: usize,
+}
+
+impl Ends {
+    fn new(session: &Session) -> Ends {
+        Ends { is_continued: vec![false; session.entries.len()], open: 0 }
+    }
+
+    /// Returns the entry before `ix`, if the entries so far end only there.
+    fn only(&self, ix: EntryIx) -> Position {
+        ix.before().filter(|before| self.open == 1 && !self.is_continued[before.at()])
+    }
+
+    /// Adds the next entry.
+    fn add(&mut self, ix: EntryIx, parent: Position) {
+        self.open += usize::from(!self.is_continued[ix.at()]);
+        if let Some(parent) = parent {
+            let is_new = !std::mem::replace(&mut self.is_continued[parent.at()], true);
+            self.open -= usize::from(is_new && parent <= ix);
+        }
+    }
+}
+
+/// The tree that each entry is in while trees are joined: union-find over the parents.
+struct Trees {
+    above: Vec<EntryIx>,
+    /// The root of each entry before anything was joined.
+    started: Vec<EntryIx>,
+}
+
+impl Trees {
+    fn new(session: &Session) -> Trees {
+        let above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect();
+        let mut trees = Trees { above, started: Vec::new() };
+        trees.started = session.all().map(|ix| trees.root(ix)).collect();
+        trees
+    }
+
+    fn root(&mut self, mut at: EntryIx) -> EntryIx {
+        loop {
+            let above = self.above[at.at()];
+            if above == at {
+                return at;
+            }
+            let next = self.above[above.at()];
+            self.above[at.at()] = next;
+            at = next;
+        }
+    }
+
+    fn started(&self, ix: EntryIx) -> EntryIx {
+        self.started[ix.at()]
+    }
+
+    /// Returns the number of entries in the tree of each root before anything was joined.
+    fn sizes(&self) -> Vec<usize> {
+        let mut sizes = vec![0; self.started.len()];
+        self.started.iter().for_each(|root| sizes[root.at()] += 1);
+        sizes
+    }
+
+    /// Returns the number of entries before a root that were in other trees.
+    fn others_before(&self, root: EntryIx) -> usize {
+        self.started[..root.at()].iter().filter(|&&started| started != root).count()
+    }
+
+    /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
+    fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
+        let parent = self.root(parent);
+        if parent == root {
+            return false;
+        }
+        self.above[root.at()] = parent;
+        true
+    }
+}

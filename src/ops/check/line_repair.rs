@@ -1,0 +1,161 @@
+//! The file as it will be with its lines repaired, built line by line.
+
+use super::finding::{Draft, FindingKind as K};
+use super::patched::Mended;
+use super::resync;
+use crate::session::entry::{LineNo, Span};
+use crate::session::read::record::Record;
+use pisess_json::scan::RawString;
+use pisess_json::string::decode;
+use pisess_json::text::Text;
+use std::borrow::Cow;
+
+/// A value, and whether it is the only one on its line.
+#[derive(Clone, Copy)]
+pub(super) struct Located<'l> {
+    pub number: LineNo,
+    /// The value's bytes (including the white space around it if it is alone), and their offset.
+    pub bytes: &'l [u8],
+    pub start: u64,
+    pub alone: bool,
+    pub newline: bool,
+    /// Whether they may contain bytes that are not UTF-8.
+    pub non_ascii: bool,
+}
+
+impl Located<'_> {
+    fn span(&self) -> Span {
+        Span { start: self.start, len: self.bytes.len() as u64 }
+    }
+}
+
+/// The result of checking the lines.
+pub(super) struct Mending<'a> {
+    /// The file with its lines repaired.
+    pub file: Mended<'a>,
+    pub findings: Vec<Draft>,
+    /// The pieces removed or converted to UTF-8, in the order of the source.
+    pub rejected: Vec<Span>,
+    /// Entries that were removed, or cannot be read.
+    pub gone: Vec<Gone>,
+    pub odd_ids: Vec<OddIds>,
+    /// Line numbers in the repaired file and in the source, wherever their difference changes.
+    pub lines: Vec<(u32, u32)>,
+    /// The number of lines of the repaired file so far.
+    pub made: u32,
+    /// Whether entries refer to each other by number, as in version 1: no record that has a number may be
+    /// added or removed.
+    pub by_number: bool,
+    pub has_header: bool,
+    pub old: bool,
+    pub ends: [bool; 2],
+    /// The last line that is not blank.
+    pub last: LineNo,
+}
+
+/// An entry that no longer exists.
+#[derive(Clone, Debug)]
+pub(super) struct Gone {
+    /// The number of lines of the repaired file before it.
+    pub after: u32,
+    /// Its id, if that could still be read.
+    pub id: Option<Text<'static>>,
+    /// Its parent's id; `Some(None)` if it was a root.
+    pub parent: Option<Option<Text<'static>>>,
+}
+
+/// The ids of an entry as stored, if one is invalid.
+#[derive(Clone, Debug)]
+pub(super) struct OddIds {
+    /// The line of the repaired file.
+    pub line: LineNo,
+    /// `id`, if it exists and is not a string.
+    pub id: Option<Vec<u8>>,
+    /// `parentId`, if it exists and is neither a string nor `null`.
+    pub parent: Option<Vec<u8>>,
+}
+
+impl Mending<'_> {
+    /// Returns the line of the source for a line of the repaired file.
+    pub fn source_line(&self, line: LineNo) -> LineNo {
+        let at = self.lines.partition_point(|&(made, _)| made <= line.0);
+        let (made, source) = at.checked_sub(1).map_or((1, 1), |at| self.lines[at]);
+        LineNo(line.0 - made + source)
+    }
+
+    /// Keeps the value; bytes that are not UTF-8 become U+FFFD, as the agents read them.
+    pub fn keep_valid(&mut self, located: &Located, record: &Record) {
+        let line = self.valid(located, record);
+        self.put(located, line);
+    }
+
+    /// Returns the value in UTF-8. If it had to be converted, reports this and keeps the original among the
+    /// rejected pieces.
+    pub fn valid<'l>(&mut self, located: &Located<'l>, record: &Record) -> Cow<'l, [u8]> {
+        if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
+            return Cow::Borrowed(located.bytes);
+        }
+        let draft = Draft::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
+        let draft =
+            named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
+        self.findings.push(draft);
+        self.rejected.push(located.span());
+        Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
+    }
+
+    pub fn put(&mut self, located: &Located, line: Cow<[u8]>) {
+        match line {
+            Cow::Borrowed(_) => self.keep(located),
+            Cow::Owned(line) => self.make(located, line),
+        }
+    }
+
+    pub fn keep(&mut self, located: &Located) {
+        self.start_line(located);
+        let newline = located.alone && located.newline;
+        self.file.keep(Span { len: located.span().len + u64::from(newline), ..located.span() });
+        if !newline {
+            self.file.make(*b"\n");
+        }
+    }
+
+    pub fn make(&mut self, located: &Located, line: impl Into<Vec<u8>>) {
+        self.start_line(located);
+        let mut line = line.into();
+        line.push(b'\n');
+        self.file.make(line);
+    }
+
+    /// Begins a line of the repaired file.
+    fn start_line(&mut self, located: &Located) {
+        self.map_line(located.number);
+        if located.alone && !located.newline {
+            let draft = Draft::new(located.number, K::NoFinalNewline, "the last line has no newline");
+            self.findings.push(draft.fix("it gets one"));
+        }
+    }
+
+    /// Counts the next line of the repaired file, which comes from the line `number` of the source.
+    pub fn map_line(&mut self, number: LineNo) {
+        self.made += 1;
+        let (made, line) = self.lines.last().copied().unwrap_or((1, 1));
+        if self.made + line != number.0 + made {
+            self.lines.push((self.made, number.0));
+        }
+    }
+
+    pub fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
+        let bytes = &located.bytes[part.clone()];
+        self.rejected.push(Span { start: located.start + part.start as u64, len: part.len() as u64 });
+        if was_entry {
+            let (id, parent) = resync::salvaged(bytes);
+            self.gone.push(Gone { after: self.made, id, parent });
+        }
+    }
+}
+
+/// Adds the record's id to a finding.
+pub(super) fn named(draft: Draft, record: &Record) -> Draft {
+    let id = record.id.map(|id: RawString| decode(id.bytes));
+    id.into_iter().fold(draft, Draft::entry)
+}

@@ -1,0 +1,192 @@
+//! Checks a session file: what is wrong, the consequence, and what can be repaired.
+//!
+//! There are two steps. `lines` reads a file line by line and derives a file with repaired lines, of which
+//! only the changes are stored (`mended`). It is loaded like any other, and `graph` and `conversation` check
+//! its entries. A finding is reported as repairable exactly if the repair fixes it, because both are derived
+//! in the same walk.
+//!
+//! ```text
+//!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
+//!                │                                 │                                  │
+//!                └── removed ────────────────── new ids, new parents ──> Repair <─────┘
+//! ```
+
+mod conversation;
+mod finding;
+mod graph;
+mod groups;
+mod line_repair;
+mod lines;
+mod patched;
+mod resync;
+
+pub use finding::{Finding, FindingKind, Severity};
+pub use groups::{Group, grouped};
+
+use self::finding::Draft;
+use self::graph::Links;
+use self::line_repair::Mending;
+use self::lines::mend;
+use self::patched::Mended;
+use crate::load::{LoadError, Options, load};
+use crate::ops::plan::copy_all;
+use crate::session::entry::{EntryIx, Span};
+use crate::session::read::entry_reader::FileBodies;
+use crate::session::tree::active;
+use crate::session::{Format, Session};
+use pisess_json::edit::Edit;
+use pisess_json::string::encoded;
+use pisess_store::{ReadAt, resize};
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+/// The findings in a file, and what a repair would do.
+pub struct Checkup<'a> {
+    source: &'a dyn ReadAt,
+    mending: Mending<'a>,
+    session: Session,
+    links: Links,
+    /// Messages to which a repair adds empty content.
+    contentless: Vec<EntryIx>,
+    findings: Vec<Finding>,
+}
+
+/// Checks a session file.
+///
+/// # Errors
+/// If it cannot be read, or is not a session even with its lines repaired.
+pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
+    let mut mending = mend(source, options.workers)?;
+    let options = &Options { calls: true, ..options.clone() };
+    let session = match load(&mending.file, options) {
+        Ok(session) => session,
+        // The error of the original file describes it better.
+        Err(error) => return Err(load(source, options).err().unwrap_or(error)),
+    };
+    if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
+        // The header was found only by repairing lines, which is not allowed if entries refer to each other
+        // by number.
+        return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
+    }
+    let is_active = active(&session, session.leaf);
+    let bodies = FileBodies::new(&session, &mending.file);
+    let mut drafts = Vec::new();
+    old_version(&session, &mut drafts);
+    let links = graph::check(&session, &mending, &is_active, &mut drafts);
+    let contentless = conversation::check(&session, &bodies, &is_active, &mut drafts)?;
+    for draft in &mut drafts {
+        draft.line = mending.source_line(draft.line);
+    }
+    let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
+        .into_iter()
+        .chain(drafts)
+        .map(|draft| draft.weighed(session.agent(), session.format))
+        .collect();
+    findings.sort_by_key(|finding| (finding.line, finding.kind));
+    Ok(Checkup { source, mending, session, links, contentless, findings })
+}
+
+fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
+    let what = match session.format {
+        Format::V1 => "the file is of version 1",
+        Format::Draft => "the file is a draft tree, which no agent reads",
+        Format::V2 => "the file is of version 2",
+        Format::V3 => return,
+    };
+    drafts.push(Draft::new(
+        session.header.line,
+        FindingKind::OldVersion,
+        format!("{what}; see `pisess migrate`"),
+    ));
+}
+
+impl Checkup<'_> {
+    /// Returns the findings, by line.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Returns the findings, by line, and drops the rest.
+    pub fn into_findings(self) -> Vec<Finding> {
+        self.findings
+    }
+
+    /// Returns the session as it loads with its lines repaired.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Whether a repair would change anything.
+    pub fn is_repairable(&self) -> bool {
+        self.findings.iter().any(Finding::is_repairable)
+    }
+
+    /// Returns the pieces that a repair removes or converts to UTF-8, in file order.
+    pub fn rejected(&self) -> &[Span] {
+        &self.mending.rejected
+    }
+
+    /// Writes the repaired file.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.is_repairable() {
+            return copy_all(self.source, out);
+        }
+        let session = &self.session;
+        let mut repaired = Mended::new(&self.mending.file);
+        let mut at = 0;
+        let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();
+        for ix in changed {
+            let span = session.entry(ix).span;
+            repaired.keep(Span { start: at, len: span.start - at });
+            repaired.make(self.edited(ix)?);
+            at = span.end();
+        }
+        repaired.keep(Span { start: at, len: self.mending.file.len() - at });
+        copy_all(&repaired, out)
+    }
+
+    /// Returns the line of an entry after the repair.
+    fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
+        let session = &self.session;
+        let span = session.entry(ix).span;
+        let mut line = Vec::new();
+        resize(&mut line, span.len as usize)?;
+        self.mending.file.read_exact_at(&mut line, span.start)?;
+        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let mut edit = Edit::new(&line).map_err(invalid)?;
+        if self.links.ids.contains_key(&ix) {
+            edit.set("id", &encoded(&self.links.id(session, ix)));
+        }
+        if let Some(parent) = self.links.parents.get(&ix) {
+            let parent = parent.map(|parent| encoded(&self.links.id(session, parent)));
+            edit.set("parentId", &parent.unwrap_or_else(|| b"null".to_vec()));
+        }
+        if self.contentless.binary_search(&ix).is_ok()
+            && let Some(message) = edit.get("message")
+        {
+            let mut message = Edit::new(message.bytes()).map_err(invalid)?;
+            message.set("content", b"[]");
+            edit.set("message", &message.finish());
+        }
+        Ok(edit.finish())
+    }
+
+    /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline after
+    /// each.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
+        for &span in self.rejected() {
+            crate::ops::plan::copy(self.source, span, out)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Recovers values from a line that is not one value.
+
+use crate::session::read::header::is_title_slot;
+use crate::session::read::record::scan;
+use memchr::memmem;
+use pisess_json::scan::RawString;
+use pisess_json::string::decode;
+use pisess_json::text::Text;
+use pisess_json::{Raw, Scanner};
+use std::ops::Range;
+
+/// How entries and headers of each agent start.
+const START: &[u8] = b"{\"type\":\"";
+
+/// Returns the values of a broken line that are entries or headers beyond doubt, in order.
+///
+/// An entry has a type, an id and a parent (a block of a message has no parent); a header has a type and an
+/// id. A value counts only if it is followed by nothing, by white space, or by something that cannot continue
+/// an enclosing value. The number of bytes walked is bounded by a multiple of the line's length, whatever its
+/// content; beyond that, the rest counts as unreadable.
+pub(super) fn values(line: &[u8], first_line: bool) -> Vec<Range<usize>> {
+    let mut values = Vec::new();
+    let mut budget = line.len().saturating_mul(8).saturating_add(1 << 16);
+    let starts = memmem::Finder::new(START);
+    let mut at = 0;
+    while at < line.len() {
+        let skipped = line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        at += skipped;
+        let here = entry_at(line, at, first_line && values.is_empty(), &mut budget);
+        let found = here.or_else(|| {
+            let mut from = at + 1;
+            loop {
+                let start = starts.find(line.get(from..)?)? + from;
+                if let Some(value) = entry_at(line, start, false, &mut budget) {
+                    return Some(value);
+                }
+                if budget == 0 {
+                    return None;
+                }
+                from = start + 1;
+            }
+        });
+        match found {
+            Some(value) => {
+                at = value.end;
+                values.push(value);
+            }
+            None => break,
+        }
+    }
+    values
+}
+
+fn entry_at(line: &[u8], start: usize, may_be_title: bool, budget: &mut usize) -> Option<Range<usize>> {
+    if *budget == 0 || line.get(start) != Some(&b'{') {
+        return None;
+    }
+    let mut scanner = Scanner::new(line);
+    scanner.seek(start);
+    let scanned = scan(&mut scanner, &mut Vec::new());
+    let end = scanner.pos();
+    *budget = budget.saturating_sub(end - start);
+    let record = scanned.ok()?;
+    let has_parent = record.parent_id.is_some_and(|parent| parent.is_string() || parent.is_null());
+    let is_header = record.kind.is_some_and(|kind| kind.is("session"));
+    let is_entry = record.kind.is_some() && record.id.is_some() && (has_parent || is_header);
+    let is_title = may_be_title && is_title_slot(Raw::checked(record.bytes));
+    let follows = line.get(end).is_none_or(|next| !matches!(next, b',' | b']' | b'}' | b':' | b'"'));
+    ((is_entry || is_title) && follows).then_some(start..end)
+}
+
+/// Returns what is between the values, apart from white space.
+pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
+    let starts = std::iter::once(0).chain(values.iter().map(|value| value.end));
+    let ends = values.iter().map(|value| value.start).chain([line.len()]);
+    let gaps = starts.zip(ends).map(|(start, end)| start..end);
+    gaps.filter(|gap| !line[gap.clone()].trim_ascii().is_empty()).collect()
+}
+
+/// What can still be read of an entry: its id, and its parent's (`Some(None)` for a root).
+pub(super) type Salvaged = (Option<Text<'static>>, Option<Option<Text<'static>>>);
+
+/// Returns the id and the parent of an entry that cannot be read as a whole: from the readable members, or
+/// from where the agents write both side by side.
+pub(super) fn salvaged(bytes: &[u8]) -> Salvaged {
+    let (mut id, mut parent, mut is_header) = (None, None, false);
+    let mut scanner = Scanner::new(bytes);
+    // The error is where the entry breaks; what was read before it is valid.
+    let _ = scanner.object(|scanner, key: RawString| {
+        let value = Raw::checked(scanner.value()?);
+        match key {
+            key if key.is("type") => is_header = value.is("session"),
+            key if key.is("id") => id = value.text().map(Text::into_owned),
+            key if key.is("parentId") => parent = parent_of(value),
+            _ => {}
+        }
+        Ok(())
+    });
+    if id.is_none() && !is_header {
+        (id, parent) = side_by_side(bytes).unwrap_or((id, parent));
+    }
+    (id.filter(|id| !id.is_empty()), parent)
+}
+
+fn parent_of(value: Raw) -> Option<Option<Text<'static>>> {
+    match value.text() {
+        Some(parent) if !parent.is_empty() => Some(Some(parent.into_owned())),
+        Some(_) => Some(None),
+        None => value.is_null().then_some(None),
+    }
+}
+
+/// Reads the ids from `"id":"…","parentId":…`, wherever it is.
+fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
+    const BETWEEN: &[u8] = b"\",\"parentId\":";
+    const BEFORE: &[u8] = b"\"id\":\"";
+    let between = memmem::find(bytes, BETWEEN)?;
+    let from = between.saturating_sub(256);
+    let before = memmem::rfind(&bytes[from..between], BEFORE)? + from + BEFORE.len();
+    let id = &bytes[before..between];
+    let mut scanner = Scanner::new(&bytes[between + BETWEEN.len()..]);
+    let parent = scanner.value().ok().and_then(|value| parent_of(Raw::checked(value)));
+    let is_id = !id.iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+    is_id.then(|| (Some(decode(id).into_owned()), parent))
+}
+
+/// Returns the number of references to blobs: `blob:sha256:` and 64 hex digits as a whole string.
+pub(super) fn count_blobs(bytes: &[u8]) -> usize {
+    const MARK: &[u8] = b"\"blob:sha256:";
+    let is_hash = |at: usize| {
+        let hash = bytes.get(at + MARK.len()..at + MARK.len() + 65);
+        hash.is_some_and(|hash| hash[..64].iter().all(u8::is_ascii_hexdigit) && hash[64] == b'"')
+    };
+    memmem::find_iter(bytes, MARK).filter(|&at| is_hash(at)).count()
+}
+
+/// Returns the nesting depth of a value that has been validated.
+pub(super) fn depth(bytes: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for &byte in bytes {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'{' | b'[' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str =
+        r#"{"type":"message","id":"a","parentId":null,"message":{"content":[{"type":"text","text":"x"}]}}"#;
+    const B: &str = r#"{"type":"custom","customType":"c","data":[],"id":"b","parentId":"a"}"#;
+
+    fn found(line: &str) -> Vec<&str> {
+        values(line.as_bytes(), false).into_iter().map(|range| &line[range]).collect()
+    }
+
+    #[test]
+    fn fused_values_are_found() {
+        assert_eq!(found(&format!("{A}{B}")), [A, B]);
+        assert_eq!(found(&format!("{A} {B}\r")), [A, B]);
+        assert_eq!(found(&format!("null{A}")), [A]);
+        assert_eq!(found(&format!("{A}\u{0}\u{0}")), [A]);
+    }
+
+    #[test]
+    fn what_follows_a_torn_entry_is_found_wherever_it_was_cut() {
+        for cut in 1..A.len() {
+            assert_eq!(found(&format!("{}{B}", &A[..cut])), [B], "cut at {cut}");
+            assert_eq!(found(&format!("{B}{}", &A[..cut])), [B], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn what_stands_inside_another_value_is_no_entry() {
+        assert!(found(&A[1..]).is_empty());
+        assert!(found(&format!("\"data\":[{B},{B}]}}")).is_empty());
+        assert!(found(r#"{"type":"text","text":"x"}]}}"#).is_empty());
+    }
+
+    #[test]
+    fn a_hostile_line_takes_no_more_than_its_share() {
+        let deep = "{\"type\":\"x\",\"a\":".repeat(200_000);
+        assert!(found(&deep).is_empty());
+    }
+
+    #[test]
+    fn ids_are_salvaged() {
+        let id = |text: &str| salvaged(text.as_bytes()).0.map(|id| id.to_string());
+        assert_eq!(id(&A[..30]).as_deref(), Some("a"));
+        assert_eq!(id(&A[5..]).as_deref(), Some("a"));
+        assert_eq!(id(r#"{"type":"message","message":{"content":[{"id":"call"}]"#), None);
+        assert_eq!(id("garbage"), None);
+    }
+
+    #[test]
+    fn depth_ignores_strings() {
+        assert_eq!(depth(br#"{"a":["[[\"[["]}"#), 2);
+    }
+
+    #[test]
+    fn blobs_are_whole_strings() {
+        let hash = "0".repeat(64);
+        assert_eq!(count_blobs(format!("[\"blob:sha256:{hash}\",\"blob:sha256:{hash}x\"]").as_bytes()), 1);
+    }
+}

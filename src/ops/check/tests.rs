@@ -1,0 +1,470 @@
+use super::*;
+use proptest::prelude::*;
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#;
+
+fn message(id: &str, parent: &str) -> String {
+    let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+    format!(
+        r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{id}"}}}}"#
+    )
+}
+
+/// Returns a file of a header and these lines, each ended by `\n`.
+fn file(lines: &[&str]) -> Vec<u8> {
+    let mut text = format!("{HEADER}\n");
+    for line in lines {
+        text += line;
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// Returns severity, kind and line of each finding, with a star if it is repairable.
+fn found(bytes: &[u8]) -> String {
+    let bytes = bytes.to_vec();
+    let checkup = check(&bytes, &Options::default()).unwrap();
+    let finding = |finding: &Finding| {
+        let star = if finding.is_repairable() { "*" } else { "" };
+        format!("{}:{}:{}{star}", finding.line.0, finding.severity.name(), finding.kind.name())
+    };
+    checkup.findings().iter().map(finding).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the repaired file and what was removed, after asserting what holds for every repair.
+fn repaired(bytes: &[u8]) -> (String, String) {
+    let (file, rejected) = repaired_bytes(bytes);
+    (String::from_utf8(file).unwrap(), String::from_utf8_lossy(&rejected).into_owned())
+}
+
+fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let (once, rejected) = repaired_once(bytes);
+    let again = check(&once, &Options::default()).unwrap();
+    assert!(!again.is_repairable(), "left: {:?}", again.findings());
+    let (twice, nothing) = repaired_once(&once);
+    assert_eq!(twice, once);
+    assert!(nothing.is_empty());
+    (once, rejected)
+}
+
+fn repaired_once(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let bytes = bytes.to_vec();
+    let checkup = check(&bytes, &Options::default()).unwrap();
+    let (mut file, mut rejected) = (Vec::new(), Vec::new());
+    checkup.write_repaired(&mut file).unwrap();
+    checkup.write_rejected(&mut rejected).unwrap();
+    (file, rejected)
+}
+
+/// Returns `id<parent` of each entry of the repaired file.
+fn tree(bytes: &[u8]) -> String {
+    let (file, _) = repaired_bytes(bytes);
+    let session = load(&file, &Options::default()).unwrap();
+    let entry = |ix| format!("{}<{}", session.id(ix), session.parent_id(ix).unwrap_or_default());
+    session.all().map(entry).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_sound_file_is_left_alone() {
+    let bytes = file(&[&message("a", ""), &message("b", "a")]);
+    assert_eq!(found(&bytes), "");
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+}
+
+#[test]
+fn a_leaf_record_without_an_id_is_one_finding() {
+    let record = r#"{"type":"leaf","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a"}"#;
+    assert_eq!(found(&file(&[&message("a", ""), record])), "3:error:missing-id*");
+    let named = record.replace("\"parentId\"", "\"id\":\"l\",\"parentId\"");
+    assert_eq!(found(&file(&[&message("a", ""), &named])), "3:note:leaf-record");
+}
+
+#[test]
+fn entries_that_nothing_links_are_a_warning() {
+    let unlinked = |id: &str| message(id, "").replace("\"parentId\":null,", "");
+    let roots: Vec<_> = (0..28).map(|at| message(&format!("e{at}"), "")).collect();
+    let roots: Vec<_> = roots.iter().map(String::as_str).collect();
+    assert_eq!(found(&file(&roots)), "3:warning:several-roots");
+    assert_eq!(found(&file(&[&unlinked("a"), &unlinked("b")])), "3:warning:several-roots");
+    // A user who starts over.
+    let again = [&message("a", ""), &message("b", "a"), &message("c", ""), &message("d", "c")];
+    assert_eq!(found(&file(&again.map(String::as_str))), "4:note:several-roots");
+    assert_eq!(found(&file(&[&message("a", ""), &message("b", "")])), "3:note:several-roots");
+}
+
+#[test]
+fn bytes_that_agents_write_in_any_way_are_no_findings() {
+    let odd = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","data":{"s":"\ud83d","n":1e400,"n":12345678901234567890,"__proto__":1,"u":"\u0000"}}"#;
+    assert_eq!(found(&file(&[&message("a", ""), "", "  ", odd])), "");
+    let crlf = file(&[&message("a", ""), &message("b", "a")]);
+    let crlf = String::from_utf8(crlf).unwrap().replace('\n', "\r\n");
+    assert_eq!(found(crlf.as_bytes()), "");
+    let mixed = crlf.clone() + &message("c", "b") + "\n";
+    assert_eq!(found(mixed.as_bytes()), "1:note:mixed-line-ends");
+}
+
+#[test]
+fn a_torn_tail_is_taken_out() {
+    let mut bytes = file(&[&message("a", "")]);
+    let whole = bytes.clone();
+    bytes.extend_from_slice(&message("b", "a").as_bytes()[..40]);
+    assert_eq!(found(&bytes), "3:error:torn-tail*");
+    let (file, rejected) = repaired_bytes(&bytes);
+    assert_eq!(file, whole);
+    assert_eq!(rejected, [&message("b", "a").as_bytes()[..40], b"\n"].concat());
+}
+
+#[test]
+fn a_missing_newline_is_put_there() {
+    let whole = file(&[&message("a", "")]);
+    assert_eq!(found(&whole[..whole.len() - 1]), "2:warning:no-final-newline*");
+    assert_eq!(repaired_bytes(&whole[..whole.len() - 1]).0, whole);
+}
+
+#[test]
+fn fused_lines_come_apart() {
+    let (a, b, c) = (message("a", ""), message("b", "a"), message("c", "b"));
+    assert_eq!(found(&file(&[&format!("{a}{b}"), &c])), "2:error:fused-line*");
+    assert_eq!(repaired_bytes(&file(&[&format!("{a}{b}"), &c])), (file(&[&a, &b, &c]), Vec::new()));
+    // An interrupted write, followed by the next one.
+    let torn = &b[..60];
+    let (mended, rejected) = repaired(&file(&[&a, &format!("{torn}{c}")]));
+    assert_eq!(mended.as_bytes(), file(&[&a, &message("c", "a")]));
+    assert_eq!(rejected, format!("{torn}\n"));
+}
+
+#[test]
+fn a_header_that_is_fused_opens_again() {
+    let a = message("a", "");
+    let bytes = format!("{HEADER}{a}\n").into_bytes();
+    assert!(load(&bytes, &Options::default()).is_err());
+    assert_eq!(found(&bytes), "1:error:fused-line*");
+    assert_eq!(repaired_bytes(&bytes).0, file(&[&a]));
+    let returns = format!("{HEADER}\r{a}\r").into_bytes();
+    assert_eq!(found(&returns), "1:error:fused-line*");
+    assert_eq!(repaired_bytes(&returns).0, file(&[&a]));
+}
+
+#[test]
+fn children_of_an_unreadable_line_hang_where_it_hung() {
+    let (a, b) = (message("a", ""), message("b", "a"));
+    let torn = &message("x", "a")[..70];
+    let bytes = file(&[&a, &b, torn, &message("c", "x"), &message("d", "c")]);
+    assert_eq!(found(&bytes), "4:error:malformed-line* 5:warning:missing-parent*");
+    // Its parent can still be read: it is a, not the entry before it.
+    assert_eq!(tree(&bytes), "a< b<a c<a d<c");
+    // Nothing of it can be read: the parent is the entry before it.
+    assert_eq!(tree(&file(&[&a, &b, "???", &message("c", "x"), &message("d", "x")])), "a< b<a c<b d<b");
+    // Several unreadable lines in a row.
+    let next = &message("y", "x")[..70];
+    assert_eq!(tree(&file(&[&a, torn, next, &message("c", "y")])), "a< c<a");
+}
+
+#[test]
+fn a_missing_parent_is_repaired_where_one_fits() {
+    let messages = |entries: &[(&str, &str)]| {
+        let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
+        file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let told = |bytes: &[u8]| -> Vec<String> {
+        let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().into_findings();
+        checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
+    };
+    // All that precedes it ends in b; its sibling has the same parent again.
+    let bytes = messages(&[("a", ""), ("b", "a"), ("c", "x"), ("d", "c"), ("e", "x")]);
+    assert_eq!(found(&bytes), "4:warning:missing-parent* 6:warning:missing-parent*");
+    assert_eq!(tree(&bytes), "a< b<a c<b d<c e<b");
+    // The leaf is e, so that all other entries are cut off from it, and c and d also from a and b.
+    assert_eq!(
+        told(&bytes),
+        [
+            r#"4 its parent "x" is not in the file; 2 entries are cut off"#,
+            r#"6 its parent "x" is not in the file; 4 entries are cut off"#
+        ]
+    );
+    // Where two entries are not continued, either may be the one that is missing.
+    let bytes = messages(&[("a", ""), ("b", "a"), ("c", "a"), ("d", "x")]);
+    assert_eq!(found(&bytes), "5:warning:missing-parent");
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+    // The first entry has none before it, and cuts off nothing.
+    let bytes = messages(&[("a", "x"), ("b", "a")]);
+    assert_eq!(told(&bytes), [r#"2 its parent "x" is not in the file"#]);
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+    // Each gap is closed in turn.
+    let bytes = messages(&[("a", ""), ("c", "x"), ("e", "y")]);
+    assert_eq!(tree(&bytes), "a< c<a e<c");
+    assert_eq!(told(&bytes)[1], r#"4 its parent "y" is not in the file; 2 entries are cut off"#);
+}
+
+#[test]
+fn values_that_are_no_entries_are_taken_out() {
+    let (a, b) = (message("a", ""), message("b", "a"));
+    let bytes = file(&["null", "5", &a, "\"x\"", "[1,2]", "{}", &b]);
+    assert!(found(&bytes).starts_with("2:warning:null-line* 3:warning:not-an-entry*"));
+    assert_eq!(repaired(&bytes).1, "null\n5\n\"x\"\n[1,2]\n{}\n");
+    assert_eq!(repaired_bytes(&bytes).0, file(&[&a, &b]));
+    assert_eq!(found(&file(&[&a, "{}"])), "3:error:not-an-entry*");
+}
+
+#[test]
+fn a_byte_order_mark_goes() {
+    let clean = file(&[&message("a", "")]);
+    let bytes = [b"\xef\xbb\xbf", &clean[..]].concat();
+    assert_eq!(found(&bytes), "1:error:byte-order-mark*");
+    assert_eq!(repaired_bytes(&bytes), (clean, b"\xef\xbb\xbf\n".to_vec()));
+}
+
+#[test]
+fn second_headers_go_and_what_hung_on_them_stays() {
+    let (a, b) = (message("a", ""), message("b", "a"));
+    let bytes = file(&[&a, HEADER, &b]);
+    assert_eq!(found(&bytes), "3:warning:second-header*");
+    assert_eq!(repaired(&bytes).1, format!("{HEADER}\n"));
+    // oh-my-pi takes a second header for the leaf, and writes the next entry below it.
+    assert_eq!(tree(&file(&[&a, HEADER, &message("b", "s")])), "a< b<a");
+}
+
+#[test]
+fn a_message_entry_without_a_message_goes() {
+    let empty =
+        r#"{"type":"message","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","message":null}"#;
+    let bytes = file(&[&message("a", ""), &message("z", "a"), empty, &message("c", "b")]);
+    assert!(found(&bytes).starts_with("4:error:no-message*"));
+    assert_eq!(tree(&bytes), "a< z<a c<a");
+}
+
+#[test]
+fn duplicate_ids_are_told_apart() {
+    let bytes = file(&[&message("a", ""), &message("b", "a"), &message("b", "a"), &message("c", "b")]);
+    assert_eq!(found(&bytes), "3:warning:duplicate-id*");
+    assert_eq!(tree(&bytes), "a< b0d0870d<a b<a c<b");
+}
+
+#[test]
+fn cycles_are_cut_and_the_conversation_stays_whole() {
+    let own = file(&[&message("a", ""), &message("b", "b"), &message("c", "b")]);
+    assert_eq!(found(&own), "3:error:self-parent*");
+    assert_eq!(tree(&own), "a< b<a c<b");
+    let pair = file(&[&message("a", ""), &message("b", "c"), &message("c", "b")]);
+    assert_eq!(found(&pair), "3:error:parent-cycle* 4:error:parent-cycle*");
+    assert_eq!(tree(&pair), "a< b<a c<b");
+    let off = file(&[&message("x", "y"), &message("y", "x"), &message("a", "")]);
+    assert_eq!(found(&off), "2:warning:parent-cycle* 3:warning:parent-cycle*");
+    assert_eq!(tree(&off), "x< y<x a<");
+    // A duplicate that closes a cycle: the child stays with the earlier one.
+    let twins = file(&[&message("a", ""), &message("b", "a"), &message("a", "b")]);
+    assert_eq!(tree(&twins), "53be4503< b<53be4503 a<b");
+    // The previous entry descends from the cut one, through a parent later in the file.
+    let forward = file(&[&message("f", "b"), &message("b", "c"), &message("c", "b")]);
+    assert_eq!(tree(&forward), "f<b b< c<b");
+}
+
+#[test]
+fn ids_are_given_where_they_are_missing() {
+    let no_id = r#"{"type":"message","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"x"}}"#;
+    let bytes = file(&[&message("a", ""), no_id]);
+    assert_eq!(found(&bytes), "3:error:missing-id*");
+    assert_eq!(tree(&bytes), "a< b0d0870d<a");
+    let number = r#"{"type":"custom","id":7,"parentId":"a","timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let child = r#"{"type":"custom","id":"c","parentId":7,"timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let bytes = file(&[&message("a", ""), number, child]);
+    assert_eq!(found(&bytes), "3:warning:odd-id* 4:warning:odd-parent*");
+    assert_eq!(tree(&bytes), "a< b0d0870d<a c<b0d0870d");
+}
+
+#[test]
+fn the_title_line_gets_its_width() {
+    let slot = |pad: usize| {
+        let pad = " ".repeat(pad);
+        format!(
+            r#"{{"type":"title","v":1,"title":"T","updatedAt":"2026-01-01T00:00:00.000Z","pad":"{pad}"}}"#
+        )
+    };
+    let right = 255 - slot(0).len();
+    let with = |slot: &str| format!("{slot}\n{HEADER}\n{}\n", message("a", "")).into_bytes();
+    assert_eq!(found(&with(&slot(right))), "");
+    for wrong in [0, right + 10] {
+        assert_eq!(found(&with(&slot(wrong))), "1:error:title-width*");
+        assert_eq!(repaired_bytes(&with(&slot(wrong))).0, with(&slot(right)));
+    }
+    let long = slot(0).replace("\"T\"", &format!("\"{}\"", "T".repeat(300)));
+    assert_eq!(found(&with(&long)), "1:error:title-width");
+}
+
+#[test]
+fn invalid_utf8_becomes_what_the_agents_read() {
+    let mut bytes = file(&[&message("a", "")]);
+    let at = bytes.len() - 5;
+    bytes[at] = 0xff;
+    assert_eq!(found(&bytes), "2:warning:invalid-utf8*");
+    let (file, rejected) = repaired_bytes(&bytes);
+    assert!(String::from_utf8(file).unwrap().contains('\u{fffd}'));
+    assert_eq!(rejected, bytes[HEADER.len() + 1..]);
+}
+
+#[test]
+fn several_defects_of_one_line_are_mended_together() {
+    let bytes = b"{\"type\":\"session\",\"version\":\"3\",\"id\":\"s\xff\"}\n";
+    assert_eq!(found(bytes), "1:note:odd-version* 1:warning:invalid-utf8*");
+    assert_eq!(repaired(bytes).0, "{\"type\":\"session\",\"version\":3,\"id\":\"s\u{fffd}\"}\n");
+    let slot = b"{\"type\":\"title\",\"v\":1,\"title\":\"\xff\",\"updatedAt\":\"\",\"pad\":\"\"}\n";
+    let bytes = [slot, &file(&[])[..]].concat();
+    assert_eq!(found(&bytes), "1:error:title-width* 1:error:invalid-utf8*");
+    assert_eq!(repaired(&bytes).0.find('\n'), Some(255));
+}
+
+#[test]
+fn nul_bytes_are_told() {
+    assert_eq!(found(&file(&[&message("a", ""), "\0\0\0\0"])), "3:error:nul-bytes*");
+}
+
+#[test]
+fn a_version_that_is_a_string() {
+    let bytes = String::from_utf8(file(&[])).unwrap().replace(":3,", ":\"3\",");
+    assert_eq!(found(bytes.as_bytes()), "1:note:odd-version*");
+    assert_eq!(repaired_bytes(bytes.as_bytes()).0, file(&[]));
+}
+
+#[test]
+fn version_one_keeps_its_numbers() {
+    let bytes = concat!(
+        "{\"type\":\"session\",\"id\":\"s\"}\n",
+        "garbage\n",
+        "5\n",
+        "null\n",
+        "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
+        "{\"type\":\"compaction\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"summary\":\"x\",\"firstKeptEntryIndex\":2}\n",
+    );
+    assert_eq!(
+        found(bytes.as_bytes()),
+        "1:note:old-version 2:error:malformed-line* 3:warning:not-an-entry 4:warning:null-line*"
+    );
+    let (file, rejected) = repaired(bytes.as_bytes());
+    assert_eq!(file, bytes.replace("garbage\n", "").replace("null\n", ""));
+    assert_eq!(rejected, "garbage\nnull\n");
+}
+
+#[test]
+fn what_the_entries_say() {
+    let entry = |kind: &str, id: &str, parent: &str, rest: &str| {
+        format!(
+            r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:01.000Z",{rest}}}"#
+        )
+    };
+    let bytes = file(&[
+        &message("a", ""),
+        &message("b", "a"),
+        &message("side", "a"),
+        &entry("label", "l", "b", r#""targetId":"gone","label":"x""#),
+        &entry("compaction", "c1", "l", r#""summary":" ","firstKeptEntryId":"side""#),
+        &entry("compaction", "c2", "c1", r#""summary":"x","firstKeptEntryId":"c2""#),
+        &entry("compaction", "c3", "c2", r#""summary":"x","firstKeptEntryId":"a""#),
+        &entry("branch_summary", "s", "c3", r#""fromId":"a""#),
+        &entry("message", "r", "s", r#""message":{"role":"toolResult","toolCallId":"none","content":[]}"#),
+        &entry(
+            "message",
+            "t",
+            "r",
+            r#""message":{"role":"assistant","content":[{"type":"toolCall","id":"open"}]}"#,
+        ),
+        &entry("wonder", "w", "t", r#""x":1"#),
+        &entry("message", "n", "w", r#""message":{"role":"user"}"#),
+        r#"{"type":"custom","id":"o","parentId":"n","timestamp":"yesterday"}"#,
+        r#"{"type":"custom","id":"p","parentId":"n","timestamp":"2025-01-01T00:00:01.000Z"}"#,
+        &message("root", ""),
+        &message("end", "p"),
+    ]);
+    insta::assert_snapshot!(found(&bytes).replace(' ', "\n"), @r"
+    5:note:label-on-nothing
+    6:warning:kept-entry-unknown
+    6:warning:empty-summary
+    9:warning:empty-summary
+    10:warning:result-without-call
+    11:note:call-without-result
+    12:note:unknown-type
+    13:note:no-content
+    14:warning:bad-timestamp
+    15:note:time-runs-backwards
+    16:note:several-roots
+    ");
+}
+
+#[test]
+fn a_long_chain_of_defects_takes_no_longer_than_it_is() {
+    let mut text = format!("{HEADER}\n");
+    for at in 0..20_000 {
+        text += &message(&format!("e{at}"), &format!("e{at}"));
+        text.push('\n');
+    }
+    let bytes = text.into_bytes();
+    let (file, _) = repaired_bytes(&bytes);
+    let session = load(&file, &Options::default()).unwrap();
+    assert_eq!(session.path(session.leaf).len(), 20_000);
+}
+
+/// Pieces of lines, as left by crashes and careless edits.
+fn piece() -> impl Strategy<Value = Vec<u8>> {
+    let id = "[a-e]";
+    let whole = (id, "[a-f]?").prop_map(|(id, parent)| message(&id, &parent).into_bytes());
+    let cut = (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[..cut.min(line.len())].to_vec());
+    let tail = (whole.clone(), 0..200_usize).prop_map(|(line, cut)| line[cut.min(line.len())..].to_vec());
+    let odd = prop::sample::select(vec![
+        HEADER.as_bytes().to_vec(),
+        b"null".to_vec(),
+        b"{}".to_vec(),
+        b"[1]".to_vec(),
+        b"\xff\xfe".to_vec(),
+        b"\0\0".to_vec(),
+        b"\xef\xbb\xbf".to_vec(),
+        b"\r".to_vec(),
+        b"{\"type\":\"x\",\"id\":4,\"parentId\":4}".to_vec(),
+        b"{\"type\":\"x\"}".to_vec(),
+        b"{\"type\":\"x\",\"id\":\"\xff\",\"parentId\":\"a\"}".to_vec(),
+        b"{\"type\":\"label\",\"id\":\"a\",\"id\":\"b\",\"parentId\":\"\\u0061\",\"targetId\":\"zz\",\"label\":\"l\"}"
+            .to_vec(),
+    ]);
+    let bytes = prop::collection::vec(any::<u8>(), 0..20);
+    prop_oneof![4 => whole, 2 => cut, 1 => tail, 2 => odd, 1 => bytes]
+}
+
+fn lines() -> impl Strategy<Value = Vec<u8>> {
+    let end = prop_oneof![6 => Just("\n"), 2 => Just(""), 1 => Just("\r\n")];
+    prop::collection::vec((piece(), end), 0..12).prop_map(|pieces| {
+        pieces.into_iter().flat_map(|(piece, end)| [piece, end.as_bytes().to_vec()].concat()).collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn anything_behind_a_header_can_be_repaired(
+        tail in lines(),
+        version in prop::sample::select(vec!["", "\"version\":2,", "\"version\":3,", "\"version\":\"3\","]),
+    ) {
+        let header = format!("{{\"type\":\"session\",{version}\"id\":\"s\"}}\n");
+        let bytes = [header.as_bytes(), &tail].concat();
+        let (file, rejected) = repaired_bytes(&bytes);
+        // Every line still exists: unchanged, removed, with new ids and parents, or split.
+        let (kept, out) = (String::from_utf8_lossy(&file), String::from_utf8_lossy(&rejected));
+        for line in String::from_utf8_lossy(&bytes).lines().map(str::trim) {
+            let is_spliced = Raw::parse(line.as_bytes()).is_ok_and(|value| value.is_object());
+            let is_apart = found(&bytes).contains("fused-line");
+            prop_assert!(is_spliced || is_apart || kept.contains(line) || out.contains(line), "{line:?} is gone");
+        }
+    }
+
+    #[test]
+    fn a_repair_loses_no_entry(ids in prop::collection::vec(("[a-e]", "[a-f]?"), 1..20)) {
+        let entries: Vec<_> = ids.iter().map(|(id, parent)| message(id, parent)).collect();
+        let bytes = file(&entries.iter().map(String::as_str).collect::<Vec<_>>());
+        let (repaired, rejected) = repaired_bytes(&bytes);
+        let session = load(&repaired, &Options::default()).unwrap();
+        prop_assert_eq!(session.entries.len(), entries.len());
+        prop_assert!(rejected.is_empty());
+        prop_assert!(!session.problems.iter().any(|problem| problem.kind != crate::session::ProblemKind::MissingParent));
+    }
+}
+
+use pisess_json::Raw;

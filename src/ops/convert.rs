@@ -1,0 +1,149 @@
+//! Turns a copy of a session into a session of the other agent.
+//!
+//! ```text
+//! fork ──> NewSession ──> each copy becomes Piece::Converted, the header that of the other agent
+//! ```
+//!
+//! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends on several
+//! entries is determined here: the session's name, which pi keeps in an entry and oh-my-pi in the first line,
+//! and pi's edits of the context, which are applied to the entries that they edit.
+
+use super::IdSource;
+use super::fork::{ForkOptions, Title, fork_subtree, head_for};
+use super::heading::name;
+use crate::agents::oh_my_pi::native;
+use crate::agents::pi::context::{Edit, Edits};
+use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
+use crate::session::dialect::Dialect;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::tree::active;
+use crate::session::{Format, Session};
+use pisess_json::Raw;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io;
+
+/// Returns a fork of a session as a session of the other agent.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn convert(
+    session: &Session,
+    bodies: &dyn Bodies,
+    new: NewSession,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> io::Result<NewSession> {
+    let to = match session.dialect {
+        Dialect::Pi => Dialect::OhMyPi,
+        Dialect::OhMyPi => Dialect::Pi,
+    };
+    let name = name(session, bodies)?;
+    let title = name.as_ref().map(encoded);
+    let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
+    let title = if name.is_some() { title } else { Title::default() };
+    let head = head_for(to.agent(), title, session, options, &new.timestamp);
+    let new = listed(session, bodies, new, options, fresh)?;
+    let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
+    let edits = EditsOf::new(session, bodies)?;
+    let pieces = pieces.into_iter().map(|piece| converted(piece, session, bodies, to, &edits));
+    let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
+    let mut leaf = new.leaf;
+    if to == Dialect::Pi && name != last_title(session, bodies, &pieces)? {
+        let entry = named(&name.unwrap_or_default(), leaf.as_ref(), fresh.entry_id(session), &new.timestamp);
+        leaf = Some(entry.id.clone());
+        pieces.push(Piece::New(entry));
+    }
+    Ok(NewSession { head, leaf, entries: Entries::Some(pieces), ..new })
+}
+
+/// Returns the new session with its entries listed one by one. If the file has an older format, or contains
+/// leaf or head records, the whole tree is forked as a subtree.
+fn listed(
+    session: &Session,
+    bodies: &dyn Bodies,
+    new: NewSession,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> io::Result<NewSession> {
+    if new.entries != Entries::All {
+        return Ok(new);
+    }
+    let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
+    if session.format != Format::V3 || session.all().any(has_head) {
+        return fork_subtree(session, bodies, None, options, fresh);
+    }
+    let copies = session.all().map(|entry| Piece::Copied { entry, parent: None, first_kept: None });
+    Ok(NewSession { entries: Entries::Some(copies.collect()), ..new })
+}
+
+fn converted(
+    mut piece: Piece,
+    session: &Session,
+    bodies: &dyn Bodies,
+    to: Dialect,
+    edits: &EditsOf,
+) -> io::Result<Piece> {
+    let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
+    if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
+        // pi knows no native snapshots.
+        let line = bodies.line(entry)?;
+        let kept = native::first_kept(session, entry, Raw::checked(line.trim_ascii()));
+        *first_kept = kept.map(|kept| session.id(kept).into_owned());
+    }
+    Ok(Piece::Converted { edit: edits.of(session, entry), copy: Box::new(piece), to })
+}
+
+/// The edits of the path to the leaf, and those of other branches.
+struct EditsOf {
+    is_active: Vec<bool>,
+    of_path: Edits,
+    of_others: Edits,
+}
+
+impl EditsOf {
+    fn new(session: &Session, bodies: &dyn Bodies) -> io::Result<EditsOf> {
+        let is_active = active(session, session.leaf);
+        let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
+        Ok(EditsOf {
+            of_path: Edits::among(session, path.into_iter(), bodies)?,
+            of_others: Edits::among(session, others.into_iter(), bodies)?,
+            is_active,
+        })
+    }
+
+    fn of(&self, session: &Session, entry: EntryIx) -> Option<Edit> {
+        let edits = if self.is_active[entry.at()] { &self.of_path } else { &self.of_others };
+        edits.of(session, entry).filter(|_| session.agent().heeds_edits())
+    }
+}
+
+/// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
+fn last_title(session: &Session, bodies: &dyn Bodies, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+    let of = |piece: &Piece| match piece {
+        Piece::Converted { copy, .. } => match **copy {
+            Piece::Copied { entry, .. } => Some(entry),
+            _ => None,
+        },
+        _ => None,
+    };
+    let changes = pieces.iter().rev().filter_map(of);
+    let last = changes.into_iter().find(|&ix| session.entry(ix).kind == Kind::TitleChange);
+    let Some(ix) = last else { return Ok(None) };
+    let line = bodies.line(ix)?;
+    let title = Raw::checked(line.trim_ascii()).get_text("title").map(Text::into_owned);
+    Ok(title.filter(|title| !title.is_blank()))
+}
+
+fn named(name: &Text, parent: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
+    let line = Object::new()
+        .str("type", "session_info")
+        .str("id", &id)
+        .text_or_null("parentId", parent)
+        .str("timestamp", timestamp)
+        .text("name", name)
+        .finish();
+    NewEntry { id: Text::from(id), line }
+}

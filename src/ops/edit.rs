@@ -1,0 +1,245 @@
+//! Changes what the model sees of an entry without changing the entry: pi's `context_edit`.
+//!
+//! An edit is appended under the leaf and applies on its branch; the last edit of an entry counts. The format
+//! has no way to remove an edit, so an undo is an edit with the entry's own content. A tool call and its
+//! result are kept or omitted together, because a model's API accepts neither alone.
+
+use super::{IdSource, parent_id};
+use crate::agents::pi::context::{Edit, Edits, in_force};
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::content::text_content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use pisess_json::Raw;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
+
+/// How to edit an entry.
+#[derive(Clone, Copy, Debug)]
+pub enum Wanted<'a> {
+    /// Omit it from the context.
+    Omit,
+    /// Show this text instead.
+    Replace(&'a Text<'a>),
+    /// Show the original.
+    Undo,
+}
+
+/// Why an entry cannot be edited.
+#[derive(Debug)]
+pub enum EditError {
+    /// It is on another branch.
+    OffPath(EntryIx),
+    /// A compaction replaced it.
+    Compacted(EntryIx),
+    /// pi cannot edit it: it has no content that can be edited, or no id.
+    NoContent(EntryIx),
+    /// The edit would separate tool calls from their results: the given entries, and their counterparts.
+    Half(Vec<EntryIx>, Vec<EntryIx>),
+    /// A line cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for EditError {
+    fn from(error: io::Error) -> Self {
+        EditError::Unreadable(error)
+    }
+}
+
+/// The content of an entry as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    /// This JSON.
+    Content(Vec<u8>),
+}
+
+/// Returns edits of the entries, in path order; none if nothing changes.
+///
+/// # Errors
+/// See [`EditError`].
+pub fn edit(
+    session: &Session,
+    bodies: &dyn Bodies,
+    targets: &[EntryIx],
+    wanted: Wanted,
+    fresh: &mut IdSource,
+) -> Result<Change, EditError> {
+    let path = session.path(session.leaf);
+    let on_path: HashSet<_> = path.iter().copied().collect();
+    if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
+        return Err(EditError::OffPath(off));
+    }
+    if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
+        return Err(EditError::NoContent(fixed));
+    }
+    let context: Vec<_> = in_force(session, &path, bodies)?.map(|place| path[place as usize]).collect();
+    let speaking: HashSet<_> = context.iter().copied().collect();
+    if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
+        return Err(EditError::Compacted(gone));
+    }
+    let edits = Edits::among(session, context.iter().copied(), bodies)?;
+    let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::new();
+    for &target in targets {
+        let before = seen(session, bodies, target, &edits)?;
+        changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
+    }
+    halves(session, bodies, &context, &edits, &changes)?;
+    let mut change = Change::default();
+    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    for ix in context {
+        let Some((before, after)) = changes.remove(&ix) else { continue };
+        if before != after {
+            let (id, target) = (fresh.entry_id(session), session.id(ix));
+            let line = line(&id, parent.as_ref(), &fresh.timestamp(), &target, &after);
+            let id = Text::from(id);
+            parent = Some(id.clone());
+            change.entries.push(NewEntry { id, line });
+        }
+    }
+    Ok(change)
+}
+
+/// Returns the line of an edit, in pi's key order.
+fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
+    let replacement = match seen {
+        Seen::Nothing => b"null".to_vec(),
+        Seen::Content(content) => Object::new().json("content", content).finish(),
+    };
+    Object::new()
+        .str("type", "context_edit")
+        .str("id", id)
+        .text_or_null("parentId", parent)
+        .str("timestamp", timestamp)
+        .text("targetId", target)
+        .json("replacement", &replacement)
+        .finish()
+}
+
+/// Whether pi can edit the entry. An entry without an id cannot be referred to.
+fn is_editable(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    let has_content = match entry.kind {
+        Kind::CustomMessage => true,
+        Kind::Message => matches!(entry.role, Role::User | Role::Assistant | Role::ToolResult),
+        _ => false,
+    };
+    has_content && !entry.id.is_empty()
+}
+
+/// Returns the content that the model currently sees.
+fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+    match edits.of(session, ix) {
+        None => stored(bodies, ix),
+        Some(Edit::Omit) => Ok(Seen::Nothing),
+        Some(Edit::Replace(by)) => {
+            let line = bodies.line(by)?;
+            let replacement = Raw::checked(line.trim_ascii()).get("replacement");
+            Ok(content(replacement.and_then(|replacement| replacement.get("content"))))
+        }
+    }
+}
+
+/// Returns the content of the entry; pi treats missing content as an empty list.
+fn stored(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Seen> {
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    Ok(content(entry.get("message").unwrap_or(entry).get("content")))
+}
+
+fn content(content: Option<Raw>) -> Seen {
+    let content = content.filter(|content| !content.is_null());
+    Seen::Content(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+}
+
+/// Returns the new content; text becomes a block if pi requires blocks.
+fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+    let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
+    match wanted {
+        Wanted::Omit => Ok(Seen::Nothing),
+        Wanted::Undo => stored(bodies, ix),
+        Wanted::Replace(text) if takes_blocks => Ok(Seen::Content(text_content(text))),
+        Wanted::Replace(text) => Ok(Seen::Content(encoded(text))),
+    }
+}
+
+/// Refuses to separate a call from its result, unless they were separate before.
+fn halves(
+    session: &Session,
+    bodies: &dyn Bodies,
+    context: &[EntryIx],
+    edits: &Edits,
+    changes: &HashMap<EntryIx, (Seen, Seen)>,
+) -> Result<(), EditError> {
+    let states = |ix: EntryIx| match changes.get(&ix) {
+        Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
+        None => seen(session, bodies, ix, edits).map(|seen| (seen.clone(), seen)),
+    };
+    let is_changed = |ix: &EntryIx| changes.contains_key(ix);
+    let pairs = pairs(session, bodies, context)?;
+    // The calls of a message before and after the edit, computed once for all of its results.
+    let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::new();
+    let mut parted = HashSet::new();
+    for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
+    {
+        if !turns.contains_key(call) {
+            let (before, after) = states(*call)?;
+            turns.insert(*call, [calls_in(&before), calls_in(&after)]);
+        }
+        let [before, after] = &turns[call];
+        let results = states(*result)?;
+        let is_whole = |calls: &HashSet<Text>, result| calls.contains(id) == (result != Seen::Nothing);
+        if is_whole(before, results.0) && !is_whole(after, results.1) {
+            parted.insert(*call);
+        }
+    }
+    if parted.is_empty() {
+        return Ok(());
+    }
+    // A message with calls is kept or omitted with all of their results.
+    let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
+    let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
+    let (named, others) = group.into_iter().partition(is_changed);
+    Err(EditError::Half(named, others))
+}
+
+/// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
+fn pairs(
+    session: &Session,
+    bodies: &dyn Bodies,
+    context: &[EntryIx],
+) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+    let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::new();
+    let mut pairs = Vec::new();
+    for &ix in context {
+        if session.is_message(ix, Role::Assistant) {
+            bodies.with_message(ix, &mut |message| {
+                callers.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), ix)));
+            })?;
+        } else if session.is_message(ix, Role::ToolResult) {
+            bodies.with_message(ix, &mut |message| {
+                let id = message.get_text("toolCallId").map(Text::into_owned);
+                pairs.extend(id.and_then(|id| Some((*callers.get(&id)?, ix, id))));
+            })?;
+        }
+    }
+    Ok(pairs)
+}
+
+/// Returns the ids of the tool calls in a message's content.
+pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
+    let blocks = content.into_iter().flat_map(Raw::items);
+    let calls = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
+    calls.filter_map(|call| call.get_text("id"))
+}
+
+fn calls_in(seen: &Seen) -> HashSet<Text<'static>> {
+    match seen {
+        Seen::Nothing => HashSet::new(),
+        Seen::Content(content) => call_ids(Some(Raw::checked(content))).map(Text::into_owned).collect(),
+    }
+}

@@ -1,0 +1,275 @@
+//! Creates a new session file from a path of another (pi's `createBranchedSession`), with or without the
+//! descendants of its end, or from all of it (`forkFrom`).
+//!
+//! Labels are entries of the tree, so they can have children. They are left out and written again at the end;
+//! their children become children of the nearest ancestor that is copied, and a `firstKeptEntryId` that
+//! refers to a label moves to the entry after it. oh-my-pi does not do this and loses the entries after a
+//! label; pisess follows pi in both dialects.
+
+use super::switch::mark;
+use super::{IdSource, label};
+use crate::agents::Agent;
+use crate::agents::oh_my_pi::native;
+use crate::agents::oh_my_pi::title::title_line;
+use crate::ops::plan::{Entries, NewSession, Piece};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::labels::Labels;
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use crate::session::tree::Tree;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+/// The parameters of a fork.
+#[derive(Clone, Debug)]
+pub struct ForkOptions<'a> {
+    /// The new session's id.
+    pub session_id: String,
+    /// The absolute path of the source, for `parentSession`; `None` if it is a pipe.
+    pub source: Option<Text<'a>>,
+    /// The working directory of the new session; the source's if `None`.
+    pub cwd: Option<Text<'a>>,
+}
+
+/// Forks the path to `end`.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn fork(
+    session: &Session,
+    bodies: &dyn Bodies,
+    end: Position,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> io::Result<NewSession> {
+    let path = session.path(end);
+    let pieces = without_labels(session, bodies, &path)?;
+    Ok(finished(session, pieces, end, options, fresh))
+}
+
+/// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
+/// `top` or a descendant, else the last of these in the file.
+///
+/// # Errors
+/// If the source cannot be read.
+pub fn fork_subtree(
+    session: &Session,
+    bodies: &dyn Bodies,
+    top: Position,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> io::Result<NewSession> {
+    let subtree = subtree(&Tree::new(session), top);
+    let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
+    let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
+    let leaf = in_subtree.or_else(last).or(top);
+    let above = top.and_then(|top| session.entry(top).parent);
+    let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
+    let mut pieces = without_labels(session, bodies, &entries)?;
+    pieces.sort_by_key(|&(ix, _)| ix);
+    Ok(finished(session, pieces, leaf, options, fresh))
+}
+
+/// Returns an entry and its descendants, parents first; all entries for the root.
+fn subtree(tree: &Tree, top: Position) -> Vec<EntryIx> {
+    let mut waiting = top.map_or_else(|| tree.roots().to_vec(), |top| vec![top]);
+    let mut entries = Vec::new();
+    while let Some(ix) = waiting.pop() {
+        entries.push(ix);
+        waiting.extend_from_slice(tree.children(ix));
+    }
+    entries
+}
+
+/// Returns a session of these entries. The labels in effect are written again below `leaf`, or below its
+/// nearest ancestor that is not left out. If there are no labels, and that entry is not the last, a mark
+/// ([`super::switch`]) is appended below it.
+fn finished(
+    session: &Session,
+    copies: Vec<(EntryIx, Piece)>,
+    leaf: Position,
+    options: &ForkOptions,
+    fresh: &mut IdSource,
+) -> NewSession {
+    let timestamp = fresh.timestamp();
+    let leaf = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
+    let leaf = leaf.map(|ix| session.id(ix).into_owned());
+    let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
+    let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
+    let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
+    let (mut end, mut has_labels) = (leaf.clone(), false);
+    let labels = Labels::new(session);
+    for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
+        let keeps_time = session.agent().keeps_label_times();
+        let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
+        let (id, name) = (fresh.entry_id(session), session.text(change.name));
+        let label = label::entry(id, end.as_ref(), &time, &session.id(target), Some(&name));
+        end = Some(label.id.clone());
+        has_labels = true;
+        pieces.push(Piece::New(label));
+    }
+    if !has_labels && leaf != last {
+        let mark = mark(last.as_ref(), leaf.as_ref(), fresh.entry_id(session), &timestamp);
+        end = Some(mark.id.clone());
+        pieces.push(Piece::New(mark));
+    }
+    NewSession {
+        head: head(session, options, &timestamp),
+        id: options.session_id.clone(),
+        timestamp,
+        leaf: end,
+        entries: Entries::Some(pieces),
+    }
+}
+
+/// Forks every entry and branch.
+pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> NewSession {
+    let timestamp = fresh.timestamp();
+    NewSession {
+        head: head(session, options, &timestamp),
+        id: options.session_id.clone(),
+        timestamp,
+        leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        entries: Entries::All,
+    }
+}
+
+/// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
+/// must list parents before their descendants, and one whole branch before the next.
+fn without_labels(
+    session: &Session,
+    bodies: &dyn Bodies,
+    entries: &[EntryIx],
+) -> io::Result<Vec<(EntryIx, Piece)>> {
+    let mut copies = Vec::with_capacity(entries.len());
+    let mut way = Trail::default();
+    for &ix in entries {
+        let entry = session.entry(ix);
+        way.go_to(ix, entry.parent);
+        if is_left_out(entry.kind) {
+            way.left_out.insert(ix, way.all.len() - 1);
+            continue;
+        }
+        let parent = way.kept.last().copied();
+        way.kept.push(ix);
+        // A root may be stored with the parent `""`, or with one that is not in the file.
+        let moved = entry.parent != parent || parent.is_none();
+        let first_kept = match entry.kind {
+            Kind::Compaction if !way.left_out.is_empty() => first_kept(session, bodies, ix, &way)?,
+            _ => None,
+        };
+        let parent_id = parent.map(|parent| session.id(parent).into_owned());
+        copies.push((ix, Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept }));
+    }
+    Ok(copies)
+}
+
+/// The path from the root to the current entry of `without_labels`.
+#[derive(Default)]
+struct Trail {
+    /// All entries on it, and for each the number of kept entries above it.
+    all: Vec<(EntryIx, usize)>,
+    /// The entries that are kept.
+    kept: Vec<EntryIx>,
+    /// The index of each left-out entry in `all`, from the last time the path included it.
+    left_out: HashMap<EntryIx, usize>,
+}
+
+impl Trail {
+    /// Truncates the path to the parent, and appends the entry.
+    fn go_to(&mut self, ix: EntryIx, parent: Position) {
+        while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
+            self.all.pop();
+            self.kept.truncate(above);
+        }
+        self.all.push((ix, self.kept.len()));
+    }
+
+    /// Returns the first kept entry after a left-out entry, if the left-out entry is on the path.
+    fn behind(&self, ix: EntryIx) -> Position {
+        let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
+        self.kept.get(above).copied().filter(|_| found == ix)
+    }
+}
+
+/// Whether entries of this kind are left out: labels are written again, and a leaf record would determine the
+/// leaf of the new file.
+fn is_left_out(kind: Kind) -> bool {
+    matches!(kind, Kind::Label | Kind::Leaf)
+}
+
+/// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
+fn first_kept(
+    session: &Session,
+    bodies: &dyn Bodies,
+    ix: EntryIx,
+    way: &Trail,
+) -> io::Result<Option<Text<'static>>> {
+    let line = bodies.line(ix)?;
+    let line = Raw::checked(line.trim_ascii());
+    // A native snapshot names the entry before the first that it keeps.
+    let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
+    let behind = kept.and_then(|kept| session.find(&kept)).and_then(|kept| way.behind(kept));
+    Ok(behind.map(|ix| session.id(ix).into_owned()))
+}
+
+/// The title of a session, as oh-my-pi stores it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Title<'a> {
+    /// The title.
+    pub title: Option<Raw<'a>>,
+    /// Who set it: `auto` or `user`.
+    pub source: Option<Raw<'a>>,
+}
+
+impl<'a> Title<'a> {
+    /// Returns the title of a session of oh-my-pi.
+    pub fn of(session: &'a Session) -> Title<'a> {
+        let old = Raw::checked(&session.header.bytes);
+        let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
+        // The title line takes precedence over the header, even if its title is empty.
+        let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
+        // The agent rejects a title line with another source.
+        let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
+        let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
+        Title { title, source }
+    }
+}
+
+/// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
+/// agent has one, and is recognized by it.
+fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
+    head_for(session.agent(), Title::of(session), session, options, timestamp)
+}
+
+/// Returns the header as an agent writes it.
+pub(super) fn head_for(
+    agent: &dyn Agent,
+    Title { title, source }: Title,
+    session: &Session,
+    options: &ForkOptions,
+    timestamp: &str,
+) -> Vec<Vec<u8>> {
+    let old = Raw::checked(&session.header.bytes);
+    let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());
+    let has_title = agent.has_title_line();
+    let header = Object::new()
+        .str("type", "session")
+        .number("version", 3.0)
+        .str("id", &options.session_id)
+        .str("timestamp", timestamp)
+        .with(cwd, |header, cwd| header.text("cwd", cwd))
+        .with(title.filter(|_| has_title), |header, title| header.raw("title", title))
+        .with(source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
+        .with(options.source.as_ref(), |header, source| header.text("parentSession", source))
+        .with(old.get_some("additionalDirectories").filter(|_| has_title), |header, folders| {
+            header.raw("additionalDirectories", folders)
+        })
+        .finish();
+    let line = has_title.then(|| title_line(title, source, &Text::from(timestamp)));
+    line.into_iter().chain([header]).collect()
+}

@@ -1,0 +1,56 @@
+//! The members that every entry has, read from a line that may match.
+
+use super::search::Match;
+use crate::session::entry::{Kind, LineNo, Role};
+use crate::session::read::header::Version;
+use crate::session::read::record::Record;
+use crate::session::search::Hit;
+use pisess_json::scan::RawString;
+use pisess_json::string::decode;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+
+/// The members that every entry has.
+pub(super) struct Envelope<'a> {
+    pub kind: Kind,
+    pub role: Role,
+    pub id: Text<'a>,
+    pub role_name: Text<'a>,
+    pub timestamp: Option<Text<'a>>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads them from a line.
+    pub fn of(record: &Record<'a>, version: Version) -> Envelope<'a> {
+        let text = |string: Option<RawString<'a>>| string.map(|string| decode(string.bytes));
+        let type_name = text(record.kind).unwrap_or_default();
+        let kind = if record.kind.is_some() { Kind::named(type_name.as_bytes()) } else { Kind::Missing };
+        let role_name =
+            text(record.message.filter(|_| kind == Kind::Message).and_then(|message| message.role));
+        let mut role = role_name.as_ref().map_or(Role::Missing, |name| Role::named(name.as_bytes()));
+        let mut role_name = role_name.unwrap_or(type_name);
+        if role == Role::HookMessage && version != Version::Three {
+            (role, role_name) = (Role::Custom, Text::from("custom"));
+        }
+        let (id, timestamp) = (text(record.id).unwrap_or_default(), text(record.timestamp));
+        Envelope { kind, role, id, role_name, timestamp }
+    }
+
+    /// Returns the time in milliseconds, if it is a date.
+    pub fn time_ms(&self) -> Option<i64> {
+        parse_js_date(self.timestamp.as_ref()?.as_bytes())
+    }
+
+    /// Returns a match in the entry on this line.
+    pub fn hit(self, line: LineNo, found: Hit) -> Match {
+        Match {
+            line,
+            id: self.id.into_owned(),
+            role: self.role_name.into_owned(),
+            timestamp: self.timestamp.map(Text::into_owned),
+            field: found.field,
+            range: found.range,
+            snippet: found.snippet,
+        }
+    }
+}

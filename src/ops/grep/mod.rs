@@ -1,0 +1,20 @@
+//! Full-text search: finds the entries that match a pattern, and where.
+//!
+//! ```text
+//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
+//! ```
+//!
+//! The sieve searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
+//! are decoded one by one, up to the first that matches.
+
+mod envelope;
+mod pattern;
+mod prefilter;
+mod search;
+
+pub use pattern::{BadPattern, Pattern, PatternOptions};
+pub use prefilter::Sieve;
+pub use search::{Match, Query, Searched, TITLE, search};
+
+#[cfg(test)]
+mod tests;

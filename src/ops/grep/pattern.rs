@@ -1,0 +1,128 @@
+//! The pattern: all patterns and options of the command line as one regular expression.
+
+use super::prefilter::Sieve;
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
+use std::ops::Range;
+
+/// How patterns are interpreted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PatternOptions {
+    /// Whether patterns are literal text, not regular expressions.
+    pub fixed: bool,
+    /// Whether case is ignored.
+    pub ignore_case: bool,
+    /// Whether a match must have no word character beside it.
+    pub words: bool,
+}
+
+/// A pattern that is not a regular expression.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadPattern(String);
+
+/// A compiled pattern, and the sieve for lines that may match it.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    regex: Regex,
+    sieve: Option<Sieve>,
+}
+
+impl Pattern {
+    /// Compiles `patterns`; a text matches if any of them does. `^` and `$` match at line breaks, too.
+    ///
+    /// # Errors
+    /// If a pattern is not a regular expression, or compiles to too large a program.
+    pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, BadPattern> {
+        for pattern in patterns.iter().filter(|_| !options.fixed) {
+            // Parsed separately, so that `a)` and `(b` do not complete each other.
+            parse(pattern, options)?;
+        }
+        let one = |pattern: &String| match options.fixed {
+            true => regex_syntax::escape(pattern),
+            false => pattern.clone(),
+        };
+        let joined = patterns.iter().map(|pattern| format!("(?:{})", one(pattern))).collect::<Vec<_>>();
+        let mut source = joined.join("|");
+        if options.words {
+            source = format!(r"\b{{start-half}}(?:{source})\b{{end-half}}");
+        }
+        let hir = parse(&source, options)?;
+        let regex = RegexBuilder::new(&source)
+            .multi_line(true)
+            .case_insensitive(options.ignore_case)
+            .build()
+            .map_err(|error| BadPattern(error.to_string()))?;
+        Ok(Pattern { regex, sieve: Sieve::new(&hir) })
+    }
+
+    /// Returns the first match in decoded text.
+    pub fn find(&self, text: &[u8]) -> Option<Range<usize>> {
+        self.regex.find(text).map(|found| found.range())
+    }
+
+    /// Returns all matches in decoded text, in order.
+    pub fn find_all<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
+        self.regex.find_iter(text).map(|found| found.range())
+    }
+
+    /// Returns the sieve for lines that may match; `None` if every line has to be decoded.
+    pub fn sieve(&self) -> Option<&Sieve> {
+        self.sieve.as_ref()
+    }
+}
+
+/// Returns the message of a syntax error on one line, without the crate's multi-line display of the pattern.
+fn described(error: &regex_syntax::Error, pattern: &str) -> String {
+    match error {
+        regex_syntax::Error::Parse(error) => format!("{}: {pattern}", error.kind()),
+        regex_syntax::Error::Translate(error) => format!("{}: {pattern}", error.kind()),
+        error => error.to_string(),
+    }
+}
+
+fn parse(source: &str, options: PatternOptions) -> Result<Hir, BadPattern> {
+    let parsed = ParserBuilder::new()
+        .utf8(false)
+        .multi_line(true)
+        .case_insensitive(options.ignore_case)
+        .build()
+        .parse(source);
+    parsed.map_err(|error| BadPattern(described(&error, source)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pattern: &str, options: PatternOptions, text: &str) -> Option<Range<usize>> {
+        Pattern::new(&[pattern.to_owned()], options).unwrap().find(text.as_bytes())
+    }
+
+    #[test]
+    fn options_change_what_matches() {
+        let plain = PatternOptions::default();
+        let fixed = PatternOptions { fixed: true, ..plain };
+        let words = PatternOptions { words: true, ..plain };
+        let ignore_case = PatternOptions { ignore_case: true, ..plain };
+        assert_eq!(found("a.c", plain, "xabc"), Some(1..4));
+        assert_eq!(found("a.c", fixed, "xabc a.c"), Some(5..8));
+        assert_eq!(found("cat", words, "concat cat"), Some(7..10));
+        assert_eq!(found("-cat", words, "x -cat"), Some(2..6));
+        assert_eq!(found("STRASSE k", ignore_case, "ſtraſſe \u{212a}"), Some(0..14));
+        assert_eq!(found("^b$", plain, "a\nb\nc"), Some(2..3));
+        assert_eq!(found("a.b", plain, "a\nb"), None);
+        assert_eq!(found("a\nb", fixed, "a\nb"), Some(0..3));
+    }
+
+    #[test]
+    fn each_pattern_stands_by_itself() {
+        let bad = Pattern::new(&["a)".to_owned(), "(b".to_owned()], PatternOptions::default());
+        assert_eq!(bad.unwrap_err().to_string(), "unopened group: a)");
+        let any = ["x|y".to_owned(), "z".to_owned()];
+        let words = PatternOptions { words: true, ..PatternOptions::default() };
+        let pattern = Pattern::new(&any, words).unwrap();
+        assert_eq!(pattern.find(b"xz z"), Some(3..4));
+    }
+}

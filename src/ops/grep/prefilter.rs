@@ -1,0 +1,395 @@
+//! A filter on raw bytes, before anything is parsed or decoded.
+//!
+//! Literals are extracted from the pattern such that every match contains one of them. A JSON string can
+//! spell a literal in several ways only because a slash may be escaped, and any character may be written as
+//! `\uXXXX`. So a literal is split at slashes, and at control characters that have no shorter escape. The
+//! sieve searches for its longest part as JSON spells it, and for `\u` followed by the first digits of any
+//! character of that part. A line without either cannot match; any other line may match and is decoded.
+//!
+//! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The `\u001b`
+//! of terminal colours, frequent in real sessions, costs nothing.
+
+use memchr::memmem::Finder;
+use regex::bytes::{Regex, RegexBuilder};
+use regex_syntax::hir::literal::{ExtractKind, Extractor, Seq};
+use regex_syntax::hir::{Hir, HirKind};
+use std::collections::BTreeSet;
+
+/// The maximum number of literals; with more, the search itself becomes slow.
+const MOST_LITERALS: usize = 32;
+/// The maximum number of escape prefixes; with more, `\u` alone is searched for.
+const MOST_ESCAPES: usize = 20;
+/// The maximum number of parts of an expression, one after the other, that a literal is extracted from.
+const MOST_PARTS: usize = 16;
+/// The length of the longest incomplete escape.
+const LONGEST_ESCAPE: usize = r"\u00e".len();
+/// The number of bytes to which literals are shortened first, if there are too many: enough to be rare, few
+/// enough that many become equal.
+const KEPT_OF_SEVERAL: usize = 6;
+
+/// Finds lines that may match.
+#[derive(Clone, Debug)]
+pub struct Sieve(Needle);
+
+#[derive(Clone, Debug)]
+enum Needle {
+    /// One ASCII literal: its spelling, and the fifth bytes of the escapes of its characters, which all begin
+    /// with `\u00`. Two searches for single strings are faster than one for several strings.
+    One {
+        literal: Box<Finder<'static>>,
+        /// The start that these escapes share.
+        start: Box<Finder<'static>>,
+        digits: Vec<u8>,
+        /// Whether the pattern is only this literal.
+        is_whole: bool,
+    },
+    /// Any other set of literals and escapes.
+    Several(Regex),
+}
+
+/// The result for the raw bytes of one string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sifted {
+    /// It cannot match.
+    No,
+    /// It has to be decoded.
+    Perhaps,
+    /// It matches; the position is unknown.
+    Match,
+}
+
+/// The positions in a range of bytes at which a line may match, in order.
+#[derive(Debug)]
+pub struct Signs<'a> {
+    sieve: &'a Sieve,
+    bytes: &'a [u8],
+    /// The next literal and the next escape at or after the position of the last request.
+    literal: Option<usize>,
+    escape: Option<usize>,
+}
+
+impl Sieve {
+    /// Returns the sieve of a pattern; `None` if raw bytes cannot rule out a match.
+    pub fn new(hir: &Hir) -> Option<Sieve> {
+        // If one literal has no usable part, there is no sieve: it would reject lines with that literal.
+        let parts: Option<BTreeSet<Vec<char>>> =
+            required(hir)?.iter().map(|literal| longest_part(literal)).collect();
+        let needles = parts?;
+        let escapes = escapes(&needles);
+        if let (Some(needle), 1) = (needles.first(), needles.len())
+            && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
+        {
+            let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
+            let is_whole = is_literal(hir, needle);
+            let start = Box::new(Finder::new(r"\u00"));
+            return Some(Sieve(Needle::One { literal, start, digits, is_whole }));
+        }
+        let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
+        let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
+        let source: Vec<_> = spelled.chain(escapes).collect();
+        let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
+        Some(Sieve(Needle::Several(regex)))
+    }
+
+    /// Tests the raw bytes of a string, without its quotes.
+    pub fn sift(&self, string: &[u8]) -> Sifted {
+        let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
+        let literal = signs.next_literal(0);
+        match (&self.0, literal) {
+            (Needle::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => {
+                Sifted::Match
+            }
+            (_, Some(_)) => Sifted::Perhaps,
+            (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
+            (_, None) => Sifted::No,
+        }
+    }
+
+    /// Starts a search in `bytes`.
+    pub fn signs<'a>(&'a self, bytes: &'a [u8]) -> Signs<'a> {
+        let mut signs = Signs { sieve: self, bytes, literal: None, escape: None };
+        (signs.literal, signs.escape) = (signs.next_literal(0), signs.next_escape(0));
+        signs
+    }
+}
+
+impl Signs<'_> {
+    /// Returns the first position at or after `from`, which must not decrease between calls.
+    pub fn next(&mut self, from: usize) -> Option<usize> {
+        if self.literal.is_some_and(|at| at < from) {
+            self.literal = self.next_literal(from);
+        }
+        if self.escape.is_some_and(|at| at < from) {
+            self.escape = self.next_escape(from);
+        }
+        match (self.literal, self.escape) {
+            (Some(literal), Some(escape)) => Some(literal.min(escape)),
+            (literal, escape) => literal.or(escape),
+        }
+    }
+
+    fn next_literal(&self, from: usize) -> Option<usize> {
+        let found = match &self.sieve.0 {
+            Needle::One { literal, .. } => literal.find(self.bytes.get(from..)?),
+            Needle::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+        };
+        found.map(|at| from + at)
+    }
+
+    fn next_escape(&self, from: usize) -> Option<usize> {
+        let Needle::One { start, digits, .. } = &self.sieve.0 else { return None };
+        let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
+        // Most escapes are those of control characters, which few literals contain.
+        places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+    }
+}
+
+/// Whether what comes after these bytes of a string is certainly not the rest of an escape.
+fn follows_no_escape(before: &[u8]) -> bool {
+    let near = &before[before.len().saturating_sub(LONGEST_ESCAPE)..];
+    match memchr::memrchr(b'\\', near) {
+        None => true,
+        // An escape of one letter is complete; what follows it is text.
+        Some(backslash) => near.get(backslash + 1).is_some_and(|&letter| letter != b'u'),
+    }
+}
+
+/// Whether a pattern is a needle and nothing else.
+fn is_literal(hir: &Hir, needle: &[char]) -> bool {
+    let mut inner = hir;
+    while let HirKind::Capture(capture) = inner.kind() {
+        inner = &capture.sub;
+    }
+    let needle: String = needle.iter().collect();
+    matches!(inner.kind(), HirKind::Literal(literal) if *literal.0 == *needle.as_bytes())
+}
+
+/// Returns the digit after `00`, if the digits begin with `00`, as those of ASCII do.
+fn ascii_digit(digits: &str) -> Option<u8> {
+    digits.strip_prefix("00").and_then(|rest| rest.bytes().next())
+}
+
+/// Returns the best set of literals such that every match contains at least one of them.
+fn required(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let mut best: Option<Vec<Vec<u8>>> = None;
+    let mut consider = |candidate: Option<Vec<Vec<u8>>>| {
+        if let Some(candidate) = candidate
+            && best.as_ref().is_none_or(|best| worth(&candidate) > worth(best))
+        {
+            best = Some(candidate);
+        }
+    };
+    match hir.kind() {
+        HirKind::Concat(parts) => {
+            let end = parts[parts.len().saturating_sub(MOST_PARTS)..].to_vec();
+            consider(extracted(&Hir::concat(end), ExtractKind::Suffix));
+            for at in 0..parts.len() {
+                // A literal has no more parts; all of the rest would take quadratic time.
+                let rest = Hir::concat(parts[at..parts.len().min(at + MOST_PARTS)].to_vec());
+                consider(extracted(&rest, ExtractKind::Prefix));
+                consider(required_inside(&parts[at]));
+            }
+        }
+        _ => {
+            consider(extracted(hir, ExtractKind::Prefix));
+            consider(extracted(hir, ExtractKind::Suffix));
+            consider(required_inside(hir));
+        }
+    }
+    best
+}
+
+/// Returns the best set of literals of the expression inside a group or a repetition.
+fn required_inside(hir: &Hir) -> Option<Vec<Vec<u8>>> {
+    let mut inner = hir;
+    loop {
+        inner = match inner.kind() {
+            HirKind::Capture(capture) => &capture.sub,
+            HirKind::Repetition(repetition) if repetition.min > 0 => &repetition.sub,
+            HirKind::Concat(parts) => {
+                let each = parts.iter().filter_map(|part| extracted(part, ExtractKind::Prefix));
+                return each.max_by_key(|literals| worth(literals));
+            }
+            _ => return extracted(inner, ExtractKind::Prefix),
+        };
+    }
+}
+
+fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
+    let is_prefix = matches!(kind, ExtractKind::Prefix);
+    let mut seq: Seq = Extractor::new().kind(kind).extract(hir);
+    let mut keep = KEPT_OF_SEVERAL;
+    // Shorter literals are more often equal; if shortening does not help, there are too many.
+    while seq.len()? > MOST_LITERALS && keep > 1 {
+        match is_prefix {
+            true => seq.keep_first_bytes(keep),
+            false => seq.keep_last_bytes(keep),
+        }
+        seq.sort();
+        seq.dedup();
+        keep -= 1;
+    }
+    let literals: Vec<_> = seq.literals()?.iter().map(|literal| literal.as_bytes().to_vec()).collect();
+    let usable = !literals.is_empty()
+        && literals.len() <= MOST_LITERALS
+        && literals.iter().all(|literal| longest_part(literal).is_some());
+    usable.then_some(literals)
+}
+
+/// Returns how selective a set of literals is: first the length of the shortest, then how few there are.
+fn worth(literals: &[Vec<u8>]) -> (usize, usize) {
+    let shortest = literals.iter().filter_map(|literal| Some(longest_part(literal)?.len())).min();
+    (shortest.unwrap_or(0).min(8), MOST_LITERALS - literals.len().min(MOST_LITERALS))
+}
+
+/// Returns the longest part that has only one spelling in a JSON string, apart from `\u` escapes.
+fn longest_part(literal: &[u8]) -> Option<Vec<char>> {
+    // A shortened literal may begin or end within a character, a part of which becomes U+FFFD.
+    let text = String::from_utf8_lossy(literal);
+    let parts = text.split(|c| spelled(c).is_none());
+    let longest = parts.max_by_key(|part| part.len())?;
+    (!longest.is_empty()).then(|| longest.chars().collect())
+}
+
+/// Returns the escape that JSON requires for a character, empty if none; `None` if its spelling is not
+/// certain, as for U+FFFD, which may replace invalid bytes.
+fn spelled(c: char) -> Option<&'static str> {
+    match c {
+        '"' => Some("\\\""),
+        '\\' => Some("\\\\"),
+        '\n' => Some("\\n"),
+        '\t' => Some("\\t"),
+        '\r' => Some("\\r"),
+        '\u{8}' => Some("\\b"),
+        '\u{c}' => Some("\\f"),
+        '/' | '\u{fffd}' | '\0'..='\x1f' => None,
+        _ => Some(""),
+    }
+}
+
+fn spelling(needle: &[char]) -> String {
+    let mut out = String::new();
+    for &c in needle {
+        match spelled(c) {
+            Some("") | None => out.push(c),
+            Some(escape) => out.push_str(escape),
+        }
+    }
+    out
+}
+
+/// Returns the first digits of all `\u` escapes for the characters of the needles; one empty string if there
+/// are too many.
+fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
+    let mut starts = BTreeSet::new();
+    for c in needles.iter().flatten() {
+        // Of a surrogate pair, the first one suffices.
+        let unit = c.encode_utf16(&mut [0; 2])[0];
+        // The last digit is left out, except for control characters: six prefixes cover the rest of ASCII.
+        let digits = format!("{unit:04x}");
+        let digits = if unit < 0x20 { &digits[..] } else { &digits[..3] };
+        starts.extend(both_cases(digits));
+    }
+    if starts.len() > MOST_ESCAPES {
+        return vec![String::new()];
+    }
+    starts.into_iter().collect()
+}
+
+/// Returns hex digits in every combination of upper and lower case.
+fn both_cases(digits: &str) -> Vec<String> {
+    let mut all = vec![String::new()];
+    for digit in digits.chars() {
+        let upper = digit.to_ascii_uppercase();
+        let mut more = if upper == digit { Vec::new() } else { all.clone() };
+        more.iter_mut().for_each(|text| text.push(upper));
+        all.iter_mut().for_each(|text| text.push(digit));
+        all.append(&mut more);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sifted;
+    use crate::ops::grep::{Pattern, PatternOptions};
+
+    fn pattern(source: &str, ignore_case: bool) -> Pattern {
+        let options = PatternOptions { ignore_case, ..PatternOptions::default() };
+        Pattern::new(&[source.to_owned()], options).unwrap()
+    }
+
+    /// Asserts that the sieve passes the spellings that may match, and rejects the other lines.
+    fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
+        let pattern = pattern(source, ignore_case);
+        let sieve = pattern.sieve().unwrap_or_else(|| panic!("{source} has no sieve"));
+        for line in may {
+            assert!(sieve.signs(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
+        }
+        for line in cannot {
+            assert!(sieve.signs(line.as_bytes()).next(0).is_none(), "{source} finds {line}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_passes() {
+        passes("hello", false, &["say hello", r"h\u0065llo", r"\u0068ello"], &["hell", r"\u001b[0m hell"]);
+        passes("café", false, &["café", r"caf\u00e9", r"caf\u00E9", r"\u0063afé"], &["cafe", r"caf\u001b"]);
+        passes("😀", false, &["😀", r"\ud83d\ude00", r"\uD83D\uDE00"], &["😁"]);
+        passes(r#"say "x""#, false, &[r#"say \"x\""#, r"say \u0022x\u0022"], &[r#"say "x""#]);
+        passes("a\nbcd", false, &[r"a\nbcd", r"a\u000abcd", r"a\u000Abcd"], &[r"a\u001bbcd", r"bcd"]);
+        passes("src/main.rs", false, &["src/main.rs", r"src\/main.rs"], &["src/lib.rs"]);
+        passes(r"C:\\dir", false, &[r"C:\\dir"], &[r"C:\dir"]);
+    }
+
+    #[test]
+    fn strings_are_sifted_before_they_are_decoded() {
+        let sifted =
+            |source: &str, string: &str| pattern(source, false).sieve().unwrap().sift(string.as_bytes());
+        assert_eq!(sifted("need", r"no\tis what people need"), Sifted::Match);
+        assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
+        assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
+        assert_eq!(sifted("need", r"a\n need"), Sifted::Match);
+        assert_eq!(sifted("need", r"a\nneed"), Sifted::Match);
+        assert_eq!(sifted("e9s", r"caf\\u00e9s"), Sifted::Perhaps, "a backslash and text");
+        assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
+        assert_eq!(sifted("need", r"n\u0065ed"), Sifted::Perhaps);
+        assert_eq!(sifted("need", r"nee \u001b"), Sifted::No);
+        assert_eq!(sifted(r#"say "x""#, r#"say \"x\""#), Sifted::Match);
+        for not_whole in ["^need", "need$", r"\bneed", "need.", "(need)+", "need|reed"] {
+            assert_ne!(sifted(not_whole, "a need b"), Sifted::Match, "{not_whole}");
+        }
+        assert_eq!(sifted("(need)", "a need b"), Sifted::Match);
+    }
+
+    #[test]
+    fn signs_come_in_order() {
+        for source in ["needle", "needle|other"] {
+            let pattern = pattern(source, false);
+            let bytes = br"a\u001bb needle \u006e needle";
+            let mut signs = pattern.sieve().unwrap().signs(bytes);
+            assert_eq!(
+                [0, 9, 10, 16, 17, 23, 24].map(|from| signs.next(from)),
+                [9, 9, 16, 16, 23, 23, 99].map(|at| (at < 99).then_some(at))
+            );
+        }
+    }
+
+    #[test]
+    fn expressions_have_literals_inside() {
+        passes(r"\w+_error\d*", false, &["x_error1"], &["error"]);
+        passes("warn(ing)?|error", false, &["an error", "warn"], &["err"]);
+        passes(r"[a-z]+(needle)+[0-9]", false, &["aneedle1"], &["neede"]);
+        passes("(?:abc){2,}", false, &["abcabc"], &["abab"]);
+        passes(r"\bfoo\b", false, &["a foo"], &["fo"]);
+        passes("needle", true, &["NEEDLE", "nEeDlE", r"n\u0045edle"], &["neede"]);
+        passes("task", true, &["taſ\u{212a}", r"ta\u017fk", r"TAS\u212a", "tASK"], &["tas"]);
+    }
+
+    #[test]
+    fn without_a_literal_every_line_is_decoded() {
+        for source in [".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b"] {
+            assert!(pattern(source, false).sieve().is_none(), "{source}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Searches one file.
+
+use super::envelope::Envelope;
+use super::pattern::Pattern;
+use super::prefilter::{Sifted, Signs};
+use crate::load::{LoadError, Options, load};
+use crate::session::entry::{EntryIx, Kind, LineNo, Role};
+use crate::session::fields::{Field, Scope, visit};
+use crate::session::read::header::{self, Preamble, Version};
+use crate::session::read::line_chunks::{Stretch, StretchReader};
+use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
+use crate::session::search::{Hit, Snippet};
+use crate::session::{Header, Session};
+use memchr::{memchr, memchr_iter, memrchr};
+use pisess_json::text::{Text, utf16_len};
+use pisess_json::{KeyCache, Raw, Scanner};
+use pisess_store::ReadAt;
+use std::io;
+use std::ops::{ControlFlow, Range};
+
+/// What to search for, and where.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The pattern to match.
+    pub pattern: Pattern,
+    /// The fields of an entry to search.
+    pub scope: Scope,
+    /// Search only entries with one of these roles or types; all if empty.
+    pub roles: Vec<String>,
+    /// Search only entries of this time (in milliseconds since 1970) or later.
+    pub since_ms: Option<i64>,
+    /// Search only entries on the path to the leaf.
+    pub active: bool,
+    /// Whether to determine the position, line and context of each match; otherwise hits can only be counted.
+    pub places: bool,
+}
+
+/// The role of a hit in the title of a session.
+pub const TITLE: &str = "title";
+
+/// An entry that matches, with its first match.
+#[derive(Clone, Debug)]
+pub struct Match {
+    /// Its physical line.
+    pub line: LineNo,
+    /// Its id; empty if it has none.
+    pub id: Text<'static>,
+    /// The role of its message; for any other entry, its type.
+    pub role: Text<'static>,
+    /// Its timestamp, as stored.
+    pub timestamp: Option<Text<'static>>,
+    /// The path of the matching field.
+    pub field: String,
+    /// The position of the match in the decoded field, in UTF-16 units.
+    pub range: Range<usize>,
+    /// The match with the text around it.
+    pub snippet: Snippet,
+}
+
+/// The result of a search besides the hits.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// The session's header.
+    pub header: Header,
+    /// The number of lines that may match but are not JSON, and the first of them.
+    pub unread: Option<(u32, LineNo)>,
+}
+
+/// Searches a file: its title, then its entries from first to last. Calls `take` with each match, until it
+/// breaks.
+///
+/// # Errors
+/// If the file is not a session, or cannot be read.
+pub fn search(
+    source: &dyn ReadAt,
+    query: &Query,
+    reader: &mut StretchReader,
+    take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+) -> Result<Searched, LoadError> {
+    let preamble = header::read(source)?;
+    let counted = Counted { place: preamble.end, lines: preamble.lines };
+    let start = preamble.end;
+    let keys = record::keys();
+    let mut search =
+        Search { source, query, preamble, keys, counted, counts_lines: false, tree: None, unread: None };
+    if let Some(hit) = search.title()
+        && take(&search.preamble.header, hit).is_break()
+    {
+        return Ok(Searched { header: search.preamble.header, unread: None });
+    }
+    let flow = reader.read(source, start, |stretch| match search.stretch(stretch, take) {
+        Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
+        Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
+        Err(error) => ControlFlow::Break(Err(error)),
+    })?;
+    if let ControlFlow::Break(Err(error)) = flow {
+        return Err(error);
+    }
+    Ok(Searched { header: search.preamble.header, unread: search.unread })
+}
+
+struct Search<'s> {
+    source: &'s dyn ReadAt,
+    query: &'s Query,
+    preamble: Preamble,
+    keys: KeyCache<Member>,
+    counted: Counted,
+    /// Whether a line number was needed; until then, lines are not counted.
+    counts_lines: bool,
+    /// The tree of the file, loaded when the first hit needs it.
+    tree: Option<Tree>,
+    unread: Option<(u32, LineNo)>,
+}
+
+/// The number of lines before an offset of the file.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    place: u64,
+    lines: u32,
+}
+
+/// A session, and which of its entries are on the path to the leaf.
+struct Tree {
+    session: Session,
+    active: Vec<bool>,
+}
+
+impl Search<'_> {
+    fn stretch(
+        &mut self,
+        stretch: Stretch,
+        take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, LoadError> {
+        let bytes = stretch.bytes;
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        let mut signs = self.query.pattern.sieve().map(|sieve| sieve.signs(bytes));
+        while let Some(start) = next_line(bytes, at, signs.as_mut()) {
+            let (end, hit) = self.line(stretch, start, &mut blocks)?;
+            at = end + 1;
+            if let Some(hit) = hit
+                && take(&self.preamble.header, hit).is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        if self.counts_lines && self.counted.place >= stretch.start {
+            self.count_to(stretch, bytes.len());
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
+    fn title(&self) -> Option<Match> {
+        let Preamble { title_slot, header, lines, .. } = &self.preamble;
+        let (line, json) = match title_slot {
+            Some(slot) => (LineNo(1), slot.trim_ascii()),
+            None => (LineNo(*lines), &*header.bytes),
+        };
+        let json = Raw::checked(json);
+        let text = |key: &str| json.get_text(key);
+        let role_name = Text::from(TITLE);
+        let timestamp = text("updatedAt").or_else(|| text("timestamp"));
+        let envelope =
+            Envelope { kind: Kind::Missing, role: Role::Missing, id: Text::default(), role_name, timestamp };
+        // The title is not on a path.
+        if self.query.active || !self.wants(&envelope) {
+            return None;
+        }
+        let title = text("title")?;
+        let found = hit_at("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
+        Some(envelope.hit(line, found))
+    }
+
+    /// Searches the line from `start`. Returns where it ends, and the hit.
+    fn line<'b>(
+        &mut self,
+        stretch: Stretch<'b>,
+        start: usize,
+        blocks: &mut Vec<Block<'b>>,
+    ) -> Result<(usize, Option<Match>), LoadError> {
+        let rest = &stretch.bytes[start..];
+        let mut scanner = Scanner::new(rest);
+        let mut record = Record::default();
+        let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, blocks);
+        if scanned.is_err() || !scanner.at_end() {
+            let end = memchr(b'\n', rest).unwrap_or(rest.len());
+            let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
+            if !is_last && !rest[..end].trim_ascii().is_empty() {
+                let line = self.line_no(stretch, start)?;
+                self.unread.get_or_insert((0, line)).0 += 1;
+            }
+            return Ok((start + end, None));
+        }
+        Ok((start + scanner.pos(), self.record(&record, blocks, stretch, start)?))
+    }
+
+    fn record(
+        &mut self,
+        record: &Record,
+        blocks: &[Block],
+        stretch: Stretch,
+        start: usize,
+    ) -> Result<Option<Match>, LoadError> {
+        let envelope = Envelope::of(record, self.preamble.version);
+        let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
+        if !is_entry || !self.wants(&envelope) {
+            return Ok(None);
+        }
+        let counts = !self.query.places && self.is_in_text(record, &envelope, blocks);
+        let found = if counts { Some(nowhere()) } else { self.first_match(record, &envelope) };
+        let Some(found) = found else { return Ok(None) };
+        let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
+        self.hit(line, envelope, found)
+    }
+
+    fn needs_line(&self) -> bool {
+        self.query.places || self.query.active
+    }
+
+    fn wants(&self, envelope: &Envelope) -> bool {
+        let role = envelope.role_name.as_bytes();
+        let is_wanted = |wanted: &String| wanted.as_bytes() == role;
+        let is_late = |since: i64| envelope.time_ms().is_some_and(|time| time >= since);
+        (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
+            && self.query.since_ms.is_none_or(is_late)
+    }
+
+    /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its
+    /// fields.
+    fn is_in_text(&self, record: &Record, envelope: &Envelope, blocks: &[Block]) -> bool {
+        let (Some(sieve), Some(message), Kind::Message) =
+            (self.query.pattern.sieve(), &record.message, envelope.kind)
+        else {
+            return false;
+        };
+        let whole = match message.content {
+            Content::Text(text) => Some(text.bytes),
+            _ => None,
+        };
+        let texts = blocks.iter().filter_map(|block| block.text?.raw_string());
+        whole.into_iter().chain(texts).any(|text| sieve.sift(text) == Sifted::Match)
+    }
+
+    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
+        let mut found = None;
+        let pattern = &self.query.pattern;
+        let see = &mut |field: &Field| {
+            let is_match = match pattern.sieve().map(|sieve| sieve.sift(field.raw())) {
+                Some(Sifted::No) => false,
+                Some(Sifted::Match) if !self.query.places => {
+                    found = Some(nowhere());
+                    true
+                }
+                _ => {
+                    let text = field.text();
+                    let place = pattern.find(text.as_bytes());
+                    found = place.map(|place| match self.query.places {
+                        true => hit_at(field.path(), &text, place),
+                        false => nowhere(),
+                    });
+                    found.is_some()
+                }
+            };
+            if is_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        // The visitor breaks at the first match.
+        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        found
+    }
+
+    /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.
+    fn hit(&mut self, line: LineNo, envelope: Envelope, found: Hit) -> Result<Option<Match>, LoadError> {
+        // Entries of version 1 have the ids that migration gives them.
+        let is_numbered = self.query.places && self.preamble.version == Version::One;
+        if !self.query.active && !is_numbered {
+            return Ok(Some(envelope.hit(line, found)));
+        }
+        let any_branch = !self.query.active;
+        let tree = self.tree()?;
+        let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
+        let Some(ix) = tree.entry_on(line).filter(is_wanted) else { return Ok(None) };
+        let id = tree.session.id(ix);
+        Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
+    }
+
+    fn tree(&mut self) -> Result<&Tree, LoadError> {
+        let tree = match self.tree.take() {
+            Some(tree) => tree,
+            None => Tree::new(load(self.source, &Options::default())?),
+        };
+        Ok(self.tree.insert(tree))
+    }
+
+    /// Returns the number of the line that starts at `at` in the stretch.
+    fn line_no(&mut self, stretch: Stretch, at: usize) -> io::Result<LineNo> {
+        self.counts_lines = true;
+        if self.counted.place < stretch.start {
+            // The stretches before this one needed no line number, so their lines were not counted.
+            let (from, to) = (self.counted.place, stretch.start);
+            self.counted.lines += newlines(self.source, from, to)?;
+            self.counted.place = to;
+        }
+        self.count_to(stretch, at);
+        Ok(LineNo(self.counted.lines + 1))
+    }
+
+    fn count_to(&mut self, stretch: Stretch, at: usize) {
+        let from = (self.counted.place - stretch.start) as usize;
+        self.counted.lines += memchr_iter(b'\n', &stretch.bytes[from..at]).count() as u32;
+        self.counted.place = stretch.start + at as u64;
+    }
+}
+
+/// Returns the start of the next line that may match.
+fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<usize> {
+    let sign = match signs {
+        Some(signs) => signs.next(from)?,
+        None => from,
+    };
+    if sign >= bytes.len() {
+        return None;
+    }
+    Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
+}
+
+impl Tree {
+    fn new(session: Session) -> Tree {
+        let mut active = vec![false; session.entries.len()];
+        session.upwards(session.leaf).for_each(|ix| active[ix.at()] = true);
+        Tree { session, active }
+    }
+
+    fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
+        let at = self.session.entries.binary_search_by_key(&line.0, |entry| entry.line.0).ok()?;
+        Some(EntryIx::new(at))
+    }
+}
+
+/// A hit whose position is not requested.
+fn nowhere() -> Hit {
+    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
+}
+
+fn hit_at(field: String, text: &Text, place: Range<usize>) -> Hit {
+    // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
+    let shown = text.to_string_lossy();
+    let place = whole_characters(&shown, place);
+    let start = utf16_len(&text.as_bytes()[..place.start]);
+    let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+    let snippet = Snippet::around(&shown, place);
+    Hit { field, range: start..end, snippet }
+}
+
+/// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
+fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
+    let (mut start, mut end) = (range.start, range.end);
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+/// Returns the number of newlines in a part of a file.
+fn newlines(source: &dyn ReadAt, from: u64, to: u64) -> io::Result<u32> {
+    let mut buffer = vec![0; 64 * 1024];
+    let (mut at, mut count) = (from, 0);
+    while at < to {
+        let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());
+        source.read_exact_at(&mut buffer[..wanted], at)?;
+        count += memchr_iter(b'\n', &buffer[..wanted]).count() as u32;
+        at += wanted as u64;
+    }
+    Ok(count)
+}

@@ -1,0 +1,291 @@
+//! Compares the search with a slow and obviously correct one, on sessions made to mislead it.
+//!
+//! The generator keeps each text of a session and writes it in a random spelling: any character may be a `\u`
+//! escape, a slash may be escaped, lone surrogates occur. The slow search reads these texts, never a line.
+
+use super::*;
+use crate::session::fields::Scope;
+use crate::session::read::line_chunks::StretchReader;
+use std::fmt::Write as _;
+use std::ops::{ControlFlow, Range};
+
+/// A deterministic generator of random numbers.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) % limit as u64) as usize
+    }
+
+    fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len())]
+    }
+}
+
+/// Characters that are spelled in several ways, fold in odd ways, or look like an escape.
+const LETTERS: [char; 26] = [
+    'a', 'b', 'k', 'K', '\u{212a}', 's', 'ſ', 'S', 'é', 'É', '"', '\\', '/', '\n', '\t', '\r', '\u{8}',
+    '\u{1b}', '日', '😀', '😁', ' ', 'u', '0', '6', '\u{2028}',
+];
+/// A lone surrogate as the generator keeps it; it is written as `\ud83d`.
+const LONE: char = '\u{fffd}';
+
+fn text(chance: &mut Chance) -> String {
+    let length = chance.of(&[0, 1, 2, 3, 5, 8, 13, 40]);
+    let mut text: String = (0..length).map(|_| chance.of(&LETTERS)).collect();
+    if chance.below(8) == 0 {
+        text.push(LONE);
+        text.push(chance.of(&['x', ' ', 'a']));
+    }
+    text
+}
+
+fn escaped(unit: u16, chance: &mut Chance) -> String {
+    if chance.below(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") }
+}
+
+/// Returns the text in quotes, in a spelling that JSON allows.
+fn spelled(text: &str, chance: &mut Chance) -> String {
+    let escapes = chance.below(3);
+    let mut out = String::from('"');
+    for c in text.chars() {
+        let simple = match c {
+            '"' => Some("\\\""),
+            '\\' => Some("\\\\"),
+            '\n' => Some("\\n"),
+            '\t' => Some("\\t"),
+            '\r' => Some("\\r"),
+            '\u{8}' => Some("\\b"),
+            '/' if chance.below(2) == 0 => Some("\\/"),
+            _ => None,
+        };
+        if c == LONE {
+            out.push_str(&escaped(0xd83d, chance));
+        } else if c < ' ' && simple.is_none() || escapes > 0 && chance.below(4 * escapes) == 0 {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|&unit| out.push_str(&escaped(unit, chance)));
+        } else {
+            match simple {
+                Some(simple) => out.push_str(simple),
+                None => out.push(c),
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A session, and the texts of its entries with the paths of their fields, in order.
+#[derive(Default)]
+struct Made {
+    lines: String,
+    entries: Vec<(String, Vec<(String, String)>)>,
+}
+
+impl Made {
+    fn new(chance: &mut Chance) -> Made {
+        let header = r#"{"type":"session","version":3,"id":"made","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/ab"}"#;
+        let mut made = Made { lines: format!("{header}\n"), ..Made::default() };
+        for at in 0..12 {
+            made.entry(at, chance);
+        }
+        made
+    }
+
+    fn entry(&mut self, at: usize, chance: &mut Chance) {
+        let mut fields = Vec::new();
+        // Signatures, data, keys and ids have the same letters, but are not searched.
+        let decoy = spelled(&text(chance), chance);
+        let (role, body) = {
+            let mut say = |path: &str| {
+                let text = text(chance);
+                let spelled = spelled(&text, chance);
+                fields.push((path.to_owned(), text));
+                spelled
+            };
+            match at % 6 {
+                0 => ("user", format!(r#""message":{{"role":"user","content":{}}}"#, say("message.content"))),
+                1 => {
+                    let (thinking, said) =
+                        (say("message.content[0].thinking"), say("message.content[1].text"));
+                    let argument = say("message.content[2].arguments.path[1].b");
+                    let body = format!(
+                        r#""message":{{"role":"assistant","content":[{{"type":"thinking","thinking":{thinking},"thinkingSignature":{decoy}}},{{"type":"text","text":{said}}},{{"type":"toolCall","id":{decoy},"arguments":{{"path":[7.5,{{"b":{argument}}}]}}}}],"usage":{{}}}}"#
+                    );
+                    ("assistant", body)
+                }
+                2 => {
+                    let result = say("message.content[1].text");
+                    let body = format!(
+                        r#""message":{{"role":"toolResult","toolCallId":{decoy},"content":[{{"type":"image","data":{decoy}}},{{"type":"text","text":{result}}}],"details":{{"k":{decoy}}}}}"#
+                    );
+                    ("toolResult", body)
+                }
+                3 => ("compaction", format!(r#""firstKeptEntryId":{decoy},"summary":{}"#, say("summary"))),
+                4 => ("label", format!(r#""targetId":{decoy},"label":{}"#, say("label"))),
+                _ => ("session_info", format!(r#""name":{}"#, say("name"))),
+            }
+        };
+        let kind = if at % 6 < 3 { "message" } else { role };
+        if role == "assistant" {
+            fields.insert(2, ("message.content[2].arguments.path[0]".to_owned(), "7.5".to_owned()));
+        }
+        let id = format!("{at:08x}");
+        writeln!(
+            self.lines,
+            r#"{{"type":"{kind}","id":"{id}","parentId":null,"timestamp":"2026-11-01T00:00:{at:02}.000Z",{body}}}"#
+        )
+        .unwrap();
+        self.entries.push((id, fields));
+    }
+
+    /// Returns where a pattern matches, by the texts alone.
+    fn matches(&self, pattern: &regex::Regex) -> Vec<(String, String, Range<usize>)> {
+        let units = |text: &str| text.encode_utf16().count();
+        let first = |fields: &Vec<(String, String)>| {
+            fields.iter().find_map(|(path, text)| {
+                let found = pattern.find(text)?;
+                let start = units(&text[..found.start()]);
+                Some((path.clone(), start..start + units(found.as_str())))
+            })
+        };
+        let hits = self.entries.iter().filter_map(|(id, fields)| Some((id, first(fields)?)));
+        hits.map(|(id, (path, range))| (id.clone(), path, range)).collect()
+    }
+}
+
+fn query(pattern: Pattern) -> Query {
+    Query { pattern, scope: Scope::Said, roles: Vec::new(), since_ms: None, active: false, places: true }
+}
+
+fn hits(lines: &str, query: &Query) -> Vec<Match> {
+    let mut hits = Vec::new();
+    let source = lines.as_bytes().to_vec();
+    let searched = search(&source, query, &mut StretchReader::default(), &mut |_, hit| {
+        hits.push(hit);
+        ControlFlow::Continue(())
+    });
+    assert_eq!(searched.unwrap().unread, None);
+    hits
+}
+
+/// Returns a piece of a random text of the session, so that most patterns match somewhere.
+fn piece(made: &Made, chance: &mut Chance) -> String {
+    let (_, fields) = &made.entries[chance.below(made.entries.len())];
+    let (_, text) = &fields[chance.below(fields.len())];
+    let text: Vec<char> = text.chars().filter(|&c| c != LONE).collect();
+    let start = chance.below(text.len() + 1);
+    let length = chance.of(&[1, 1, 2, 3, 6]);
+    text[start..text.len().min(start + length)].iter().collect()
+}
+
+#[test]
+fn the_same_hits_as_a_search_through_the_texts() {
+    let mut chance = Chance(7);
+    let (mut found, mut sieved) = (0, 0);
+    for _ in 0..30 {
+        let made = Made::new(&mut chance);
+        for _ in 0..8 {
+            let piece = piece(&made, &mut chance);
+            let other = self::piece(&made, &mut chance);
+            let literal = regex::escape(&piece);
+            let source = match chance.below(5) {
+                0..3 => literal,
+                3 => format!("{literal}|{}", regex::escape(&other)),
+                _ => format!("[ab]?{literal}(?:\\w|{})*", regex::escape(&other)),
+            };
+            let options = PatternOptions { ignore_case: chance.below(3) == 0, ..PatternOptions::default() };
+            let oracle = regex::RegexBuilder::new(&source)
+                .multi_line(true)
+                .case_insensitive(options.ignore_case)
+                .build()
+                .unwrap();
+            let query = query(Pattern::new(std::slice::from_ref(&source), options).unwrap());
+            sieved += usize::from(query.pattern.sieve().is_some());
+            let expected = made.matches(&oracle);
+            let got: Vec<_> = hits(&made.lines, &query)
+                .into_iter()
+                .map(|hit| (hit.id.to_string(), hit.field, hit.range))
+                .collect();
+            found += got.len();
+            assert_eq!(got, expected, "{source:?} {options:?} in\n{}", made.lines);
+        }
+    }
+    // With fewer, too little was compared.
+    assert!(found > 240 && sieved > 100, "{found} hits, {sieved} patterns with a sieve");
+}
+
+const SESSION: &str = concat!(
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/p"}"#,
+    "\n\n",
+    r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-11-01T00:00:01.000Z","message":{"role":"user","content":"find the ferry"}}"#,
+    "\n",
+    r#"{"type":"message","id":"b1","parentId":"a1","timestamp":"2026-11-02T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"ferry"},{"type":"text","text":"A ferry, \"late\""}]}}"#,
+    "\n",
+    r#"{"type":"message","id":"b2","parentId":"a1","timestamp":"2026-11-03T00:00:01.000Z","message":{"role":"user","content":"another ferry"}}"#,
+    "\n",
+    r#"{"type":"custom","customType":"x","data":{"n":"ferry"},"id":"c1","parentId":"b2","timestamp":"2026-11-04T00:00:01.000Z"}"#,
+    "\n",
+);
+
+fn ids(change: impl FnOnce(&mut Query), pattern: &str) -> Vec<(String, u32)> {
+    let mut query = query(Pattern::new(&[pattern.to_owned()], PatternOptions::default()).unwrap());
+    change(&mut query);
+    hits(SESSION, &query).into_iter().map(|hit| (hit.id.to_string(), hit.line.0)).collect()
+}
+
+#[test]
+fn options_choose_entries_and_fields() {
+    let named =
+        |list: &[(&str, u32)]| list.iter().map(|&(id, line)| (id.to_owned(), line)).collect::<Vec<_>>();
+    assert_eq!(ids(|_| (), "ferry"), named(&[("a1", 3), ("b1", 4), ("b2", 5)]));
+    assert_eq!(ids(|query| query.active = true, "ferry"), named(&[("a1", 3), ("b2", 5)]));
+    assert_eq!(ids(|query| query.roles = vec!["assistant".into()], "ferry"), named(&[("b1", 4)]));
+    assert_eq!(
+        ids(|query| query.since_ms = Some(1_793_577_600_000), "ferry"),
+        named(&[("b1", 4), ("b2", 5)])
+    );
+    let everything = ids(|query| query.scope = Scope::Everything, "ferry");
+    assert_eq!(everything, named(&[("a1", 3), ("b1", 4), ("b2", 5), ("c1", 6)]));
+    assert_eq!(ids(|_| (), "^A ferry, \"late\"$"), named(&[("b1", 4)]));
+    assert_eq!(ids(|_| (), "nowhere"), []);
+}
+
+#[test]
+fn lines_that_are_no_json_are_counted_where_they_may_match() {
+    let lines = format!("{SESSION}{{\"ferry\n{{}}ferry\nother\n{{\"ferry");
+    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let mut count = 0;
+    let source = lines.into_bytes();
+    let searched = search(&source, &query, &mut StretchReader::default(), &mut |_, _| {
+        count += 1;
+        ControlFlow::Continue(())
+    });
+    let unread = searched.unwrap().unread.map(|(count, line)| (count, line.0));
+    assert_eq!((count, unread), (3, Some((2, 7))));
+}
+
+#[test]
+fn lines_are_numbered_whatever_was_read_before() {
+    // The only hit is in the third stretch: the lines of the first two are counted late.
+    let filler = format!("{}\n", r#"{"type":"custom","id":"x","parentId":null}"#).repeat(30_000);
+    let lines = format!(
+        "{}{filler}{}",
+        &SESSION[..SESSION.find("\n\n").unwrap() + 1],
+        "{\"type\":\"label\",\"id\":\"l\",\"label\":\"ferry\"}\n"
+    );
+    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let hits = hits(&lines, &query);
+    assert_eq!(hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(), [30_002]);
+}
+
+#[test]
+fn entries_of_version_1_have_the_ids_of_a_migration() {
+    let lines = "{\"type\":\"session\",\"id\":\"old\"}\n{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"ferry\"}}\n";
+    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let source = lines.as_bytes().to_vec();
+    let session = crate::load::load(&source, &crate::load::Options::default()).unwrap();
+    let hits = hits(lines, &query);
+    assert_eq!(hits[0].id, session.id(crate::session::entry::EntryIx::new(0)));
+    assert_eq!(hits[0].role, "custom");
+}

@@ -1,0 +1,154 @@
+//! Setting and clearing labels.
+
+use super::{IdSource, parent_id};
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::entry::EntryIx;
+use crate::session::labels::Labels;
+use crate::session::reference::{Position, is_form};
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+
+/// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing changes. The
+/// label is an entry under the leaf and becomes the leaf, as in both agents.
+///
+/// # Errors
+/// If the entry cannot have the label.
+pub fn label(
+    session: &Session,
+    target: EntryIx,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    name.map_or(Ok(()), |name| check_name(session, Some(target), name))?;
+    Ok(set(session, &[(target, name)], fresh))
+}
+
+/// Labels `target`, and clears this label on other entries.
+///
+/// # Errors
+/// If the name reads as a reference.
+pub fn move_label(
+    session: &Session,
+    target: EntryIx,
+    name: &Text,
+    fresh: &mut IdSource,
+) -> Result<Change, NameError> {
+    match check_name(session, Some(target), name) {
+        Ok(()) | Err(NameError::Held { .. }) => {}
+        Err(form) => return Err(form),
+    }
+    let holders = Labels::new(session).named(name).into_iter().filter(|&holder| holder != target);
+    let changes: Vec<_> = holders.map(|holder| (holder, None)).chain([(target, Some(name))]).collect();
+    Ok(set(session, &changes, fresh))
+}
+
+/// Returns label entries for the changes that have an effect, chained under the leaf.
+fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
+    let labels = Labels::new(session);
+    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    let mut change = Change::default();
+    for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
+        let (id, time) = (fresh.entry_id(session), fresh.timestamp());
+        let entry = entry(id, parent.as_ref(), &time, &session.id(target), name);
+        parent = Some(entry.id.clone());
+        change.entries.push(entry);
+    }
+    change
+}
+
+/// Why an entry cannot have a label.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// It is empty.
+    #[error("the label is empty")]
+    Empty,
+    /// It contains a control character.
+    #[error("the label contains a control character")]
+    Control,
+    /// It reads as a reference.
+    #[error("{name:?} reads as a reference and cannot be a label")]
+    Form {
+        /// The name.
+        name: String,
+    },
+    /// Another entry has this label.
+    #[error("the label {name:?} is already on {holder}")]
+    Held {
+        /// The name.
+        name: String,
+        /// The id of that entry.
+        holder: String,
+    },
+}
+
+impl NameError {
+    /// Returns what to try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            NameError::Empty => "clear a label with --clear",
+            NameError::Control => "give a label of one line, without control characters",
+            NameError::Form { .. } => {
+                "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3"
+            }
+            NameError::Held { .. } => "choose another label, or move this one with `pisess label --move`",
+        }
+    }
+}
+
+/// Returns a name as the user gives it, trimmed as in the dialogs of both agents.
+///
+/// # Errors
+/// If no entry can have it.
+pub fn name(given: &str) -> Result<Text<'_>, NameError> {
+    let trimmed = given.trim();
+    match trimmed {
+        "" => Err(NameError::Empty),
+        _ if trimmed.chars().any(char::is_control) => Err(NameError::Control),
+        _ if is_form(trimmed) => Err(NameError::Form { name: trimmed.to_owned() }),
+        _ => Ok(Text::from(trimmed)),
+    }
+}
+
+/// Checks that `target` can have the label; `None` is an entry that is not written yet.
+///
+/// # Errors
+/// If the name reads as a reference, or another entry has it.
+pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), NameError> {
+    let shown = || name.to_string();
+    if is_form(&name.to_string_lossy()) {
+        return Err(NameError::Form { name: shown() });
+    }
+    let holders = Labels::new(session).named(name);
+    match holders.into_iter().find(|&holder| Some(holder) != target) {
+        Some(holder) => Err(NameError::Held { name: shown(), holder: session.id(holder).to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Returns the entry that a label for the leaf applies to: the nearest at or above it that is part of the
+/// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
+/// entry. If there is none, returns the leaf.
+pub fn labelled_at_leaf(session: &Session) -> Position {
+    let is_part = |ix: &EntryIx| !session.entry(*ix).kind.is_note() && !session.entry(*ix).kind.is_setting();
+    session.upwards(session.leaf).find(is_part).or(session.leaf)
+}
+
+/// Returns a label entry, in the agents' key order.
+pub fn entry(
+    id: String,
+    parent: Option<&Text>,
+    timestamp: &str,
+    target: &Text,
+    name: Option<&Text>,
+) -> NewEntry {
+    let line = Object::new()
+        .str("type", "label")
+        .str("id", &id)
+        .text_or_null("parentId", parent)
+        .str("timestamp", timestamp)
+        .text("targetId", target)
+        .with(name, |entry, name| entry.text("label", name))
+        .finish();
+    NewEntry { id: Text::from(id), line }
+}

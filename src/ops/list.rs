@@ -1,0 +1,353 @@
+//! The data that a list shows of each session, and its order.
+//!
+//! Fields that are in pi's list, too, have the same meaning: `modified` is the newest time of a user or
+//! assistant message, `firstMessage` is the first user message with text, and the name is that of the last
+//! `session_info`.
+
+use super::branches::branches;
+use crate::load::peek::{Head, Title};
+use crate::load::{LoadError, Options, load};
+use crate::session::Session;
+use crate::session::dialect::Dialect;
+use crate::session::entry::Span;
+use crate::session::labels::Labels;
+use crate::session::list_stats::{Digest, EntryKey, Opening, Question, UsageSums};
+use crate::session::read::entry_reader::FileBodies;
+use crate::session::tree::Tree;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use pisess_store::{FoundFile, Glance, ReadAt};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A session in a list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// Its file.
+    pub path: PathBuf,
+    /// The session that it is a sub-agent or advisor of.
+    pub owner: Option<Arc<Path>>,
+    /// Its id.
+    pub id: Text<'static>,
+    /// The agent that it belongs to.
+    pub agent: Dialect,
+    /// The version in its header; 1 if there is none.
+    pub version: f64,
+    /// The name given by the user or by oh-my-pi.
+    pub name: Option<Text<'static>>,
+    /// The working directory; empty if the header has none.
+    pub cwd: Text<'static>,
+    /// The session it was forked from, as in its header: a path, or an id.
+    pub parent: Option<Text<'static>>,
+    /// When it was started, in milliseconds since 1970.
+    pub created: Option<i64>,
+    /// The time of the last question or answer; if there is none, of the start, or of the file.
+    pub modified: i64,
+    /// The number of entries.
+    pub entries: u32,
+    /// The number of entries that are messages.
+    pub messages: u32,
+    /// The number of branches, as counted by `branches`.
+    pub branches: u32,
+    /// The first question.
+    pub question: Option<Question>,
+    /// The words that stand for it if it has no name.
+    pub opening: Option<Opening>,
+    /// The location of the line of the first question.
+    pub question_span: Option<Span>,
+    /// The models that responded.
+    pub models: Vec<Text<'static>>,
+    /// Its usage, on all branches.
+    pub usage: UsageSums,
+    /// The labels in effect.
+    pub labels: Vec<Text<'static>>,
+    /// The size of the context at the leaf in tokens, as the agent counts them.
+    pub context: Option<f64>,
+}
+
+/// A session that was read for a list.
+#[derive(Debug)]
+pub struct Reading {
+    /// The row of the list.
+    pub listed: Listed,
+    /// The keys that identify its entries, if requested.
+    pub keys: Vec<EntryKey>,
+}
+
+/// A file to be read, and when its content last changed, in milliseconds since 1970.
+#[derive(Clone, Copy)]
+pub struct ListInput<'a> {
+    /// Its path.
+    pub path: &'a Path,
+    /// Its bytes.
+    pub source: &'a dyn ReadAt,
+    /// The time at which they last changed.
+    pub modified: i64,
+}
+
+/// Reads one session. The options must request a digest.
+///
+/// # Errors
+/// If the file is not a session, or cannot be read.
+pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
+    let mut session = load(file.source, options)?;
+    let digest = std::mem::take(&mut session.digest);
+    let tree = Tree::new(&session);
+    let path = session.path(session.leaf);
+    let bodies = FileBodies::new(&session, file.source);
+    let context = session.agent().tokens(&session, &path, &bodies)?;
+    let labels = Labels::new(&session);
+    let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
+    let branches = branches(&session, &tree).len() as u32;
+    let header = Raw::checked(&session.header.bytes);
+    let created = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    let active = digest.activity.filter(|&time| time > 0.0).map(|time| time as i64);
+    let listed = Listed {
+        path: file.path.to_owned(),
+        owner: None,
+        agent: session.dialect,
+        version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
+        name: name(&session, &digest),
+        cwd: session.header.cwd.clone().unwrap_or_default(),
+        parent: header.get_text("parentSession").map(Text::into_owned),
+        created,
+        modified: active.or(created).unwrap_or(file.modified),
+        entries: session.entries.len() as u32,
+        messages: digest.messages,
+        branches,
+        question_span: digest.question.as_ref().map(|question| session.entry(question.entry).span),
+        question: digest.question,
+        opening: digest.opening,
+        models: digest.models,
+        usage: digest.usage,
+        labels,
+        context: (context > 0.0).then_some(context),
+        id: session.header.id,
+    };
+    Ok(Reading { listed, keys: digest.entries })
+}
+
+/// Returns the name: that of oh-my-pi's title line, else of the last `session_info`, else of the header.
+fn name(session: &Session, digest: &Digest) -> Option<Text<'static>> {
+    let head = Head { header: session.header.clone(), title_slot: session.title_slot.clone() };
+    match head.title() {
+        Title::Decided(name) => name,
+        Title::UnlessNamed(title) => digest.name.clone().unwrap_or(title),
+    }
+}
+
+/// Returns the whole text of the first question, reading it from the file unless the list holds all of it.
+///
+/// # Errors
+/// If it cannot be read, or is no longer there.
+pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Text<'static>> {
+    let (Some(question), Some(span)) = (&listed.question, listed.question_span) else {
+        return Ok(Text::from("(no messages)"));
+    };
+    if question.is_whole {
+        return Ok(question.text.clone());
+    }
+    let mut line = vec![0; span.len as usize];
+    source.read_exact_at(&mut line, span.start)?;
+    let entry = Raw::parse(&line).map_err(|_| std::io::ErrorKind::InvalidData)?;
+    let content = entry.get("message").and_then(|message| message.get("content"));
+    Ok(crate::session::content::content_text(content, " ").into_owned())
+}
+
+/// The sort key of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The newest message first.
+    Modified,
+    /// The most recently started first.
+    Created,
+    /// By name or first user message.
+    Name,
+    /// By directory, the newest of each first.
+    Project,
+    /// The most messages first.
+    Messages,
+    /// The largest context first.
+    Context,
+    /// The most tokens first.
+    Tokens,
+    /// The most expensive first.
+    Cost,
+}
+
+impl Order {
+    /// The orders by their names.
+    pub const NAMED: [(&'static str, Order); 8] = [
+        ("modified", Order::Modified),
+        ("created", Order::Created),
+        ("name", Order::Name),
+        ("project", Order::Project),
+        ("messages", Order::Messages),
+        ("context", Order::Context),
+        ("tokens", Order::Tokens),
+        ("cost", Order::Cost),
+    ];
+
+    /// Returns the order with a name.
+    pub fn named(name: &str) -> Option<Order> {
+        Order::NAMED.iter().find(|(known, _)| *known == name).map(|&(_, order)| order)
+    }
+}
+
+/// Sorts a list; sessions that compare equal are sorted newest first, then by path.
+pub fn sort(list: &mut [Listed], order: Order) {
+    list.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str())));
+    match order {
+        Order::Modified => {}
+        Order::Created => list.sort_by_key(|session| std::cmp::Reverse(session.created)),
+        Order::Name => list.sort_by_cached_key(|session| session.title().to_string_lossy().to_lowercase()),
+        Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
+        Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.messages)),
+        Order::Context => list.sort_by(|a, b| descending(a.context, b.context)),
+        Order::Tokens => list.sort_by(|a, b| descending(Some(a.usage.total()), Some(b.usage.total()))),
+        Order::Cost => list.sort_by(|a, b| descending(Some(a.usage.cost), Some(b.usage.cost))),
+    }
+}
+
+fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
+    b.unwrap_or(-1.0).total_cmp(&a.unwrap_or(-1.0))
+}
+
+impl Listed {
+    /// Returns the name, else the words that stand for it, else an empty text.
+    pub fn title(&self) -> Text<'_> {
+        let opening = self.opening.as_ref().map(|opening| opening.text().borrowed());
+        self.name.as_ref().map(Text::borrowed).or(opening).unwrap_or_default()
+    }
+}
+
+/// A row of a list: a session and its depth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its index in the list.
+    pub at: usize,
+    /// The number of sessions above it in the tree.
+    pub depth: usize,
+    /// Whether it is the last of its siblings.
+    pub is_last: bool,
+}
+
+/// The kinds of sessions that are nested below others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nesting {
+    /// Sub-agents and advisors, below their sessions.
+    Agents,
+    /// Also forks, below their sources.
+    Forks,
+}
+
+/// Returns the rows of a sorted list. A session whose parent is not in the list is at the top level.
+pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
+    let parents = parents(list, nesting);
+    let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
+    let mut roots = Vec::new();
+    for (at, parent) in parents.iter().enumerate() {
+        match *parent {
+            Some(parent) => below[parent].push(at),
+            None => roots.push(at),
+        }
+    }
+    let mut rows = Vec::with_capacity(list.len());
+    let mut left: Vec<Row> = roots.iter().rev().map(|&at| Row { at, depth: 0, is_last: false }).collect();
+    while let Some(row) = left.pop() {
+        rows.push(row);
+        let mut children = std::mem::take(&mut below[row.at]);
+        // Sub-agents first, then forks, each by creation time.
+        children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
+        let last = children.last().copied();
+        left.extend(children.iter().rev().map(|&at| Row {
+            at,
+            depth: row.depth + 1,
+            is_last: Some(at) == last,
+        }));
+    }
+    rows
+}
+
+/// Returns the parent of each session, such that there are no cycles.
+fn parents(list: &[Listed], nesting: Nesting) -> Vec<Option<usize>> {
+    let by_path: HashMap<&Path, usize> =
+        list.iter().enumerate().map(|(at, session)| (session.path.as_path(), at)).collect();
+    let by_id: HashMap<&[u8], usize> =
+        list.iter().enumerate().rev().map(|(at, session)| (session.id.as_bytes(), at)).collect();
+    let mut parents: Vec<Option<usize>> = vec![None; list.len()];
+    for (at, session) in list.iter().enumerate() {
+        let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner));
+        let source = session.parent.as_ref().filter(|_| nesting == Nesting::Forks);
+        let source = source.and_then(|parent| {
+            let path = parent.to_string_lossy();
+            by_path.get(Path::new(&*path)).or_else(|| by_id.get(parent.as_bytes()))
+        });
+        let parent = owner.or(source).copied().filter(|&parent| parent != at);
+        let is_cycle = |parent: usize| {
+            let above = std::iter::successors(Some(parent), |&up| parents[up]);
+            above.into_iter().any(|up| up == at)
+        };
+        parents[at] = parent.filter(|&parent| !is_cycle(parent));
+    }
+    parents
+}
+
+/// Removes from each session the entries that an earlier session contains, and their usage. Readings must be
+/// passed in the order in which the sessions were started.
+#[derive(Debug, Default)]
+pub struct Own {
+    seen: HashSet<u128>,
+}
+
+impl Own {
+    /// Returns the session of a reading, without entries that were seen before.
+    pub fn take(&mut self, reading: Reading) -> Listed {
+        let mut listed = reading.listed;
+        if reading.keys.is_empty() {
+            return listed;
+        }
+        (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
+        for entry in reading.keys {
+            if entry.key == EntryKey::NONE || self.seen.insert(entry.key) {
+                listed.entries += 1;
+                listed.messages += u32::from(entry.is_message);
+                listed.usage.add(&entry.usage);
+            }
+        }
+        listed
+    }
+}
+
+/// Returns the files in the order in which their sessions were started, each with whether it is a fork or the
+/// source of one. Only headers are read. Files that are not sessions come last.
+pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
+    let heads: Vec<Option<Header>> = files.iter().map(|file| header(&file.path)).collect();
+    let parents: HashSet<&[u8]> = heads.iter().flatten().filter_map(|head| head.parent.as_deref()).collect();
+    let is_related = |file: &FoundFile, head: &Option<Header>| {
+        let Some(head) = head else { return false };
+        let path = file.path.as_os_str().as_encoded_bytes();
+        head.parent.is_some() || parents.contains(path) || parents.contains(&*head.id)
+    };
+    let related: Vec<bool> = files.iter().zip(&heads).map(|(file, head)| is_related(file, head)).collect();
+    let started = heads.iter().map(|head| head.as_ref().map_or(i64::MAX, |head| head.created));
+    let mut order: Vec<_> = started.zip(files.into_iter().zip(related)).collect();
+    order.sort_by_key(|&(created, _)| created);
+    order.into_iter().map(|(_, file)| file).collect()
+}
+
+/// The origin of a session, from its header.
+struct Header {
+    id: Vec<u8>,
+    parent: Option<Vec<u8>>,
+    created: i64,
+}
+
+fn header(path: &Path) -> Option<Header> {
+    let head = Head::read(&Glance::open(path).ok()?).ok()?.header;
+    let parent = Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
+    let created = head.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    Some(Header { id: head.id.into_bytes(), parent, created: created.unwrap_or(i64::MAX) })
+}

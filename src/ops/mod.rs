@@ -1,0 +1,75 @@
+//! The operations. Those that append to a session or create one return a plan, or the reason for a refusal;
+//! the others return what they found, or write to a given output.
+
+pub mod plan;
+
+pub mod append;
+pub mod branches;
+pub mod check;
+pub mod convert;
+pub mod diff;
+pub mod edit;
+pub mod fork;
+pub mod grep;
+pub mod heading;
+pub mod label;
+pub mod list;
+pub mod navigate;
+pub mod pick;
+pub mod prune;
+pub mod redact;
+pub mod relocate;
+pub mod rows;
+pub mod show;
+pub mod stats;
+pub mod summary;
+pub mod switch;
+pub mod tree;
+
+use crate::session::Session;
+use pisess_json::text::Text;
+use std::collections::HashSet;
+
+/// A source of ids and the time for new entries, passed in: the core has neither clock nor randomness.
+pub struct IdSource<'a> {
+    /// Milliseconds since 1970.
+    pub now_ms: i64,
+    /// Returns candidates for entry ids, 8 hex digits each.
+    candidates: &'a mut dyn FnMut() -> String,
+    issued: HashSet<String>,
+}
+
+impl<'a> IdSource<'a> {
+    /// Returns a source that takes its candidates from a function.
+    pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
+        IdSource { now_ms, candidates, issued: HashSet::new() }
+    }
+
+    /// Returns the time as the agents write it.
+    pub fn timestamp(&self) -> String {
+        pisess_json::time::iso_string(self.now_ms)
+    }
+
+    /// Returns an id that no entry of the session has and that was not issued before.
+    pub fn entry_id(&mut self, session: &Session) -> String {
+        self.free_id(session, |_| false)
+    }
+
+    /// Returns an id like [`IdSource::entry_id`], for which `is_taken` is false as well.
+    pub fn free_id(&mut self, session: &Session, is_taken: impl Fn(&str) -> bool) -> String {
+        loop {
+            let id = (self.candidates)();
+            if session.find(&Text::from(id.as_str())).is_none()
+                && !is_taken(&id)
+                && self.issued.insert(id.clone())
+            {
+                return id;
+            }
+        }
+    }
+}
+
+/// Returns the `parentId` of a child of this position; `None` at the root.
+pub fn parent_id(session: &Session, parent: crate::session::reference::Position) -> Option<Text<'_>> {
+    parent.map(|ix| session.id(ix))
+}

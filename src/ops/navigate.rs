@@ -1,0 +1,56 @@
+//! Moving to another position of the tree: the new leaf, the branch that is left, the text to edit again.
+//!
+//! The rules are those of `/tree` in both agents: if the target is a user request, the new leaf is its
+//! parent, and its text is returned to be edited.
+
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags, Kind};
+use crate::session::reference::Position;
+use std::collections::HashSet;
+
+/// A move from one position to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Navigation {
+    /// The entry that was chosen.
+    pub target: Position,
+    /// The old leaf.
+    pub old_leaf: Position,
+    /// The deepest entry on both paths.
+    pub common_ancestor: Position,
+    /// The new leaf: the target, or its parent.
+    pub new_leaf: Position,
+    /// Whether the target's text is returned to be edited.
+    pub edits_target: bool,
+    /// The entries after the common ancestor up to the old leaf, oldest first.
+    pub abandoned: Vec<EntryIx>,
+}
+
+/// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a compaction
+/// does not end the abandoned branch.
+pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
+    let parent = |ix: EntryIx| session.entry(ix).parent;
+    let edits_target = target.is_some_and(|ix| is_draft(session, ix));
+    let new_leaf = if edits_target { target.and_then(parent) } else { target };
+    let on_target_path: HashSet<_> = session.upwards(target).collect();
+    let mut abandoned = Vec::new();
+    let mut common_ancestor = old_leaf;
+    while let Some(ix) = common_ancestor.filter(|ix| !on_target_path.contains(ix)) {
+        abandoned.push(ix);
+        common_ancestor = parent(ix);
+    }
+    abandoned.reverse();
+    Navigation { target, old_leaf, common_ancestor, new_leaf, edits_target, abandoned }
+}
+
+/// Returns the newest user request on the path to the leaf.
+pub fn last_request(session: &Session) -> Position {
+    session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+}
+
+/// Whether choosing the entry returns its text. This holds for user requests and custom messages, except
+/// oh-my-pi's skill prompts that the user did not request.
+fn is_draft(session: &Session, ix: EntryIx) -> bool {
+    let entry = session.entry(ix);
+    entry.flags.has(Flags::USER_REQUEST)
+        || entry.kind == Kind::CustomMessage && session.agent().edits_custom_message(entry)
+}

@@ -1,0 +1,287 @@
+//! Copies entries and chains them under another position.
+//!
+//! A copy has a new id and the current time; the message in it keeps its own time. If an entry that a copy
+//! refers to is copied as well, the reference becomes one to the copy. An assistant message with tool calls
+//! is copied with their results, and a result with the message that made the call, because a model's API
+//! accepts neither alone.
+//!
+//! ```text
+//!  a ── call ── r1 ── r2 ── b          pick r2, b onto y
+//!   └── x ── y ── call' ── r1' ── r2' ── b'
+//! ```
+
+use super::{IdSource, parent_id};
+use crate::agents::oh_my_pi::native;
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use crate::session::tree::{Ancestry, Tree, active};
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
+
+/// Copies, ready to be written.
+#[derive(Debug)]
+pub struct Picked {
+    /// The copies.
+    pub change: Change,
+    /// Entries that were not chosen, but are copied because chosen ones need them.
+    pub along: Vec<EntryIx>,
+}
+
+/// Why an entry cannot be copied.
+#[derive(Debug)]
+pub enum PickError {
+    /// It is a leaf record, which neither agent writes.
+    LeafRecord(EntryIx),
+    /// A tool result without its call above it.
+    NoCall(EntryIx),
+    /// Two results of one call.
+    TwoResults(EntryIx, EntryIx),
+    /// A label chosen without the entry it labels: labels themselves are not copied.
+    LabelAlone(EntryIx),
+    /// A compaction whose first kept entry is neither copied nor above its copy.
+    KeptMissing(EntryIx, EntryIx),
+    /// An edit of an entry that is neither copied nor above the edit's copy.
+    EditAlone(EntryIx),
+    /// A line cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for PickError {
+    fn from(error: io::Error) -> Self {
+        PickError::Unreadable(error)
+    }
+}
+
+/// Copies the entries under `onto`, in tree order.
+///
+/// # Errors
+/// See [`PickError`].
+pub fn pick(
+    session: &Session,
+    bodies: &dyn Bodies,
+    chosen: &[EntryIx],
+    onto: Position,
+    fresh: &mut IdSource,
+) -> Result<Picked, PickError> {
+    if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
+        return Err(PickError::LeafRecord(record));
+    }
+    let tree = Tree::new(session);
+    let chosen: BTreeSet<_> = chosen.iter().copied().collect();
+    let mut picked = Groups { session, bodies, tree: &tree, chosen: &chosen }.whole()?;
+    let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
+    for label in labels.collect::<Vec<_>>() {
+        let target = named(session, bodies, label, "targetId")?;
+        if !target.is_some_and(|target| picked.contains(&target)) {
+            return Err(PickError::LabelAlone(label));
+        }
+        picked.remove(&label);
+    }
+    let is_active = vec![false; session.entries.len()];
+    let order: Vec<_> = tree.walk(&is_active).filter(|ix| picked.contains(ix)).collect();
+    let along = order.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
+    let mut graft = Graft {
+        session,
+        bodies,
+        ancestry: Ancestry::new(session),
+        above: session.path(onto).into_iter().collect(),
+        ids: HashMap::new(),
+        parent: parent_id(session, onto).map(Text::into_owned),
+    };
+    for &ix in &order {
+        graft.ids.insert(ix, Text::from(fresh.entry_id(session)));
+    }
+    let mut entries = Vec::new();
+    for &ix in &order {
+        entries.push(graft.copy(ix, &fresh.timestamp())?);
+    }
+    Ok(Picked { change: Change { entries }, along })
+}
+
+/// Returns the entry that the member `key` of an entry refers to.
+fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::Result<Position> {
+    let line = bodies.line(ix)?;
+    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
+}
+
+/// Tool calls and their results.
+struct Groups<'a> {
+    session: &'a Session,
+    bodies: &'a dyn Bodies,
+    tree: &'a Tree,
+    chosen: &'a BTreeSet<EntryIx>,
+}
+
+impl Groups<'_> {
+    /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
+    fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
+        let mut picked = self.chosen.clone();
+        let mut turns: HashMap<EntryIx, Position> = HashMap::new();
+        let mut calling = BTreeSet::new();
+        for &ix in self.chosen {
+            if self.session.is_message(ix, Role::Assistant) {
+                calling.insert(ix);
+            } else if self.session.is_message(ix, Role::ToolResult) {
+                calling.insert(self.turn_of(ix, &mut turns).ok_or(PickError::NoCall(ix))?);
+            }
+        }
+        let is_active = active(self.session, self.session.leaf);
+        let mut answering = HashSet::new();
+        for &turn in &calling {
+            for (_, results) in self.results_of(turn)? {
+                let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
+                let result = match (named.next(), named.next()) {
+                    (Some(one), Some(other)) => return Err(PickError::TwoResults(one, other)),
+                    (Some(one), None) => Some(one),
+                    // If a call was answered again on another branch, the result on the current path counts.
+                    _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
+                };
+                answering.extend(result);
+            }
+        }
+        let mut results = self.chosen.iter().filter(|&&ix| self.session.is_message(ix, Role::ToolResult));
+        if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
+            return Err(PickError::NoCall(alone));
+        }
+        picked.extend(calling);
+        picked.extend(answering);
+        Ok(picked)
+    }
+
+    /// Returns the nearest assistant message above a result.
+    fn turn_of(&self, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
+        let mut passed = Vec::new();
+        let mut at = self.session.entry(result).parent;
+        let turn = loop {
+            match at {
+                Some(ix) if self.session.is_message(ix, Role::Assistant) => break at,
+                Some(ix) => match known.get(&ix) {
+                    Some(&turn) => break turn,
+                    None => passed.push(ix),
+                },
+                None => break None,
+            }
+            at = self.session.entry(passed[passed.len() - 1]).parent;
+        };
+        known.extend(passed.into_iter().map(|ix| (ix, turn)));
+        turn
+    }
+
+    /// Returns the calls of an assistant message by id, each with its results before the next assistant
+    /// message, on all branches.
+    fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
+        let mut calls: HashMap<_, Vec<_>> = HashMap::new();
+        self.bodies.with_message(turn, &mut |message| {
+            let blocks = message.get("content").into_iter().flat_map(Raw::items);
+            let blocks = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
+            let ids = blocks.filter_map(|call| call.get_text("id"));
+            calls.extend(ids.map(|id| (id.into_owned(), Vec::new())));
+        })?;
+        let mut below = if calls.is_empty() { Vec::new() } else { self.tree.children(turn).to_vec() };
+        while let Some(ix) = below.pop() {
+            if self.session.is_message(ix, Role::Assistant) {
+                continue;
+            }
+            if self.session.is_message(ix, Role::ToolResult) {
+                self.bodies.with_message(ix, &mut |message| {
+                    let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+                    calls.entry(id).and_modify(|results| results.push(ix));
+                })?;
+            }
+            below.extend(self.tree.children(ix));
+        }
+        calls.values_mut().for_each(|results| results.sort());
+        Ok(calls)
+    }
+}
+
+/// Copies in progress.
+struct Graft<'a> {
+    session: &'a Session,
+    bodies: &'a dyn Bodies,
+    ancestry: Ancestry,
+    /// Entries on the path to the target position.
+    above: HashSet<EntryIx>,
+    /// The copies' ids.
+    ids: HashMap<EntryIx, Text<'static>>,
+    /// The parent of the next copy.
+    parent: Option<Text<'static>>,
+}
+
+impl Graft<'_> {
+    /// Returns a copy of an entry, and makes it the parent of the next.
+    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
+        let line = self.bodies.line(ix)?;
+        let entry = Raw::checked(line.trim_ascii());
+        let mut edit =
+            Edit::new(entry.bytes()).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let id = self.ids[&ix].clone();
+        edit.set("id", &encoded(&id));
+        edit.set("parentId", &self.parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+        edit.set("timestamp", &encoded(&Text::from(timestamp)));
+        for (key, name) in self.names(ix, entry)? {
+            edit.set(key, &encoded(&name));
+        }
+        self.parent = Some(id.clone());
+        Ok(NewEntry { id, line: edit.finish() })
+    }
+
+    /// Returns the members of a copy that refer to other entries, with their new values.
+    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
+        let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
+        let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
+        let mut names = Vec::new();
+        match self.session.entry(ix).kind {
+            Kind::ContextEdit => match (find("targetId"), copy(find("targetId"))) {
+                (_, Some(id)) => names.push(("targetId", id)),
+                (Some(target), None) if self.above.contains(&target) => {}
+                _ => return Err(PickError::EditAlone(ix)),
+            },
+            Kind::BranchSummary => {
+                let from = entry.get_text("fromId").unwrap_or_default();
+                let begins = self.session.parent_id(ix).unwrap_or_else(|| Text::from("root"));
+                if self.session.agent().summarizes_from_start() && from == begins {
+                    names.push(("fromId", self.parent.clone().unwrap_or_else(|| Text::from("root"))));
+                } else {
+                    names.extend(copy(find("fromId")).map(|id| ("fromId", id)));
+                }
+            }
+            Kind::Compaction => {
+                let kept = find("firstKeptEntryId").or_else(|| native::first_kept(self.session, ix, entry));
+                names.extend(self.first_kept(ix, kept)?.map(|id| ("firstKeptEntryId", id)));
+                let through = "providerReplayThroughEntryId";
+                names.extend(copy(find(through)).map(|id| (through, id)));
+            }
+            _ => {}
+        }
+        Ok(names)
+    }
+
+    /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
+    /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is not
+    /// copied, the next entry that is not a label replaces it.
+    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
+        let nothing = Some(self.ids[&compaction].clone());
+        let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
+        let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
+        let mut first = kept;
+        if self.session.entry(kept).kind == Kind::Label && !self.above.contains(&kept) {
+            let path = self.session.path(Some(compaction));
+            let behind = path.into_iter().skip_while(|&ix| ix != kept);
+            first = behind.into_iter().find(|&ix| self.session.entry(ix).kind != Kind::Label).unwrap_or(kept);
+        }
+        match self.ids.get(&first) {
+            _ if first == compaction => Ok(nothing),
+            Some(id) => Ok(Some(id.clone())),
+            None if self.above.contains(&first) => Ok(None),
+            None => Err(PickError::KeptMissing(compaction, first)),
+        }
+    }
+}

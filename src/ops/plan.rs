@@ -1,0 +1,387 @@
+//! The result of an operation, as a value that can be printed, compared and committed.
+
+use crate::agents::convert::{self, Seen};
+use crate::agents::pi::context::Edit;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{EntryIx, Span};
+use crate::session::read::entry_reader::{Bodies, FileBodies};
+use crate::session::{Format, Session};
+use pisess_json::Raw;
+use pisess_json::edit::Edit as LineEdit;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use pisess_store::{ReadAt, copy_range};
+use std::io::{self, Write};
+
+/// A change to a session: entries to append and, if the session has an older format, its migration. Both
+/// happen in one commit. Without entries there is nothing to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    /// The entries, in order.
+    pub entries: Vec<NewEntry>,
+}
+
+/// An entry to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Its id.
+    pub id: Text<'static>,
+    /// Its JSON, without the newline.
+    pub line: Vec<u8>,
+}
+
+/// The effect of a commit on a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing is written.
+    Nothing,
+    /// Lines are appended to the session.
+    Append,
+    /// The session is rewritten in the current format, with new lines at its end.
+    Rewrite,
+    /// Another file is created.
+    Create,
+}
+
+impl Action {
+    /// Returns its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Nothing => "nothing",
+            Action::Append => "append",
+            Action::Rewrite => "rewrite",
+            Action::Create => "create",
+        }
+    }
+}
+
+/// A session file to create from another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Its id.
+    pub id: String,
+    /// Its creation time, as in its header.
+    pub timestamp: String,
+    /// The lines before the entries: the header, after oh-my-pi's title line if there is one.
+    pub head: Vec<Vec<u8>>,
+    /// The id of its leaf.
+    pub leaf: Option<Text<'static>>,
+    /// Its entries.
+    pub entries: Entries,
+}
+
+/// The entries of a [`NewSession`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// Every line after the source's header, as migrated.
+    All,
+    /// These, in this order.
+    Some(Vec<Piece>),
+}
+
+/// An entry of a [`NewSession`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// An entry copied from the source.
+    Copied {
+        /// The entry to copy.
+        entry: EntryIx,
+        /// The id of its new parent, if the parent changes (`None` inside: it becomes a root).
+        parent: Option<Option<Text<'static>>>,
+        /// The new `firstKeptEntryId`, if that changes.
+        first_kept: Option<Text<'static>>,
+    },
+    /// An entry copied and converted for the other agent.
+    Converted {
+        /// The copy, before it is converted.
+        copy: Box<Piece>,
+        /// The agent to convert for.
+        to: Dialect,
+        /// The context edit in effect for it, if any.
+        edit: Option<Edit>,
+    },
+    /// A new entry.
+    New(NewEntry),
+}
+
+impl Change {
+    /// Returns a change that appends one entry.
+    pub fn of(entry: NewEntry) -> Change {
+        Change { entries: vec![entry] }
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns the effect of committing it on the session's own file.
+    pub fn action(&self, session: &Session) -> Action {
+        match session.format {
+            _ if self.is_empty() => Action::Nothing,
+            Format::V3 => Action::Append,
+            _ => Action::Rewrite,
+        }
+    }
+
+    /// Returns the bytes to append to a version 3 file. The writer adds a newline if the last line lacks one
+    /// (rule 1 of the store).
+    pub fn appended(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for entry in &self.entries {
+            bytes.extend_from_slice(&entry.line);
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+
+    /// Writes the whole session as it is after the change.
+    ///
+    /// # Errors
+    /// If reading or writing fails, or the source is no longer the one that was loaded.
+    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        let header = session.header.span;
+        copy(source, Span { start: 0, len: header.start }, out)?;
+        out.write_all(&session.upgraded_header())?;
+        write_rest(session, source, out)?;
+        let tail = session.upgrade_tail();
+        let lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
+        let adds = session.format != Format::V3 || !self.is_empty();
+        let unfinished = !session.ends_with_newline && adds;
+        out.write_all(if unfinished { b"\n" } else { b"" })?;
+        for line in lines {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+}
+
+impl NewSession {
+    /// Returns the file name that the agents would give the session.
+    pub fn file_name(&self) -> String {
+        format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
+    }
+
+    /// Returns the number of its lines, and those of them that are not copied as they are.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn own_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<(usize, Vec<Vec<u8>>)> {
+        let mut own = self.head.clone();
+        let pieces = match &self.entries {
+            Entries::All => {
+                own.extend(session.upgrade_tail());
+                return Ok((own.len() + session.entries.len(), own));
+            }
+            Entries::Some(pieces) => pieces,
+        };
+        let bodies = FileBodies::new(session, source);
+        for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
+            let mut line = Vec::new();
+            piece.write(&bodies, &mut line)?;
+            own.push(line);
+        }
+        Ok((self.head.len() + pieces.len(), own))
+    }
+
+    /// Writes the new file.
+    ///
+    /// # Errors
+    /// If reading or writing fails, or the source is no longer the one that was loaded.
+    pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+        for line in &self.head {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+        }
+        match &self.entries {
+            Entries::All => {
+                copy_newline_less(session, source, out)?;
+                if let Some(tail) = session.upgrade_tail() {
+                    out.write_all(&tail)?;
+                    out.write_all(b"\n")?;
+                }
+            }
+            Entries::Some(pieces) => {
+                let bodies = FileBodies::new(session, source);
+                for piece in pieces {
+                    piece.write(&bodies, out)?;
+                    out.write_all(b"\n")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Piece {
+    /// Whether its line is that of the source.
+    fn is_copied(&self) -> bool {
+        matches!(self, Piece::Copied { parent: None, first_kept: None, .. })
+    }
+
+    /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write(&self, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+        let (entry, parent, first_kept) = match self {
+            Piece::New(entry) => return out.write_all(&entry.line),
+            Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
+            Piece::Converted { copy, to, edit } => {
+                let mut line = Vec::new();
+                copy.write(bodies, &mut line)?;
+                let seen = edit.map(|edit| seen(edit, bodies)).transpose()?;
+                return out.write_all(&convert::entry(&line, *to, seen.as_ref()));
+            }
+        };
+        let mut written = Ok(());
+        bodies.with_line(entry, &mut |line| {
+            written = match (parent, first_kept) {
+                (None, None) => out.write_all(line.strip_suffix(b"\r").unwrap_or(line)),
+                _ => {
+                    relinked(line, parent.as_ref(), first_kept.as_ref()).and_then(|line| out.write_all(&line))
+                }
+            };
+        })?;
+        written
+    }
+}
+
+/// Returns what the model sees of an edit's target.
+fn seen(edit: Edit, bodies: &dyn Bodies) -> io::Result<Seen> {
+    let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
+    let line = bodies.line(by)?;
+    let content = Raw::checked(line.trim_ascii()).get("replacement").and_then(|new| new.get("content"));
+    Ok(Seen::Replaced(content.map(|content| content.bytes().to_vec())))
+}
+
+/// Returns a line with another parent or another first kept entry.
+fn relinked(
+    line: &[u8],
+    parent: Option<&Option<Text<'static>>>,
+    first_kept: Option<&Text<'static>>,
+) -> io::Result<Vec<u8>> {
+    let mut edit = LineEdit::new(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    if let Some(parent) = parent {
+        edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
+    }
+    if let Some(first_kept) = first_kept {
+        edit.set("firstKeptEntryId", &encoded(first_kept));
+    }
+    Ok(edit.finish())
+}
+
+/// Copies everything after the header's value, replacing migrated lines and keeping all other bytes.
+fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    let bodies = FileBodies::new(session, source);
+    let mut at = session.header.span.end();
+    for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
+        let span = session.entry(ix).span;
+        match (Span { start: at, len: span.start - at }) {
+            // Usually a newline, which is already in the window.
+            gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
+            gap => copy(source, gap, out)?,
+        }
+        let mut written = Ok(());
+        bodies.with_line(ix, &mut |line| written = out.write_all(line))?;
+        written?;
+        at = span.end();
+    }
+    copy(source, Span { start: at, len: session.len - at }, out)
+}
+
+/// Does the same, but skips the rest of the header's line, and ends with a newline.
+fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    let mut skip = SkipLine { out, skipping: true };
+    write_rest(session, source, &mut skip)?;
+    let skipping = skip.skipping;
+    out.write_all(if session.ends_with_newline || skipping { b"" } else { b"\n" })
+}
+
+/// A writer that drops everything up to and including the first newline.
+struct SkipLine<'a> {
+    out: &'a mut dyn Write,
+    skipping: bool,
+}
+
+impl Write for SkipLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.skipping {
+            return self.out.write(bytes);
+        }
+        match memchr::memchr(b'\n', bytes) {
+            Some(newline) => {
+                self.skipping = false;
+                Ok(newline + 1)
+            }
+            None => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Copies every byte of a session.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+    copy(source, Span { start: 0, len: source.len() }, out)
+}
+
+pub(crate) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
+    copy_range(source, span.start..span.end(), out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    fn written(text: &str, lines: &[&str]) -> String {
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let entry = |line: &&str| NewEntry { id: Text::from("n"), line: line.as_bytes().to_vec() };
+        let change = Change { entries: lines.iter().map(entry).collect() };
+        let mut out = Vec::new();
+        change.write(&session, &source, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn bytes_that_do_not_change_come_back() {
+        let text = "\n {\"type\":\"session\",\"version\":3, \"id\":\"s\"} \r\n{\"id\":\"a\",\"parentId\":null,\"n\":1e400}\r\nbroken\n\n{\"x\"";
+        assert_eq!(written(text, &[]), text);
+        assert_eq!(written(text, &["{}"]), format!("{text}\n{{}}\n"));
+    }
+
+    #[test]
+    fn an_older_file_is_migrated_and_changed_at_once() {
+        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}";
+        assert_eq!(
+            written(text, &["{}"]),
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}\n{}\n"
+        );
+    }
+
+    #[test]
+    fn all_entries_go_behind_another_header() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let new = NewSession {
+            id: "n".to_owned(),
+            timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
+            head: vec![b"{}".to_vec()],
+            leaf: None,
+            entries: Entries::All,
+        };
+        let mut out = Vec::new();
+        new.write(&session, &source, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
+        assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
+    }
+}

@@ -1,0 +1,253 @@
+//! The parts of an entry that can be pruned: images, results of tools and commands, details of extensions.
+//!
+//! Each payload is one JSON value of the line, named by its path (`message.content[1]`), and is replaced by a
+//! note that the agents accept in its place and a model understands. Values that providers verify or agents
+//! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
+
+use crate::session::entry::Role;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_json::{Raw, string};
+
+/// A kind of payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayloadKind {
+    /// An image block.
+    Image,
+    /// The text of a tool result, or the output of a command run by the user.
+    Result,
+    /// Details of an extension or a tool; a model never sees them.
+    Details,
+}
+
+impl PayloadKind {
+    /// All kinds.
+    pub const ALL: [PayloadKind; 3] = [PayloadKind::Image, PayloadKind::Result, PayloadKind::Details];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            PayloadKind::Image => "image",
+            PayloadKind::Result => "result",
+            PayloadKind::Details => "details",
+        }
+    }
+}
+
+/// Which payloads are pruned.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Those that take more bytes than this in their line.
+    pub over: usize,
+    /// Those of these kinds.
+    pub kinds: Vec<PayloadKind>,
+}
+
+/// A value to prune.
+#[derive(Clone, Debug)]
+pub struct Payload<'a> {
+    /// Its kind.
+    pub kind: PayloadKind,
+    /// Its path in the line.
+    pub field: String,
+    /// The value.
+    pub value: Raw<'a>,
+    /// The JSON that replaces it.
+    pub note: Vec<u8>,
+}
+
+/// How many times longer than its note a payload must be. A shorter one is not worth pruning, and may be a
+/// note itself.
+const TIMES_THE_NOTE: usize = 3;
+
+/// Returns the payloads of an entry that are to be pruned.
+pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
+    let mut found = Vec::new();
+    let mut add = |kind, field: String, value: Raw<'a>, note: Vec<u8>| {
+        let bytes = value.bytes().len();
+        if wanted.kinds.contains(&kind) && bytes > wanted.over && bytes > TIMES_THE_NOTE * note.len() {
+            found.push(Payload { kind, field, value, note });
+        }
+    };
+    let is_custom = line.get("type").is_some_and(|kind| kind.is("custom_message"));
+    let (holder, prefix) = match line.get("message").filter(|message| message.is_object() && !is_custom) {
+        Some(message) => (message, "message."),
+        None if is_custom => (line, ""),
+        None => return found,
+    };
+    let role = holder.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let what = output_of(holder, role);
+    if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
+        if let (Some(what), true) = (&what, content.is_string()) {
+            add(PayloadKind::Result, format!("{prefix}content"), content, text_note(what, content));
+        }
+        for (at, item) in content.items().enumerate() {
+            let text = item.get("text").filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
+            match (image_note(item), text, &what) {
+                (Some(note), ..) => add(PayloadKind::Image, format!("{prefix}content[{at}]"), item, note),
+                (None, Some(text), Some(what)) if text.is_string() => {
+                    add(
+                        PayloadKind::Result,
+                        format!("{prefix}content[{at}].text"),
+                        text,
+                        text_note(what, text),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    if let (Some(what), Some(output)) = (&what, holder.get("output").filter(|output| output.is_string())) {
+        add(PayloadKind::Result, format!("{prefix}output"), output, text_note(what, output));
+    }
+    let has_details = is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
+    if let Some(details) = holder.get("details").filter(|_| has_details) {
+        let note = format!("[details removed, {}]", size(details.bytes().len()));
+        add(
+            PayloadKind::Details,
+            format!("{prefix}details"),
+            details,
+            Object::new().str("pruned", &note).finish(),
+        );
+    }
+    found
+}
+
+/// Returns the value at a path returned by [`payloads`].
+pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
+    path.split('.').try_fold(line, |value, part| {
+        let (key, index) = match part.strip_suffix(']').and_then(|part| part.split_once('[')) {
+            Some((key, index)) => (key, Some(index.parse().ok()?)),
+            None => (part, None),
+        };
+        let value = value.get(key)?;
+        index.map_or(Some(value), |index| value.items().nth(index))
+    })
+}
+
+/// Returns the name in a note for the tool or command that wrote the message; `None` for other messages.
+fn output_of(message: Raw, role: Role) -> Option<String> {
+    match role {
+        Role::ToolResult => {
+            let name = message.get_text("toolName").filter(|name| !name.is_empty());
+            Some(
+                name.map_or_else(|| "a tool".to_owned(), |name| name.head(40).to_string_lossy().into_owned()),
+            )
+        }
+        Role::BashExecution | Role::PythonExecution => Some("a command".to_owned()),
+        _ => None,
+    }
+}
+
+fn text_note(what: &str, text: Raw) -> Vec<u8> {
+    let bytes = text.bytes().len().saturating_sub(2);
+    string::encoded(&Text::from(format!("[output of {what} removed, {}]", size(bytes))))
+}
+
+/// Returns the note for an image block.
+fn image_note(block: Raw) -> Option<Vec<u8>> {
+    if !block.get("type")?.is("image") {
+        return None;
+    }
+    let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
+    let kind = block.get_text("mimeType").unwrap_or_default();
+    let kind = kind.to_string_lossy();
+    let kind = kind.rsplit('/').next().unwrap_or_default();
+    let note = format!("[image removed, {} {}]", size(bytes), kind.chars().take(20).collect::<String>());
+    Some(Object::new().str("type", "text").str("text", &note.replace(" ]", "]")).finish())
+}
+
+/// Formats a number of bytes for people and models.
+pub fn size(bytes: usize) -> String {
+    let scaled = |unit: f64, name: &str| {
+        let value = bytes as f64 / unit;
+        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
+    };
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..999_500 => scaled(1e3, "kB"),
+        _ => scaled(1e6, "MB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(line: &str) -> String {
+        let line = Raw::parse(line.as_bytes()).unwrap();
+        let wanted = Wanted { over: 0, kinds: PayloadKind::ALL.to_vec() };
+        let payloads = payloads(line, &wanted);
+        for payload in &payloads {
+            assert_eq!(at_path(line, &payload.field).map(Raw::bytes), Some(payload.value.bytes()));
+            Raw::parse(&payload.note).unwrap();
+        }
+        let shown = |payload: &Payload| {
+            format!("{} {} {}", payload.kind.name(), payload.field, String::from_utf8_lossy(&payload.note))
+        };
+        payloads.iter().map(shown).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn payloads_are_found_where_agents_keep_them() {
+        let long = "x".repeat(2000);
+        let data = "A".repeat(1_600_000);
+        let message = |rest: &str| format!(r#"{{"type":"message","id":"a","message":{{{rest}}}}}"#);
+        assert_eq!(
+            found(&message(&format!(
+                r#""role":"user","content":[{{"type":"text","text":"{long}"}},{{"type":"image","data":"{data}","mimeType":"image/png"}}]"#
+            ))),
+            r#"image message.content[1] {"type":"text","text":"[image removed, 1.2 MB png]"}"#
+        );
+        assert_eq!(
+            found(&message(&format!(
+                r#""role":"toolResult","toolName":"bash","content":[{{"type":"text","text":"{long}"}}],"details":{{"diff":"{long}"}}"#
+            ))),
+            "result message.content[0].text \"[output of bash removed, 2.0 kB]\"\n\
+             details message.details {\"pruned\":\"[details removed, 2.0 kB]\"}"
+        );
+        assert_eq!(
+            found(&message(&format!(r#""role":"bashExecution","command":"{long}","output":"{long}""#))),
+            "result message.output \"[output of a command removed, 2.0 kB]\""
+        );
+        assert_eq!(
+            found(&format!(r#"{{"type":"custom_message","id":"a","content":"{long}","details":"{long}"}}"#)),
+            r#"details details {"pruned":"[details removed, 2.0 kB]"}"#
+        );
+    }
+
+    #[test]
+    fn what_others_compute_with_stays() {
+        let long = "x".repeat(2000);
+        for line in [
+            format!(r#"{{"type":"custom","data":"{long}"}}"#),
+            format!(r#"{{"type":"compaction","summary":"{long}","details":{{"readFiles":["{long}"]}}}}"#),
+            format!(
+                r#"{{"type":"message","message":{{"role":"assistant","content":[{{"type":"thinking","thinking":"{long}"}}],"details":"{long}"}}}}"#
+            ),
+            format!(r#"{{"type":"message","message":{{"role":"user","content":"{long}"}}}}"#),
+            format!(r#"{{"type":"message","message":"{long}"}}"#),
+        ] {
+            assert_eq!(found(&line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn a_note_is_not_pruned_again() {
+        let note = text_note(&"n".repeat(40), Raw::checked(b"\"x\""));
+        let line = format!(
+            r#"{{"type":"message","message":{{"role":"toolResult","toolName":"bash","content":[{{"type":"text","text":{}}}]}}}}"#,
+            String::from_utf8(note).unwrap()
+        );
+        assert_eq!(found(&line), "");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        let sizes = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 12_345_678];
+        assert_eq!(
+            sizes.map(size),
+            ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"]
+        );
+    }
+}

@@ -1,0 +1,209 @@
+//! Redacts a session: its lines are searched in parallel, and their secrets numbered in file order.
+//!
+//! It works on lines, whatever their format or dialect, so that no part of a damaged file is skipped.
+
+use crate::agents::oh_my_pi::title::repadded;
+use crate::ops::plan::copy;
+use crate::redact::{Finds, Redacted, Redactor, Secret};
+use crate::session::entry::{LineNo, Span};
+use crate::session::read::header::is_title_slot;
+use crate::session::read::line_chunks::{Stretch, StretchReader, parts};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_store::workers::in_order;
+use pisess_store::{ReadAt, resize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
+use std::ops::Range;
+
+/// A secret and the entry that contains it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The entry's id; `None` for the header and for a line without one.
+    pub id: Option<Text<'static>>,
+    /// The physical line.
+    pub line: LineNo,
+    /// The field in which it is, its kind, its placeholder and its length.
+    pub secret: Secret,
+}
+
+/// The result of searching a session.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The secrets, in file order.
+    pub found: Vec<Found>,
+    /// The number of signatures, encrypted texts and images to remove.
+    pub opaque: usize,
+    /// The number of lines that change.
+    pub lines: usize,
+    /// Secrets that cannot be replaced, because they are not in a string.
+    pub stuck: Vec<Found>,
+    /// Secrets whose text may be ordinary elsewhere, where they remain.
+    pub kept: Vec<Found>,
+}
+
+impl Report {
+    /// Returns the number of secrets of each kind.
+    pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
+        let mut kinds = BTreeMap::new();
+        for found in &self.found {
+            *kinds.entry(found.secret.kind).or_default() += 1;
+        }
+        kinds
+    }
+}
+
+/// Finds the secrets of a session. If `out` is given, writes the session without them; lines with nothing to
+/// remove are copied byte for byte. A secret found in one place is removed in all places, in every spelling.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn redact(
+    source: &dyn ReadAt,
+    redactor: &mut Redactor,
+    workers: usize,
+    out: Option<&mut dyn Write>,
+) -> io::Result<Report> {
+    let mut lines = search(source, redactor, workers)?;
+    let found: BTreeSet<_> = lines.iter().flat_map(|line| line.finds.values()).collect();
+    let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
+    if !found.is_empty() {
+        redactor.search_for(found);
+        let mut again = search(source, redactor, workers)?;
+        again.append(&mut lines);
+        // Of two results for a line, the first knows more values.
+        again.sort_by_key(|line| line.number);
+        again.dedup_by_key(|line| line.number);
+        lines = again;
+    }
+    lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
+    let mut report = Report::default();
+    let mut copying = out.map(|out| Copying { source, out, written: 0, bytes: Vec::new() });
+    for line in lines {
+        let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
+        let redacted = redactor.redact(line.finds);
+        let found = |secret: &Secret| Found { id: line.id.clone(), line: number, secret: secret.clone() };
+        report.found.extend(redacted.secrets.iter().map(found));
+        report.stuck.extend(redacted.stuck.iter().map(found));
+        if is_clean {
+            continue;
+        }
+        report.opaque += opaque;
+        report.lines += 1;
+        if let Some(copying) = &mut copying {
+            copying.line(line.number, line.span, redacted)?;
+        }
+    }
+    copying.map_or(Ok(()), Copying::rest)?;
+    Ok(report)
+}
+
+/// A copy that is being written.
+struct Copying<'a> {
+    source: &'a dyn ReadAt,
+    out: &'a mut dyn Write,
+    /// The offset up to which the source is copied.
+    written: u64,
+    bytes: Vec<u8>,
+}
+
+impl Copying<'_> {
+    /// Copies what precedes a line, then writes the redacted line.
+    fn line(&mut self, number: LineNo, span: Span, redacted: Redacted) -> io::Result<()> {
+        copy(self.source, between(self.written, span.start), self.out)?;
+        resize(&mut self.bytes, span.len as usize)?;
+        self.source.read_exact_at(&mut self.bytes, span.start)?;
+        let line = redacted.line(&self.bytes);
+        let is_title = number.0 == 1 && Raw::parse(&self.bytes).is_ok_and(is_title_slot);
+        self.out.write_all(&if is_title { repadded(&line) } else { line })?;
+        self.written = span.end();
+        Ok(())
+    }
+
+    /// Copies what follows the last line that changed.
+    fn rest(self) -> io::Result<()> {
+        copy(self.source, between(self.written, self.source.len()), self.out)
+    }
+}
+
+/// Searches a copy again. Adds to the report where text remains that is a secret in one place and ordinary in another,
+/// and returns what else is left: nothing, if the copy is correct.
+///
+/// # Errors
+/// If reading fails.
+pub fn left_over(
+    copy: &dyn ReadAt,
+    redactor: &mut Redactor,
+    report: &mut Report,
+    workers: usize,
+) -> io::Result<Vec<Found>> {
+    redactor.search_for(redactor.found());
+    let again = redact(copy, redactor, workers, None)?;
+    let all = again.found.into_iter().chain(again.stuck);
+    let (kept, left) = all.partition(|found| found.secret.is_ordinary);
+    report.kept = kept;
+    Ok(left)
+}
+
+/// The lines of a part of a session that have something to remove, or placeholders.
+#[derive(Debug, Default)]
+struct Searched {
+    lines: Vec<Line>,
+    /// The number of physical lines.
+    count: u32,
+}
+
+/// A line, numbered from the start of its part.
+#[derive(Debug)]
+struct Line {
+    number: LineNo,
+    span: Span,
+    id: Option<Text<'static>>,
+    finds: Finds,
+}
+
+/// Searches a session.
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Line>> {
+    let (mut lines, mut count) = (Vec::new(), 0);
+    let look = |part| search_part(source, redactor, part);
+    in_order(parts(source, workers)?, workers, look, |part| {
+        let mut part = part?;
+        part.lines.iter_mut().for_each(|line| line.number.0 += count);
+        lines.append(&mut part.lines);
+        count += part.count;
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(lines)
+}
+
+/// Searches the lines that begin in a range.
+fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> io::Result<Searched> {
+    let mut searched = Searched::default();
+    StretchReader::default().read_part(source, range, |Stretch { start, bytes }| {
+        let mut counted = 0;
+        redactor.each_line(bytes, &mut |line, finds| {
+            if finds.is_clean() && !finds.has_secrets() {
+                return;
+            }
+            searched.count += newlines(&bytes[counted..line.start]);
+            counted = line.start;
+            let id = || Raw::parse(&bytes[line.clone()]).ok()?.get_text("id").map(Text::into_owned);
+            searched.lines.push(Line {
+                number: LineNo(searched.count + 1),
+                span: Span { start: start + line.start as u64, len: line.len() as u64 },
+                id: if finds.has_secrets() { id() } else { None },
+                finds,
+            });
+        });
+        searched.count += newlines(&bytes[counted..]);
+    })?;
+    Ok(searched)
+}
+
+fn newlines(bytes: &[u8]) -> u32 {
+    memchr::memchr_iter(b'\n', bytes).count() as u32
+}
+
+fn between(start: u64, end: u64) -> Span {
+    Span { start, len: end - start }
+}

@@ -1,0 +1,316 @@
+//! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a terminal, `export`
+//! on a page.
+
+use super::tree::Drawing;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use crate::session::tree::{Tree, active};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+/// The minimum number of consecutive tool rows that are folded.
+const MANY: usize = 3;
+
+/// The author of a row, which decides its colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tone {
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    Tool,
+    /// A compaction or a branch summary.
+    Summary,
+    /// Settings, labels and all else.
+    Note,
+}
+
+/// How a turn, a tool or a command ended, if not normally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// It failed.
+    Failed,
+    /// The user aborted it.
+    Aborted,
+}
+
+/// What the model sees in place of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Edited {
+    /// Another text.
+    Replaced,
+    /// Nothing.
+    Omitted,
+}
+
+/// A row in parts.
+#[derive(Clone, Debug)]
+pub struct Row<'a> {
+    /// Its author.
+    pub tone: Tone,
+    /// Its role or kind: `user`, `bash`, `model`.
+    pub role: Text<'a>,
+    /// How it ended, if not normally.
+    pub ending: Option<Ending>,
+    /// Its text.
+    pub body: Text<'a>,
+    /// The byte range of a file path in the body, to truncate it in its middle; empty if there is none.
+    pub path: Range<usize>,
+}
+
+impl Drawing<'_> {
+    /// Returns the row of an entry in parts.
+    pub fn row(&self, ix: EntryIx) -> Row<'_> {
+        let entry = self.session.entry(ix);
+        let tone = tone(entry.kind, entry.role);
+        let ending = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
+        let ending = ending.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending);
+        let (role, body) = self.session.row_parts(ix);
+        if let Some(call) = self.call(ix) {
+            let name = Some(self.session.text(call.name)).filter(|name| !name.is_empty());
+            let (role, body) = (name.unwrap_or(role), self.session.text(call.row));
+            let path = usize::from(call.path.0)..usize::from(call.path.1);
+            return Row { tone, role, ending, body, path };
+        }
+        if let Some(rendered) = self.rendered(ix) {
+            // The row of a custom entry contains only its type.
+            let role = if entry.kind == Kind::Custom { body } else { role };
+            return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };
+        }
+        if entry.flags.has(Flags::SILENT) && body == "(no content)" {
+            return Row { tone, role, ending, body: self.called(ix), path: 0..0 };
+        }
+        // The ending already shows that the message was aborted.
+        let ended = ending == Some(Ending::Aborted) && (body == "(aborted)" || body == "Operation aborted");
+        let body = if ended { Text::default() } else { body };
+        Row { tone, role, ending, body, path: 0..0 }
+    }
+
+    /// Returns a text that lists the tools called by an assistant message without text.
+    fn called(&self, ix: EntryIx) -> Text<'static> {
+        let mut text = Text::default();
+        for (at, call) in self.own_calls(ix).enumerate() {
+            text.push_str(if at == 0 { "(calls " } else { ", " });
+            text.push(&self.session.text(call.name));
+        }
+        text.push_str(if text.is_empty() { "(no content)" } else { ")" });
+        text
+    }
+}
+
+/// Returns the author of an entry's row.
+pub fn tone(kind: Kind, role: Role) -> Tone {
+    match (kind, role) {
+        (Kind::Message, Role::User | Role::BashExecution | Role::PythonExecution) => Tone::User,
+        (Kind::Message, Role::Assistant) => Tone::Assistant,
+        (Kind::Message, Role::ToolResult) => Tone::Tool,
+        (Kind::Compaction | Kind::BranchSummary, _) => Tone::Summary,
+        _ => Tone::Note,
+    }
+}
+
+/// Consecutive rows that are drawn as one, by their positions in the drawing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    last: u32,
+    rows: u32,
+}
+
+impl Fold {
+    /// Returns a fold of one row, which is drawn as it is.
+    pub fn new(place: usize) -> Fold {
+        Fold::of(place, 1)
+    }
+
+    /// Returns a fold of `rows` rows. Both numbers fit: there are at most as many rows as entries.
+    fn of(last: usize, rows: usize) -> Fold {
+        Fold { last: last as u32, rows: rows as u32 }
+    }
+
+    /// Returns the position of the last row, whose id represents them all.
+    pub fn last(self) -> usize {
+        self.last as usize
+    }
+
+    /// Returns the number of rows; 1 if nothing is folded.
+    pub fn rows(self) -> usize {
+        self.rows as usize
+    }
+}
+
+/// The tools in a fold, for the row that represents it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Folded<'a> {
+    /// The number of calls of each tool, in the order of their first occurrence.
+    pub tools: Vec<(Text<'a>, usize)>,
+    /// The number that failed.
+    pub failed: usize,
+}
+
+/// Returns one fold for each row to draw. A run of at least `MANY` tool results becomes one row; results that
+/// are labelled, edited or marked as the leaf stay separate.
+pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
+    let session = drawing.session;
+    let marked = drawing.marked();
+    let is_plain = |ix: EntryIx| {
+        session.is_message(ix, Role::ToolResult)
+            && marked != Some(ix)
+            && drawing.label(ix).is_none()
+            && !edits.contains_key(&ix)
+    };
+    let mut folds: Vec<Fold> = Vec::with_capacity(drawing.places.len());
+    let mut run = 0;
+    for (at, place) in drawing.places.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| drawing.places[at].entry);
+        let goes_on = run > 0
+            && !place.connector
+            && drawing.above(place.entry) == before
+            && before.is_some_and(|before| drawing.is_active(before) == drawing.is_active(place.entry));
+        run = match (is_plain(place.entry), goes_on) {
+            (true, true) => run + 1,
+            (true, false) => 1,
+            (false, _) => 0,
+        };
+        folds.push(Fold::new(at));
+        if run == MANY {
+            folds.truncate(folds.len() - MANY);
+            folds.push(Fold::of(at, MANY));
+        } else if run > MANY {
+            folds.pop();
+            if let Some(fold) = folds.last_mut() {
+                *fold = Fold::of(at, run);
+            }
+        }
+    }
+    folds
+}
+
+/// Returns the tools of the rows of a fold.
+pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
+    let mut folded = Folded::default();
+    for place in &drawing.places[fold.last() + 1 - fold.rows()..=fold.last()] {
+        let row = drawing.row(place.entry);
+        folded.failed += usize::from(row.ending.is_some());
+        match folded.tools.iter_mut().find(|(name, _)| *name == row.role) {
+            Some((_, count)) => *count += 1,
+            None => folded.tools.push((row.role, 1)),
+        }
+    }
+    folded
+}
+
+/// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
+/// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn edited(
+    session: &Session,
+    bodies: &dyn Bodies,
+    leaf: Position,
+) -> io::Result<HashMap<EntryIx, Edited>> {
+    let mut edits = HashMap::new();
+    if !session.agent().heeds_edits() || !session.kinds.has(Kind::ContextEdit) {
+        return Ok(edits);
+    }
+    let is_active = active(session, leaf);
+    for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+        let line = bodies.line(ix)?;
+        let line = Raw::checked(line.trim_ascii());
+        let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { continue };
+        if is_active[target.at()] && !is_active[ix.at()] {
+            continue;
+        }
+        let content = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
+        match content {
+            None => drop(edits.insert(target, Edited::Omitted)),
+            Some(content) if is_stored(bodies, target, content)? => drop(edits.remove(&target)),
+            Some(_) => drop(edits.insert(target, Edited::Replaced)),
+        }
+    }
+    Ok(edits)
+}
+
+/// Whether an edit has the entry's own content, which undoes earlier edits.
+fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
+    let line = bodies.line(target)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let stored = entry.get("message").unwrap_or(entry).get("content");
+    let bytes = |content: Option<Raw>| {
+        content
+            .filter(|content| !content.is_null())
+            .map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec())
+    };
+    Ok(bytes(stored) == bytes(content))
+}
+
+/// The size and the age of an entry's subtree, which includes the entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The number of entries that are not notes.
+    pub entries: u32,
+    /// The time of the newest entry; `None` if no time parses.
+    pub newest_ms: Option<i64>,
+}
+
+/// Returns the extent of each entry.
+pub fn extents(session: &Session) -> Vec<Extent> {
+    use crate::session::entry::Entry;
+    let mut extents: Vec<_> = session
+        .entries
+        .iter()
+        .map(|entry| Extent {
+            entries: u32::from(!entry.kind.is_note()),
+            newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
+        })
+        .collect();
+    let add_to_parent = |ix: EntryIx| {
+        let Some(parent) = session.entry(ix).parent else { return };
+        let below = extents[ix.at()];
+        let extent = &mut extents[parent.at()];
+        extent.entries += below.entries;
+        extent.newest_ms = extent.newest_ms.max(below.newest_ms);
+    };
+    // Children are added before their parents. In most files, each entry follows its parent.
+    if session.all().all(|ix| session.entry(ix).parent < Some(ix)) {
+        session.all().rev().for_each(add_to_parent);
+    } else {
+        let none = vec![false; session.entries.len()];
+        let order: Vec<_> = Tree::new(session).walk(&none).collect();
+        order.into_iter().rev().for_each(add_to_parent);
+    }
+    extents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    #[test]
+    fn extents_do_not_depend_on_the_order_of_lines() {
+        let line = |id: &str, parent: &str, second: u32| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:0{second}.000Z"}}"#
+            )
+        };
+        let lines =
+            [line("a", "null", 1), line("b", r#""a""#, 5), line("c", r#""b""#, 3), line("d", r#""a""#, 2)];
+        let header = r#"{"type":"session","version":3,"id":"s"}"#;
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            let text = order.iter().fold(header.to_owned(), |text, &at: &usize| text + "\n" + &lines[at]);
+            let session = load(&text.into_bytes(), &Options::default()).unwrap();
+            let extents = extents(&session);
+            let of = |id: &str| extents[session.find(&Text::from(id)).unwrap().at()];
+            let newest = |id: &str| of(id).newest_ms.map(|ms| ms / 1000 % 60);
+            assert_eq!(["a", "b", "c", "d"].map(|id| of(id).entries), [4, 2, 1, 1], "{order:?}");
+            assert_eq!(["a", "b", "c", "d"].map(newest), [Some(5), Some(5), Some(3), Some(2)], "{order:?}");
+        }
+    }
+}

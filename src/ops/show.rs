@@ -1,0 +1,201 @@
+//! An entry in full for people: its texts, and its other fields by name.
+
+use crate::session::entry::Kind;
+use pisess_json::pretty::pretty;
+use pisess_json::text::Text;
+use pisess_json::{Raw, string};
+
+/// A part of an entry as displayed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The title of the parts that follow.
+    Title(Text<'static>),
+    /// A name and a short value.
+    Field(Text<'static>, Text<'static>),
+    /// A text, or a value formatted over several lines.
+    Body(Text<'static>),
+}
+
+/// The length up to which strings of one line are printed beside their name.
+const SHORT: usize = 100;
+
+/// Returns the content of an entry, in the order of its line. Fields that every entry has, signatures, and
+/// the bytes of pictures are omitted.
+pub fn parts(line: Raw, kind: Kind) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (key, value) in members(line) {
+        match key.as_bytes() {
+            b"type" | b"id" | b"parentId" | b"timestamp" => {}
+            b"message" if kind == Kind::Message && value.is_object() => message(value, &mut parts),
+            _ => member(key, value, &mut parts),
+        }
+    }
+    parts
+}
+
+/// Returns the members in file order, including duplicates.
+fn members(object: Raw<'_>) -> impl Iterator<Item = (Text<'_>, Raw<'_>)> {
+    object.members().map(|(key, value)| (string::decode(key.bytes), value))
+}
+
+fn message(message: Raw, parts: &mut Vec<Part>) {
+    for (key, value) in members(message) {
+        if !matches!(key.as_bytes(), b"role" | b"timestamp") {
+            member(key, value, parts);
+        }
+    }
+}
+
+fn member(key: Text, value: Raw, parts: &mut Vec<Part>) {
+    match (key.as_bytes(), value.text()) {
+        (b"content" | b"summary", Some(text)) => parts.push(Part::Body(text.into_owned())),
+        (b"content", None) if value.is_array() => value.items().for_each(|item| block(item, parts)),
+        _ => named(key.into_owned(), value, parts),
+    }
+}
+
+fn named(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+    match value.text() {
+        Some(text) if text.as_bytes().len() <= SHORT && !text.as_bytes().contains(&b'\n') => {
+            parts.push(Part::Field(key, text.into_owned()));
+        }
+        Some(text) => parts.extend([Part::Title(key), Part::Body(text.into_owned())]),
+        None => json(key, value, parts),
+    }
+}
+
+fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
+    let shown = Text::from(String::from_utf8_lossy(&pretty(value)).into_owned());
+    match shown.as_bytes().contains(&b'\n') {
+        true => parts.extend([Part::Title(key), Part::Body(shown)]),
+        false => parts.push(Part::Field(key, shown)),
+    }
+}
+
+/// Returns the members of an object, except those with these names.
+pub(super) fn fields(object: Raw, without: &[&str]) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (key, value) in members(object).filter(|(key, _)| !without.iter().any(|name| *key == **name)) {
+        named(key.into_owned(), value, &mut parts);
+    }
+    parts
+}
+
+/// Appends a block of a message's content.
+pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
+    let kind = block.get_text("type").unwrap_or_default().into_owned();
+    let text = |key| block.get_text(key).map(Text::into_owned);
+    match (kind.as_bytes(), text("text"), text("thinking")) {
+        (b"text", Some(text), _) => parts.push(Part::Body(text)),
+        (b"thinking", _, Some(thinking)) => parts.extend([Part::Title(kind), Part::Body(thinking)]),
+        (b"toolCall", ..) => tool_call(block, parts),
+        (b"image", ..) => {
+            let size = block.get("data").and_then(Raw::raw_string).map_or(0, <[u8]>::len);
+            let what = text("mimeType").unwrap_or_default().to_string_lossy().into_owned();
+            parts.push(Part::Field(kind, Text::from(format!("{what}, {size} bytes of base64"))));
+        }
+        _ => json(if kind.is_empty() { Text::from("block") } else { kind }, block, parts),
+    }
+}
+
+/// Appends the arguments of a call, with their names, as one text, so that the content of a file it writes is
+/// readable.
+fn tool_call(call: Raw, parts: &mut Vec<Part>) {
+    let mut title = Text::from("toolCall").into_owned();
+    for text in ["name", "id"].into_iter().filter_map(|key| call.get_text(key)) {
+        title.push_str(" ");
+        title.push(&text);
+    }
+    parts.push(Part::Title(title));
+    match call.get("arguments") {
+        Some(arguments) if arguments.is_object() => {
+            let mut inner = Vec::new();
+            members(arguments).for_each(|(key, value)| named(key.into_owned(), value, &mut inner));
+            parts.push(Part::Body(outlined(&inner)));
+        }
+        Some(arguments) => json(Text::from("arguments"), arguments, parts),
+        None => {}
+    }
+}
+
+/// Returns the parts as a text: names, with their texts indented.
+fn outlined(parts: &[Part]) -> Text<'static> {
+    let mut out = Text::default().into_owned();
+    for part in parts {
+        match part {
+            // The text of a title begins on a new line.
+            Part::Title(name) => {
+                out.push(name);
+                continue;
+            }
+            Part::Field(name, value) => {
+                out.push(name);
+                out.push_str(": ");
+                out.push(value);
+            }
+            Part::Body(text) => {
+                let bytes = text.as_bytes();
+                let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                for line in bytes.split(|&byte| byte == b'\n') {
+                    out.push_str(if line.is_empty() { "\n" } else { "\n    " });
+                    out.push(&Text::from_wtf8(line));
+                }
+            }
+        }
+        out.push_str("\n");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(line: &str) -> String {
+        let line = Raw::parse(line.as_bytes()).unwrap();
+        let kind = line.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+        parts(line, kind).iter().map(|part| format!("{part}\n")).collect()
+    }
+
+    impl std::fmt::Display for Part {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            match self {
+                Part::Title(title) => write!(f, "<{title}>"),
+                Part::Field(name, value) => write!(f, "{name}={value}"),
+                Part::Body(text) => write!(f, "|{text}|"),
+            }
+        }
+    }
+
+    #[test]
+    fn texts_in_full_and_the_rest_by_name() {
+        assert_eq!(
+            shown(
+                r#"{"type":"message","id":"a","message":{"role":"user","content":"a\nb","timestamp":1,"x":null},"more":[1]}"#
+            ),
+            "|a\nb|\nx=null\nmore=[1]\n"
+        );
+        assert_eq!(
+            shown(
+                r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"},{"type":"text","text":"x"},{"type":"image","data":"abcd","mimeType":"image/png"},{"type":"odd","a":1},5]}}"#
+            ),
+            "<thinking>\n|t|\n|x|\nimage=image/png, 4 bytes of base64\nodd={\"type\": \"odd\", \"a\": 1}\nblock=5\n"
+        );
+        assert_eq!(shown(r#"{"type":"message","id":"a","message":"none"}"#), "message=none\n");
+        let long = "x".repeat(101);
+        assert_eq!(
+            shown(&format!(r#"{{"type":"odd","note":"{long}","summary":"s"}}"#)),
+            format!("<note>\n|{long}|\n|s|\n")
+        );
+    }
+
+    #[test]
+    fn a_tool_call_is_one_text() {
+        assert_eq!(
+            shown(
+                r#"{"type":"message","message":{"content":[{"type":"toolCall","id":"c","name":"write","arguments":{"path":"p","content":"a\n b"}},{"type":"toolCall","arguments":7}]}}"#
+            ),
+            "<toolCall write c>\n|path: p\ncontent\n    a\n     b\n|\n<toolCall>\narguments=7\n"
+        );
+    }
+}

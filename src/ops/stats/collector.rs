@@ -1,0 +1,379 @@
+//! Reads a session file line by line into a [`Harvest`].
+
+use super::agents::{Reported, reported};
+use super::entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
+use super::interned::Name;
+use super::scan::{CallFacts, Line, Message, Usage, scan};
+use crate::load::{LoadError, Options, load};
+use crate::session::Session;
+use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
+use crate::session::paths::{is_absolute, is_windows};
+use crate::session::read::header::{self, Version};
+use crate::session::read::line_chunks::{Stretch, StretchReader};
+use crate::session::read::record::{self, Member};
+use foldhash::quality::RandomState;
+use hashbrown::HashTable;
+use memchr::memchr;
+use pisess_json::scan::RawString;
+use pisess_json::string::decode;
+use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
+use pisess_json::{KeyCache, Raw, Scanner};
+use pisess_store::ReadAt;
+use std::hash::BuildHasher;
+use std::ops::{ControlFlow, Range};
+
+/// Returns the facts of a file. `hasher` must be the same for all files that are added up.
+///
+/// # Errors
+/// If the file is not a session, or cannot be read.
+pub fn harvest(
+    source: &dyn ReadAt,
+    options: HarvestOptions,
+    hasher: &RandomState,
+    reader: &mut StretchReader,
+) -> Result<Harvest, LoadError> {
+    let preamble = header::read(source)?;
+    let (start, lines) = (preamble.end, preamble.lines);
+    let mut harvester = Harvester {
+        harvest: Harvest::new(preamble.header),
+        version: preamble.version,
+        options,
+        hasher,
+        keys: record::keys(),
+        lines,
+        turn: Turn::Over,
+        last: Entry::NO_TIME,
+        messages: HashTable::new(),
+        model: Default::default(),
+    };
+    let size = source.len();
+    let flow = reader.read(source, start, |stretch| {
+        harvester.stretch(stretch, size);
+        ControlFlow::<()>::Continue(())
+    })?;
+    debug_assert!(flow.is_continue());
+    if options.texts && harvester.version == Version::One {
+        harvester.take_ids(&load(source, &Options::default())?);
+    }
+    Ok(harvester.harvest)
+}
+
+struct Harvester<'h> {
+    harvest: Harvest,
+    version: Version,
+    options: HarvestOptions<'h>,
+    hasher: &'h RandomState,
+    keys: KeyCache<Member>,
+    /// The line number of the current line.
+    lines: u32,
+    turn: Turn,
+    /// The latest time of a message; [`Entry::NO_TIME`] if there is none.
+    last: i64,
+    /// Hashes of the messages before, to recognize copies.
+    messages: HashTable<u64>,
+    /// The provider and model of the last assistant message, to which tool results are attributed.
+    model: (Name, Name),
+}
+
+impl Harvester<'_> {
+    fn stretch(&mut self, stretch: Stretch, size: u64) {
+        let bytes = stretch.bytes;
+        let mut scanner = Scanner::new(bytes);
+        let mut calls = Vec::new();
+        let mut pos = 0;
+        while pos < bytes.len() {
+            scanner.seek(pos);
+            self.lines += 1;
+            if !scanner.at_end() {
+                let line = scan(&mut scanner, &mut self.keys, &mut calls).ok().filter(|_| scanner.at_end());
+                match line {
+                    Some(line) => self.line(&line, &calls),
+                    // A line that an agent is still writing has no newline yet.
+                    None if has_newline(stretch, scanner.pos().max(pos), size) => {
+                        self.harvest.malformed.get_or_insert((0, LineNo(self.lines))).0 += 1;
+                    }
+                    None => {}
+                }
+            }
+            let at = scanner.pos().max(pos);
+            pos = memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline + 1);
+        }
+    }
+
+    fn line(&mut self, line: &Line, calls: &[CallFacts]) {
+        if !line.is_object {
+            return;
+        }
+        let kind_name = line.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
+        let kind = Kind::named(kind_name.as_bytes());
+        match (kind, &line.message) {
+            (Kind::Message, Some(message)) => self.message(line, message, calls),
+            (Kind::Message, None) => {
+                self.push(line, Entered { name: kind_name, ..Entered::new(Role::OtherMessage) });
+            }
+            (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => {
+                let usage = line.usage.and_then(Usage::of);
+                let model = match kind {
+                    Kind::Usage | Kind::ModelUsage => (self.name(line.provider), self.name(line.model)),
+                    _ => Default::default(),
+                };
+                if usage.is_some() {
+                    self.push(line, Entered { name: kind_name, usage, model, ..Entered::new(Role::Billed) });
+                }
+            }
+            // oh-my-pi: a request of the user in another form, as that for a skill.
+            (Kind::CustomMessage, _)
+                if Raw::checked(line.bytes).get("attribution").is_some_and(|by| by.is("user")) =>
+            {
+                let time = line.timestamp.and_then(|time| parse_js_date(text(time).as_bytes()));
+                self.turn = time.map_or(Turn::Over, Turn::Working);
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, line: &Line, message: &Message, calls: &[CallFacts]) {
+        let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
+        let is_copy = self.is_copy(message);
+        let mut entered = match name.as_bytes() {
+            b"user" => Entered::new(Role::User),
+            b"assistant" => {
+                let model = message.response_model.filter(|model| model.is_string()).or(message.model);
+                self.model = (self.name(message.provider), self.name(model));
+                let usage = message.usage.and_then(Usage::of);
+                let calls = self.calls(calls);
+                Entered { usage, calls, model: self.model, ..Entered::new(Role::Assistant) }
+            }
+            b"toolResult" => {
+                let failed = message.is_error.is_some_and(Raw::is_truthy);
+                let entered = Entered::new(Role::ToolResult { failed });
+                Entered { tool: self.name(message.tool_name), ..self.result_usage(message, entered) }
+            }
+            _ => Entered::new(Role::OtherMessage),
+        };
+        if is_copy {
+            (entered.usage, entered.is_copy) = (None, true);
+        }
+        entered.began = message.timestamp.and_then(Raw::number).map(|time| time as i64);
+        self.push(line, Entered { name, ..entered });
+    }
+
+    /// Whether the same message, with the time in it, is earlier in the file.
+    fn is_copy(&mut self, message: &Message) -> bool {
+        if message.timestamp.is_none() {
+            return false;
+        }
+        let hash = self.hasher.hash_one(message.bytes);
+        let is_copy = self.messages.find(hash, |&other| other == hash).is_some();
+        if !is_copy {
+            self.messages.insert_unique(hash, hash, |&hash| hash);
+        }
+        is_copy
+    }
+
+    /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
+    /// their own sessions are read as well. A result without usage is attributed to the model that made the call.
+    fn result_usage<'a>(&self, message: &Message, entered: Entered<'a>) -> Entered<'a> {
+        let HarvestOptions { stem, agents, has_agents, .. } = self.options;
+        let (usage, sessions) = match reported(message, stem) {
+            Some(Reported { usage, sessions }) => {
+                let is_read = match sessions[..] {
+                    [] => has_agents,
+                    _ => agents.is_some_and(|agents| agents.holds_any(&sessions)),
+                };
+                (Usage::of(usage).filter(|_| !is_read), Some(sessions))
+            }
+            None => (message.usage.and_then(Usage::of), None),
+        };
+        match usage {
+            Some(_) => Entered { usage, agents: sessions, ..entered },
+            None => Entered { model: self.model, ..entered },
+        }
+    }
+
+    fn calls(&mut self, calls: &[CallFacts]) -> Range<usize> {
+        let start = self.harvest.calls.len();
+        for call in calls {
+            let writes = call.name.is_some_and(|name| name.is("write") || name.is("edit"));
+            let path = call.arguments.filter(|_| writes).and_then(|arguments| arguments.get_text("path"));
+            let file = path.filter(|path| !path.is_empty()).map(|path| self.file(&path));
+            let tool = self.name(call.name);
+            self.harvest.calls.push(Call { tool, file });
+        }
+        start..self.harvest.calls.len()
+    }
+
+    /// Returns a hash of the path. A relative one is resolved against the session's directory first.
+    fn file(&self, path: &Text) -> u64 {
+        let is_relative = !path.as_bytes().starts_with(b"~") && !is_absolute(path.as_bytes());
+        let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);
+        let path = path.as_bytes().strip_prefix(b"./").unwrap_or(path.as_bytes());
+        let mut whole = cwd.map(|cwd| [cwd.as_bytes(), b"/"].concat()).unwrap_or_default();
+        whole.extend_from_slice(path);
+        if is_windows(&whole) {
+            whole.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
+        }
+        self.hasher.hash_one(whole)
+    }
+
+    fn push(&mut self, line: &Line, entered: Entered) {
+        let timestamp = line.timestamp.map(text).unwrap_or_default();
+        let id = line.id.map(text).unwrap_or_default();
+        let time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);
+        let counted = Counted {
+            key: self.key(&id, &timestamp),
+            time_ms,
+            took_ms: self.took(&entered, time_ms),
+            usage: entered.usage,
+            of_agents: entered.agents.is_some(),
+            is_copy: entered.is_copy,
+            role: entered.role,
+            line: LineNo(self.lines),
+            calls: (entered.calls.start as u32, entered.calls.end as u32),
+            agents: self.agents(entered.agents.unwrap_or_default()),
+            role_name: self.harvest.names.of(entered.name.as_bytes()),
+            provider: entered.model.0,
+            model: entered.model.1,
+            tool: entered.tool,
+            id: self.keep(&id),
+            parent_id: self.keep(&line.parent_id.and_then(Raw::text).unwrap_or_default()),
+            timestamp: self.keep(&timestamp),
+        };
+        self.harvest.entries.push(counted);
+    }
+
+    /// Returns a key that is equal only for copies. Entries of version 1, or without an id, are identified by
+    /// session, line and time.
+    fn key(&self, id: &Text, timestamp: &Text) -> u64 {
+        if self.version == Version::One || id.is_empty() {
+            return self.hasher.hash_one((
+                self.harvest.header.id.as_bytes(),
+                self.lines,
+                timestamp.as_bytes(),
+            ));
+        }
+        self.hasher.hash_one((id.as_bytes(), timestamp.as_bytes()))
+    }
+
+    /// Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
+    /// first reply that calls no tools. What follows without a request, as a message that another program appended,
+    /// or a reply to an extension, took no longer than its own generation.
+    fn took(&mut self, entered: &Entered, time_ms: i64) -> i64 {
+        let is_timed = time_ms != Entry::NO_TIME;
+        let last = self.last;
+        if is_timed && entered.role != Role::Billed {
+            self.last = last.max(time_ms);
+        }
+        let (next, took) = match (entered.role, self.turn) {
+            _ if entered.is_copy => (Turn::Over, 0),
+            (Role::User, _) if is_timed => (Turn::Working(time_ms), 0),
+            (Role::User, _) => (Turn::Over, 0),
+            (Role::Assistant | Role::ToolResult { .. }, _) if !is_timed => (self.turn, 0),
+            (Role::Assistant, turn) => {
+                let began = match turn {
+                    Turn::Working(before) => before,
+                    _ => entered
+                        .began
+                        .filter(|&began| last != Entry::NO_TIME && began >= last)
+                        .unwrap_or(time_ms),
+                };
+                let next =
+                    if entered.calls.is_empty() { Turn::Over } else { Turn::Calling(time_ms.max(began)) };
+                (next, time_ms - began)
+            }
+            (Role::ToolResult { .. }, Turn::Working(before) | Turn::Calling(before)) => {
+                (Turn::Working(before.max(time_ms)), time_ms - before)
+            }
+            _ => (self.turn, 0),
+        };
+        self.turn = next;
+        took.max(0)
+    }
+
+    fn agents(&mut self, sessions: Vec<String>) -> (u32, u32) {
+        let start = self.harvest.agents.len() as u32;
+        self.harvest.agents.extend(sessions);
+        (start, self.harvest.agents.len() as u32)
+    }
+
+    fn name(&mut self, value: Option<Raw>) -> Name {
+        match value.and_then(Raw::text) {
+            Some(text) => self.harvest.names.of(text.as_bytes()),
+            None => Name::default(),
+        }
+    }
+
+    fn keep(&mut self, text: &Text) -> Slice {
+        if self.options.texts { keep(&mut self.harvest.arena, text) } else { Slice::default() }
+    }
+
+    /// Gives entries of version 1 the ids that they have after a migration.
+    fn take_ids(&mut self, session: &Session) {
+        for entry in &mut self.harvest.entries {
+            let Ok(at) = session.entries.binary_search_by_key(&entry.line.0, |entry| entry.line.0) else {
+                continue;
+            };
+            let ix = EntryIx::new(at);
+            entry.id = keep(&mut self.harvest.arena, &session.id(ix));
+            entry.parent_id = keep(&mut self.harvest.arena, &session.parent_id(ix).unwrap_or_default());
+        }
+    }
+}
+
+/// What the conversation is waiting for, with the latest time of what is being done.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// A request.
+    Over,
+    /// A reply.
+    Working(i64),
+    /// The results of tool calls.
+    Calling(i64),
+}
+
+/// The content of an entry, without its envelope.
+struct Entered<'a> {
+    role: Role,
+    name: Text<'a>,
+    /// The time in the message: of a reply, when it began.
+    began: Option<i64>,
+    is_copy: bool,
+    usage: Option<Usage>,
+    /// The sessions of the sub-agents that the usage is of.
+    agents: Option<Vec<String>>,
+    calls: Range<usize>,
+    model: (Name, Name),
+    tool: Name,
+}
+
+impl Entered<'_> {
+    fn new(role: Role) -> Self {
+        Entered {
+            role,
+            name: Text::default(),
+            began: None,
+            is_copy: false,
+            usage: None,
+            agents: None,
+            calls: 0..0,
+            model: Default::default(),
+            tool: Name::default(),
+        }
+    }
+}
+
+fn text(string: RawString<'_>) -> Text<'_> {
+    decode(string.bytes)
+}
+
+/// Whether the line at `at` ends with a newline.
+fn has_newline(stretch: Stretch, at: usize, size: u64) -> bool {
+    stretch.start + (stretch.bytes.len() as u64) < size || memchr(b'\n', &stretch.bytes[at..]).is_some()
+}
+
+fn keep(arena: &mut Vec<u8>, text: &Text) -> Slice {
+    let start = arena.len() as u32;
+    arena.extend_from_slice(text.as_bytes());
+    Slice { start, len: text.as_bytes().len() as u32 }
+}

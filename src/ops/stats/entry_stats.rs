@@ -1,0 +1,168 @@
+//! Collects the facts of one file for statistics.
+
+use super::agents::AgentSessions;
+use super::interned::{Name, Names};
+use super::scan::Usage;
+use crate::session::Header;
+use crate::session::entry::{LineNo, Slice};
+use pisess_json::text::Text;
+
+/// What to collect from a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HarvestOptions<'a> {
+    /// Keep ids, parents and timestamps as stored, for a table of entries.
+    pub texts: bool,
+    /// The name of the file, without `.jsonl`: that of the directory of its sub-agents.
+    pub stem: &'a str,
+    /// The sub-agents' sessions that are read as well. The usage that a tool result reports for these is omitted.
+    pub agents: Option<&'a AgentSessions>,
+    /// Whether one of them is in the directory of this file's sub-agents.
+    pub has_agents: bool,
+}
+
+/// The facts of one file.
+#[derive(Clone, Debug)]
+pub struct Harvest {
+    /// Its header.
+    pub header: Header,
+    /// Its messages and billed entries, in file order.
+    pub entries: Vec<Counted>,
+    /// The tool calls of all entries.
+    pub calls: Vec<Call>,
+    /// The number of lines that are not JSON, and the first of them.
+    pub malformed: Option<(u32, LineNo)>,
+    pub(super) agents: Vec<String>,
+    pub(super) names: Names,
+    pub(super) arena: Vec<u8>,
+}
+
+/// The role of an entry in the counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A user message.
+    User,
+    /// An assistant message.
+    Assistant,
+    /// A tool result.
+    ToolResult {
+        /// Whether the tool failed.
+        failed: bool,
+    },
+    /// Another message.
+    OtherMessage,
+    /// An entry that is not a message but is billed.
+    Billed,
+}
+
+/// An entry that is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// A key that is the same for copies of the entry in other files, and different for all other entries.
+    pub key: u64,
+    /// Its time; [`Entry::NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
+    pub time_ms: i64,
+    /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
+    pub took_ms: i64,
+    /// Its tokens and cost, if it has any.
+    pub usage: Option<Usage>,
+    /// Whether `usage` is the sum that a tool result reports for sub-agents, which may have their own sessions.
+    pub of_agents: bool,
+    /// Whether the same message is earlier in the file, as after `pisess pick`: it was paid for once.
+    pub is_copy: bool,
+    /// Its role in the counts.
+    pub role: Role,
+    /// Its physical line.
+    pub line: LineNo,
+    pub(super) calls: (u32, u32),
+    pub(super) agents: (u32, u32),
+    pub(super) role_name: Name,
+    pub(super) provider: Name,
+    pub(super) model: Name,
+    pub(super) tool: Name,
+    pub(super) id: Slice,
+    pub(super) parent_id: Slice,
+    pub(super) timestamp: Slice,
+}
+
+impl Counted {
+    /// Whether it counts as a request to a model.
+    pub fn is_billed(&self) -> bool {
+        !self.is_copy && (self.usage.is_some() || self.role == Role::Assistant)
+    }
+}
+
+/// A tool call.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub(super) tool: Name,
+    /// A hash of the absolute path of the file that a `write` or `edit` changes.
+    pub file: Option<u64>,
+}
+
+impl Harvest {
+    pub(super) fn new(header: Header) -> Harvest {
+        Harvest {
+            header,
+            entries: Vec::new(),
+            calls: Vec::new(),
+            agents: Vec::new(),
+            malformed: None,
+            names: Names::default(),
+            arena: Vec::new(),
+        }
+    }
+
+    /// Returns the tool calls of an entry.
+    pub fn calls(&self, entry: &Counted) -> &[Call] {
+        &self.calls[entry.calls.0 as usize..entry.calls.1 as usize]
+    }
+
+    /// Returns the ends of the paths that the sessions of an entry's sub-agents may have, as far as it names them.
+    pub fn agents(&self, entry: &Counted) -> &[String] {
+        &self.agents[entry.agents.0 as usize..entry.agents.1 as usize]
+    }
+
+    /// Returns the name of a call's tool.
+    pub fn call_tool(&self, call: &Call) -> Option<&str> {
+        self.names.get(call.tool)
+    }
+
+    /// Returns the tool that a tool result belongs to.
+    pub fn tool(&self, entry: &Counted) -> Option<&str> {
+        self.names.get(entry.tool)
+    }
+
+    /// Returns the provider of an entry's model.
+    pub fn provider(&self, entry: &Counted) -> Option<&str> {
+        self.names.get(entry.provider)
+    }
+
+    /// Returns an entry's model. For a tool result without usage of its own, that of the call.
+    pub fn model(&self, entry: &Counted) -> Option<&str> {
+        self.names.get(entry.model)
+    }
+
+    /// Returns the role of an entry's message, or its type.
+    pub fn role_name(&self, entry: &Counted) -> &str {
+        self.names.get(entry.role_name).unwrap_or_default()
+    }
+
+    /// Returns the id of an entry, if texts are kept.
+    pub fn id(&self, entry: &Counted) -> Text<'_> {
+        self.text(entry.id)
+    }
+
+    /// Returns the id of an entry's parent, if texts are kept; empty if it has none.
+    pub fn parent_id(&self, entry: &Counted) -> Text<'_> {
+        self.text(entry.parent_id)
+    }
+
+    /// Returns the timestamp of an entry as stored, if texts are kept.
+    pub fn timestamp(&self, entry: &Counted) -> Text<'_> {
+        self.text(entry.timestamp)
+    }
+
+    fn text(&self, slice: Slice) -> Text<'_> {
+        Text::from_wtf8(&self.arena[slice.range()])
+    }
+}

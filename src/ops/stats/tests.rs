@@ -1,0 +1,163 @@
+use super::*;
+use crate::session::read::line_chunks::StretchReader;
+use foldhash::quality::RandomState;
+use std::fmt::Write as _;
+
+const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
+
+/// Builds the lines of a session, with increasing ids and times.
+#[derive(Default)]
+struct Made {
+    lines: String,
+    seconds: u32,
+}
+
+impl Made {
+    fn session(id: &str) -> Made {
+        let header = format!(r#"{{"type":"session","version":3,"id":"{id}","timestamp":"x","cwd":"/p"}}"#);
+        Made { lines: header + "\n", seconds: 0 }
+    }
+
+    /// Adds an entry, this many seconds after the previous one.
+    fn entry(mut self, after: u32, kind: &str, body: &str) -> Made {
+        self.seconds += after;
+        let (minute, second) = (self.seconds / 60, self.seconds % 60);
+        writeln!(
+            self.lines,
+            r#"{{"type":"{kind}","id":"e{}","parentId":null,"timestamp":"2026-11-01T00:{minute:02}:{second:02}.000Z",{body}}}"#,
+            self.lines.lines().count()
+        )
+        .unwrap();
+        self
+    }
+
+    fn message(self, after: u32, body: &str) -> Made {
+        self.entry(after, "message", &format!(r#""message":{{{body}}}"#))
+    }
+
+    fn turn(self) -> Made {
+        self.message(100, r#""role":"user","content":"do it""#)
+            .message(5, &format!(r#""role":"assistant","provider":"p","model":"m","content":[{{"type":"text","text":"toolCall"}},{{"type":"toolCall","name":"edit","arguments":{{"path":"a.rs"}}}},{{"type":"toolCall","name":"bash","arguments":{{"path":"x"}}}}],{USAGE}"#))
+            .message(2, r#""role":"toolResult","toolName":"edit","isError":false,"content":[]"#)
+            .message(1, r#""role":"toolResult","toolName":"bash","isError":true,"content":[]"#)
+    }
+
+    fn harvest(&self, hasher: &RandomState) -> Harvest {
+        let source = self.lines.as_bytes().to_vec();
+        harvest(&source, HarvestOptions::default(), hasher, &mut StretchReader::default()).unwrap()
+    }
+
+    fn totals(&self) -> Totals {
+        let harvest = self.harvest(&RandomState::default());
+        let mut totals = Totals::default();
+        harvest.entries.iter().for_each(|entry| totals.add(&harvest, entry, 0));
+        totals
+    }
+}
+
+#[test]
+fn a_turn_is_counted() {
+    let totals = Made::session("s").turn().entry(9999, "label", r#""label":"l""#).totals();
+    assert_eq!((totals.messages, totals.user_messages, totals.assistant_messages), (4, 1, 1));
+    assert_eq!((totals.tool_calls, totals.tool_results, totals.tool_failures), (2, 2, 1));
+    assert_eq!((totals.input, totals.output, totals.cache_read, totals.cache_write), (10.0, 5.0, 3.0, 2.0));
+    assert_eq!((totals.cost, totals.billed, totals.unpriced), (0.5, 1, 0));
+    assert_eq!((totals.took_ms, totals.files(), totals.sessions), (8000, 1, 1));
+}
+
+#[test]
+fn usage_is_found_wherever_an_agent_writes_it() {
+    let made = Made::session("s")
+        .entry(1, "usage", &format!(r#""kind":"cache_warm","provider":"p","model":"m",{USAGE}"#))
+        .entry(1, "model_usage", &format!(r#""purpose":"x","provider":"p","model":"m",{USAGE}"#))
+        .entry(1, "compaction", &format!(r#""summary":"s",{USAGE}"#))
+        .entry(1, "compaction", r#""summary":"s""#)
+        .entry(1, "branch_summary", &format!(r#""summary":"s",{USAGE}"#))
+        .message(1, &format!(r#""role":"toolResult","toolName":"x",{USAGE}"#))
+        .message(1, &format!(r#""role":"toolResult","toolName":"task","details":{{{USAGE}}}"#))
+        .message(1, r#""role":"assistant","content":[]"#)
+        .message(1, r#""role":"assistant","usage":{"input":1}"#)
+        .entry(1, "custom", USAGE);
+    let totals = made.totals();
+    assert_eq!((totals.billed, totals.unpriced, totals.cost, totals.input), (8, 2, 3.0, 61.0));
+    assert_eq!(totals.messages, 4);
+    let source = made.lines.clone().into_bytes();
+    let options = HarvestOptions { has_agents: true, ..HarvestOptions::default() };
+    let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
+    assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
+}
+
+#[test]
+fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
+    let answer = r#""role":"assistant","content":[]"#;
+    let made = Made::session("s")
+        .message(7, answer)
+        .message(10, r#""role":"user","content":"a""#)
+        .message(4, answer)
+        .entry(500, "model_change", r#""provider":"p""#)
+        .message(10, r#""role":"user","content":"b""#)
+        .message(6, answer);
+    assert_eq!(made.totals().took_ms, 10_000);
+    // In one case, the second answer is dated before its request; in the other, that request has no valid time.
+    for (time, other) in [("00:08:57", "00:08:40"), ("2026-11-01T00:08:51.000Z", "x")] {
+        assert!(made.lines.contains(time));
+        let made = Made { lines: made.lines.replace(time, other), seconds: 0 };
+        assert_eq!(made.totals().took_ms, 4000);
+    }
+}
+
+#[test]
+fn entries_that_a_fork_copied_count_once() {
+    let hasher = RandomState::default();
+    let source = Made::session("a").turn();
+    let mut fork = Made::session("b").turn().turn();
+    // An entry that is in one file twice counts twice.
+    let again = fork.lines.lines().last().unwrap().to_owned();
+    fork.lines += &format!("{again}\n");
+    let mut seen = Seen::default();
+    assert_eq!(seen.copies(&source.harvest(&hasher)), [false; 4]);
+    let copies = seen.copies(&fork.harvest(&hasher));
+    assert_eq!(copies, [true, true, true, true, false, false, false, false, false]);
+    assert_eq!(seen.copies(&fork.harvest(&hasher)), [true; 9]);
+    // Entries of version 1 have no id: those of two sessions are not copies, those of a copied file are.
+    let old = |id: &str| Made {
+        lines: format!(
+            "{{\"type\":\"session\",\"id\":\"{id}\"}}\n{{\"type\":\"message\",\"timestamp\":\"2026-11-01T00:00:00Z\",\"message\":{{\"role\":\"user\"}}}}\n"
+        ),
+        seconds: 0,
+    };
+    assert_eq!(seen.copies(&old("a").harvest(&hasher)), [false]);
+    assert_eq!(seen.copies(&old("b").harvest(&hasher)), [false]);
+    assert_eq!(seen.copies(&old("a").harvest(&hasher)), [true]);
+}
+
+#[test]
+fn names_and_texts_belong_to_their_entries() {
+    let made = Made::session("s").turn();
+    let source = made.lines.clone().into_bytes();
+    let options = HarvestOptions { texts: true, ..HarvestOptions::default() };
+    let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
+    let [user, assistant, edit, bash] = &harvest.entries[..] else { panic!("{:?}", harvest.entries) };
+    assert_eq!(harvest.model(user), None);
+    assert_eq!((harvest.provider(assistant), harvest.model(assistant)), (Some("p"), Some("m")));
+    assert_eq!(
+        (harvest.tool(edit), harvest.tool(bash), harvest.model(bash)),
+        (Some("edit"), Some("bash"), Some("m"))
+    );
+    let called: Vec<_> = harvest.calls(assistant).iter().map(|call| harvest.call_tool(call)).collect();
+    assert_eq!(called, [Some("edit"), Some("bash")]);
+    assert_eq!(harvest.id(assistant), "e2");
+    assert_eq!(harvest.timestamp(assistant), "2026-11-01T00:01:45.000Z");
+    assert_eq!((user.line.0, bash.line.0), (2, 5));
+}
+
+#[test]
+fn damaged_lines_are_passed_and_counted() {
+    let mut made = Made::session("s").turn();
+    made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
+    made.lines += "{\"type\":\"mess";
+    let harvest = made.harvest(&RandomState::default());
+    assert_eq!(harvest.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
+    assert_eq!(harvest.entries.len(), 4);
+    assert_eq!(harvest.entries[0].line.0, 8);
+}

@@ -1,0 +1,128 @@
+//! Sums of harvests.
+
+use super::entry_stats::{Counted, Harvest, Role};
+use hashbrown::HashTable;
+use std::collections::HashSet;
+
+/// The keys of the entries in earlier files: eight bytes per entry.
+#[derive(Debug, Default)]
+pub struct Seen(HashTable<u64>);
+
+impl Seen {
+    /// Returns for each entry of a file whether an earlier file had it, and adds the entries of this file. An
+    /// entry that is in one file twice counts twice, as in the agents.
+    pub fn copies(&mut self, harvest: &Harvest) -> Vec<bool> {
+        let copies = harvest.entries.iter().map(|entry| self.holds(entry.key)).collect();
+        for entry in &harvest.entries {
+            if !self.holds(entry.key) {
+                self.0.insert_unique(entry.key, entry.key, |&key| key);
+            }
+        }
+        copies
+    }
+
+    fn holds(&self, key: u64) -> bool {
+        self.0.find(key, |&other| other == key).is_some()
+    }
+}
+
+/// Sums over entries.
+#[derive(Clone, Debug, Default)]
+pub struct Totals {
+    /// Sessions with at least one of the entries.
+    pub sessions: u64,
+    /// All messages.
+    pub messages: u64,
+    /// User messages.
+    pub user_messages: u64,
+    /// Assistant messages.
+    pub assistant_messages: u64,
+    /// Tool results.
+    pub tool_results: u64,
+    /// Tool calls.
+    pub tool_calls: u64,
+    /// Tool results that are errors.
+    pub tool_failures: u64,
+    /// Tokens of prompts that were not read from a cache.
+    pub input: f64,
+    /// Tokens of responses.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// The cost as recorded in the files.
+    pub cost: f64,
+    /// Billed entries.
+    pub billed: u64,
+    /// Billed entries without a cost.
+    pub unpriced: u64,
+    /// The total duration of turns.
+    pub took_ms: i64,
+    /// The time of the latest entry.
+    pub last_ms: Option<i64>,
+    files: HashSet<u64, foldhash::quality::RandomState>,
+    session: Option<usize>,
+}
+
+impl Totals {
+    /// Adds an entry with its tool calls; `session` is the number of its file.
+    pub fn add(&mut self, harvest: &Harvest, entry: &Counted, session: usize) {
+        self.add_entry(entry, session);
+        for call in harvest.calls(entry) {
+            self.tool_calls += 1;
+            self.files.extend(call.file);
+        }
+    }
+
+    /// Adds a tool call alone.
+    pub fn add_call(&mut self, call: &super::Call, session: usize) {
+        self.begin(session);
+        self.tool_calls += 1;
+        self.files.extend(call.file);
+    }
+
+    /// Adds an entry without its tool calls.
+    pub fn add_entry(&mut self, entry: &Counted, session: usize) {
+        self.begin(session);
+        match entry.role {
+            Role::User => self.user_messages += 1,
+            Role::Assistant => self.assistant_messages += 1,
+            Role::ToolResult { failed } => {
+                self.tool_results += 1;
+                self.tool_failures += u64::from(failed);
+            }
+            Role::OtherMessage | Role::Billed => {}
+        }
+        self.messages += u64::from(entry.role != Role::Billed);
+        self.took_ms += entry.took_ms;
+        self.last_ms = self.last_ms.max(Some(entry.time_ms));
+        if entry.is_billed() {
+            let usage = entry.usage.unwrap_or_default();
+            self.input += usage.input;
+            self.output += usage.output;
+            self.cache_read += usage.cache_read;
+            self.cache_write += usage.cache_write;
+            self.cost += usage.cost.unwrap_or(0.0);
+            self.billed += 1;
+            self.unpriced += u64::from(usage.cost.is_none());
+        }
+    }
+
+    /// Returns the number of files that were written or edited.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Returns the sum of all tokens.
+    pub fn tokens(&self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+
+    fn begin(&mut self, session: usize) {
+        if self.session != Some(session) {
+            self.session = Some(session);
+            self.sessions += 1;
+        }
+    }
+}

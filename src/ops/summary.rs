@@ -1,0 +1,158 @@
+//! Entries that contain a summary: compactions and branch summaries, in the agents' key order.
+
+use super::{IdSource, label, parent_id};
+use crate::agents::Agent;
+use crate::agents::prepare::FileLists;
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::read::entry_reader::Bodies;
+use crate::session::reference::Position;
+use pisess_json::Raw;
+use pisess_json::edit::Edit;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
+use std::io;
+
+/// A summary to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// Its whole text.
+    pub text: Text<'static>,
+    /// Its `details`, as JSON.
+    pub details: Vec<u8>,
+    /// Its `usage`, as JSON, if a hook supplied one; only pi stores it.
+    pub usage: Option<Vec<u8>>,
+    /// Whether a hook supplied the summary; the agents record this.
+    pub from_hook: bool,
+}
+
+/// The fields of a compaction besides its summary.
+#[derive(Clone, Debug)]
+pub struct Compaction {
+    /// The first entry of the kept part; `None` keeps nothing.
+    pub first_kept: Option<EntryIx>,
+    /// The size of the context before the compaction, in tokens.
+    pub tokens_before: f64,
+    /// pi: the system message in effect, as JSON without its time.
+    pub system_message: Option<Vec<u8>>,
+}
+
+/// Appends a compaction under the leaf.
+pub fn compaction(
+    session: &Session,
+    compaction: &Compaction,
+    summary: &Summary,
+    fresh: &mut IdSource,
+) -> Change {
+    let id = fresh.entry_id(session);
+    let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
+    let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &fresh.timestamp())
+        .text("summary", &summary.text)
+        .text("firstKeptEntryId", &kept)
+        .number("tokensBefore", compaction.tokens_before)
+        .json("details", &summary.details);
+    let entry = flagged(entry, session.agent(), summary)
+        .with(compaction.system_message.as_ref(), |entry, message| {
+            entry.json("systemMessage", &timed(message, fresh))
+        });
+    Change::of(NewEntry { id: Text::from(id), line: entry.finish() })
+}
+
+/// Returns the message with the time of the compaction.
+fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
+    match Edit::new(message) {
+        Ok(mut edit) => {
+            edit.set("timestamp", fresh.now_ms.to_string().as_bytes());
+            edit.finish()
+        }
+        Err(_) => message.to_vec(),
+    }
+}
+
+/// Appends a branch summary under `new_leaf`, and a label on it if given. `fromId` is the old leaf in pi, and
+/// the new position in oh-my-pi; `root` if there is none.
+pub fn branch(
+    session: &Session,
+    old_leaf: Position,
+    new_leaf: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Change {
+    let from = if session.agent().summarizes_from_start() { new_leaf } else { old_leaf };
+    told(session, from, new_leaf, summary, name, fresh)
+}
+
+/// Appends, under the leaf, a summary of the branch that ends at `from`, and a label on it if given. `fromId`
+/// is `from` in both agents; neither records the start of the branch.
+pub fn merged(
+    session: &Session,
+    from: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Change {
+    told(session, from, session.leaf, summary, name, fresh)
+}
+
+/// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn brought_back(
+    session: &Session,
+    bodies: &dyn Bodies,
+    from: &Text,
+    behind: Position,
+) -> io::Result<Position> {
+    let upwards = session.upwards(session.leaf);
+    let way = upwards.take_while(|&ix| Some(ix) != behind);
+    for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        let line = bodies.line(ix)?;
+        if Raw::checked(line.trim_ascii()).get_text("fromId").as_ref() == Some(from) {
+            return Ok(Some(ix));
+        }
+    }
+    Ok(None)
+}
+
+fn told(
+    session: &Session,
+    from: Position,
+    parent: Position,
+    summary: &Summary,
+    name: Option<&Text>,
+    fresh: &mut IdSource,
+) -> Change {
+    let id = fresh.entry_id(session);
+    let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
+    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &fresh.timestamp())
+        .text("fromId", &from)
+        .text("summary", &summary.text)
+        .json("details", &summary.details);
+    let line = flagged(entry, session.agent(), summary).finish();
+    let summary = NewEntry { id: Text::from(id), line };
+    let label = name.map(|name| {
+        label::entry(fresh.entry_id(session), Some(&summary.id), &fresh.timestamp(), &summary.id, Some(name))
+    });
+    Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
+}
+
+/// Returns `details`: the lists of files, as both agents store them.
+pub fn details(files: &FileLists) -> Vec<u8> {
+    Object::new()
+        .json("readFiles", &texts(&files.read_files))
+        .json("modifiedFiles", &texts(&files.modified_files))
+        .finish()
+}
+
+fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object {
+    Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
+}
+
+fn flagged(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
+    let usage = summary.usage.as_ref().filter(|_| agent.stores_usage());
+    let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
+    if summary.from_hook { entry.bool(agent.hook_key(), true) } else { entry }
+}

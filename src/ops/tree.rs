@@ -1,0 +1,341 @@
+//! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
+
+use crate::agents::row::search::Query;
+use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::index::may_repeat;
+use crate::session::labels::Labels;
+use crate::session::reference::Position;
+use crate::session::search::{Hit, Words};
+use crate::session::tree::{Place, Tree, active, layout};
+use crate::session::{Session, ToolCall, ToolResult};
+use pisess_json::text::Text;
+use pisess_store::workers::both;
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// The agents' filter modes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// Without settings and bookkeeping.
+    #[default]
+    Default,
+    /// The same without tool results.
+    NoTools,
+    /// Only user messages.
+    UserOnly,
+    /// Only entries with a label.
+    LabeledOnly,
+    /// Every entry; the agents hide some even here.
+    All,
+}
+
+/// A tree ready to be drawn: rows in drawing order.
+#[derive(Debug)]
+pub struct Drawing<'a> {
+    /// The session.
+    pub session: &'a Session,
+    labels: Labels<'a>,
+    /// The position of each row.
+    pub places: Vec<Place>,
+    is_active: Vec<bool>,
+    is_visible: Vec<bool>,
+    leaf: Position,
+    /// The number of a call by entry, counted from 1: for a tool result the call that it answers, for an assistant
+    /// message its first; 0 if there is none.
+    calls: Vec<u32>,
+    words: Words,
+    rendered: HashMap<EntryIx, Text<'static>>,
+}
+
+/// The number of entries from which a second thread saves time: starting it takes as long as a pass over several
+/// thousand entries.
+const MANY_ENTRIES: usize = 50_000;
+
+/// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
+/// if `typed` contains words to search for, with searchable texts and matches. Uses at most `workers` threads.
+pub fn draw<'a>(
+    session: &'a Session,
+    leaf: Position,
+    filter: Filter,
+    typed: &str,
+    workers: usize,
+) -> Drawing<'a> {
+    let labels = Labels::new(session);
+    let words = Words::new(typed);
+    let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
+    let is_visible = |ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix);
+    let of_entries = || (active(session, leaf), session.all().map(is_visible).collect::<Vec<_>>());
+    let is_parallel = workers > 1 && session.entries.len() >= MANY_ENTRIES;
+    let (tree, (is_active, is_visible)) = both(is_parallel, || Tree::new(session), of_entries);
+    let places = layout(session, tree, &is_active, &is_visible);
+    let calls = calls(session, &is_active);
+    let rendered = HashMap::new();
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }
+}
+
+/// Returns the rows without a layout, for callers that list entries in another order.
+pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
+    let is_active = active(session, leaf);
+    let calls = calls(session, &is_active);
+    let is_visible = vec![false; session.entries.len()];
+    Drawing {
+        session,
+        labels: Labels::new(session),
+        places: Vec::new(),
+        is_active,
+        is_visible,
+        leaf,
+        calls,
+        words: Words::default(),
+        rendered: HashMap::new(),
+    }
+}
+
+impl<'a> Drawing<'a> {
+    /// Returns the row of an entry, without marks and label.
+    pub fn text(&self, ix: EntryIx) -> Text<'a> {
+        self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
+    }
+
+    /// Sets the renderers' texts for the rows of these entries.
+    pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
+        self.rendered = rendered;
+    }
+
+    /// Returns a renderer's text for an entry, on one line.
+    pub fn rendered(&self, ix: EntryIx) -> Option<&Text<'static>> {
+        self.rendered.get(&ix)
+    }
+
+    /// Returns the call that a tool result answers.
+    pub fn call(&self, ix: EntryIx) -> Option<&'a ToolCall> {
+        if self.session.entry(ix).role != Role::ToolResult {
+            return None;
+        }
+        Some(&self.session.tool_calls[self.call_index(ix)?])
+    }
+
+    /// Returns the calls of an assistant message, in their order.
+    pub fn own_calls(&self, ix: EntryIx) -> impl Iterator<Item = &'a ToolCall> {
+        let first = self.call_index(ix).unwrap_or(self.session.tool_calls.len());
+        self.session.tool_calls[first..].iter().take_while(move |call| call.entry == ix)
+    }
+
+    fn call_index(&self, ix: EntryIx) -> Option<usize> {
+        self.calls.get(ix.at()).and_then(|number| (*number as usize).checked_sub(1))
+    }
+
+    /// Returns the entry's label.
+    pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
+        self.labels.name(ix)
+    }
+
+    /// Returns the words to search for.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// Returns where the entry or its label contains a searched word; `None` if only its row matches:
+    /// oh-my-pi's search is fuzzy, and pi's also finds words that no field contains.
+    pub fn hit(&self, ix: EntryIx) -> Option<Cow<'a, Hit>> {
+        if let Some(found) = self.session.found(ix) {
+            return Some(Cow::Borrowed(&found.hit));
+        }
+        let texts = [
+            ("label", self.label(ix)),
+            ("message.role", self.session.role_name(ix)),
+            ("type", Some(self.session.kind_name(ix))),
+        ];
+        let hit = |(field, text): (&str, Option<Text>)| self.words.hit(field, &text?.to_string_lossy());
+        texts.into_iter().find_map(hit).map(Cow::Owned)
+    }
+
+    /// Whether the entry is on the path to the leaf.
+    pub fn is_active(&self, ix: EntryIx) -> bool {
+        self.is_active[ix.at()]
+    }
+
+    /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown.
+    /// The agents select the same entry.
+    pub fn marked(&self) -> Position {
+        self.session.upwards(self.leaf).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// Returns the nearest ancestor that is shown.
+    pub fn above(&self, ix: EntryIx) -> Position {
+        self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// Returns the entry that is drawn as the leaf.
+    pub fn leaf(&self) -> Position {
+        self.leaf
+    }
+
+    /// Returns the last compaction, or reset of oh-my-pi, on the path to the leaf: it hides entries above it
+    /// from the model.
+    pub fn last_compaction(&self) -> Position {
+        let hiding = [Kind::Compaction, Kind::ResetBoundary];
+        // Most sessions have neither: then the path is not walked.
+        if !hiding.iter().any(|&kind| self.session.kinds.has(kind)) {
+            return None;
+        }
+        self.session.upwards(self.leaf).find(|&ix| hiding.contains(&self.session.entry(ix).kind))
+    }
+
+    /// Whether the entry is the leaf.
+    pub fn is_leaf(&self, ix: EntryIx) -> bool {
+        self.leaf == Some(ix)
+    }
+}
+
+/// Whether a filter shows an entry of a session whose leaf is `leaf`.
+pub(crate) fn passes(
+    session: &Session,
+    labels: &Labels,
+    leaf: Position,
+    filter: Filter,
+    ix: EntryIx,
+) -> bool {
+    let entry = session.entry(ix);
+    if filter == Filter::All {
+        return true;
+    }
+    // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
+    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
+        return false;
+    }
+    match filter {
+        Filter::Default => !is_bookkeeping(session, entry.kind),
+        Filter::NoTools => !is_bookkeeping(session, entry.kind) && entry.role != Role::ToolResult,
+        Filter::UserOnly => entry.flags.has(Flags::USER_REQUEST),
+        Filter::LabeledOnly => labels.change(ix).is_some(),
+        Filter::All => true,
+    }
+}
+
+/// Whether the default view of the session's agent hides such entries.
+fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
+    matches!(kind, Kind::Label | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevelChange)
+        || session.agent().is_bookkeeping(kind)
+}
+
+/// A search for words in all text of an entry, combined with the agent's own search in the row.
+struct Search<'a> {
+    words: &'a Words,
+    /// oh-my-pi's own search, in which every word must resemble one of the row.
+    fuzzy: Option<Query>,
+}
+
+impl Search<'_> {
+    /// Whether an entry or its label matches.
+    fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
+        if self.words.is_empty() {
+            return true;
+        }
+        let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
+        let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+        let text = format!("{label}{text}");
+        let mut found = match session.found(ix) {
+            Some(found) => found.words.clone(),
+            None => vec![false; self.words.len()],
+        };
+        self.words.mark(&text, &mut found);
+        found.iter().all(|&found| found) || self.fuzzy.as_ref().is_some_and(|query| query.matches(&text))
+    }
+}
+
+/// Returns the numbers of calls by entry: see [`Drawing::calls`].
+fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    let answered = near_calls(session).unwrap_or_else(|| calls_by_id(session, is_active));
+    let last = session.tool_calls.last().map(|call| call.entry);
+    let last = last.max(session.tool_results.last().map(|result| result.entry));
+    let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
+    for (at, call) in session.tool_calls.iter().enumerate().rev() {
+        calls[call.entry.at()] = at as u32 + 1;
+    }
+    for (result, number) in session.tool_results.iter().zip(answered) {
+        calls[result.entry.at()] = number;
+    }
+    calls
+}
+
+/// The number of preceding calls among which the call of a result is searched: few messages have more.
+const NEAR: usize = 64;
+
+/// Returns the number of each result's call, counted from 1; `None` if a call is not near or ids may repeat, which is rare.
+fn near_calls(session: &Session) -> Option<Vec<u32>> {
+    let calls = &session.tool_calls;
+    let id = |call: &ToolCall| session.bytes(call.id);
+    let mut before = 0;
+    let near = session.tool_results.iter().map(|result| {
+        while calls.get(before).is_some_and(|call| call.entry < result.entry) {
+            before += 1;
+        }
+        let first = before.saturating_sub(NEAR);
+        let at = calls[first..before].iter().rposition(|call| id(call) == session.bytes(result.call))?;
+        Some((first + at + 1) as u32)
+    });
+    near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.len(), calls.iter().map(id)))
+}
+
+/// Returns the same for any session, with 0 for a result without a call. Of calls with the same id, the last one drawn
+/// counts, as in the agents.
+fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    let mut rank = vec![0_u32; session.entries.len()];
+    for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
+        rank[ix.at()] = at as u32;
+    }
+    let mut in_order: Vec<_> = (1_u32..).zip(&session.tool_calls).collect();
+    in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
+    let numbers: HashMap<_, _, foldhash::quality::RandomState> =
+        in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
+    let number = |result: &ToolResult| numbers.get(session.bytes(result.call)).copied().unwrap_or(0);
+    session.tool_results.iter().map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::row::RowOptions;
+    use crate::load::{Options, load};
+
+    /// Returns a session with one entry for each word: `a:x,y` calls `x` and `y`, and `x` is the result of a call.
+    fn session(words: &str) -> Session {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, word) in words.split_whitespace().enumerate() {
+            let call = |id: &str| format!(r#"{{"type":"toolCall","id":"{id}","name":"t","arguments":{{}}}}"#);
+            let message = match word.strip_prefix("a:") {
+                Some(ids) => {
+                    let calls: Vec<_> = ids.split(',').map(call).collect();
+                    format!(r#"{{"role":"assistant","content":[{}]}}"#, calls.join(","))
+                }
+                None => format!(r#"{{"role":"toolResult","toolCallId":"{word}","content":[]}}"#),
+            };
+            let parent = at.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"e{at}\",\"parentId\":{parent},\"message\":{message}}}\n"
+            );
+        }
+        let options = Options { rows: Some(RowOptions::default()), ..Options::default() };
+        load(&text.into_bytes(), &options).unwrap()
+    }
+
+    #[test]
+    fn near_calls_are_those_with_the_id() {
+        let near = |words: &str| {
+            let session = session(words);
+            let by_id = calls_by_id(&session, &vec![false; session.entries.len()]);
+            let near = near_calls(&session);
+            assert!(near.is_none() || near.as_ref() == Some(&by_id), "{words}");
+            (by_id, near.is_some())
+        };
+        assert_eq!(near(""), (vec![], true));
+        assert_eq!(near("a:x x a:y,z z y"), (vec![1, 3, 2], true));
+        assert_eq!(near("a:x x x"), (vec![1, 1], true));
+        assert_eq!(near("a:x orphan"), (vec![0], false));
+        assert_eq!(near("x a:x"), (vec![1], false));
+        assert_eq!(near("a:x x a:x x"), (vec![2, 2], false));
+        let many: Vec<_> = (0..=NEAR).map(|at| format!("n{at}")).collect();
+        assert_eq!(near(&format!("a:{} n1 n0", many.join(","))), (vec![2, 1], false));
+    }
+}

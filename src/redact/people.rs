@@ -1,0 +1,112 @@
+//! Replaces home directories and user names with `~` and `user`.
+
+use super::unescape::Spoken;
+use super::values::raw_needles;
+use super::{Splice, overlap};
+use pisess_json::strings::Strings;
+use regex::bytes::{Regex, RegexBuilder};
+use std::collections::BTreeSet;
+
+/// The directories and names to replace.
+#[derive(Debug)]
+pub struct People {
+    /// Matches a home directory, wherever it is written, with the separators of any system.
+    home: Regex,
+    /// Matches the names of users, as whole words; `None` if none is known.
+    names: Option<Regex>,
+    needles: Vec<Vec<u8>>,
+}
+
+/// Users that exist on every machine: not names of people.
+const COMMON: [&str; 12] =
+    ["root", "user", "users", "home", "ubuntu", "debian", "admin", "runner", "node", "app", "work", "shared"];
+
+impl People {
+    /// Returns the rules for the users of these home directories. Home directories of others (`/home/NAME`,
+    /// `/Users/NAME`, `C:\Users\NAME`) are replaced as well, but the names of those others are not recognized
+    /// elsewhere.
+    pub fn new<'a>(homes: impl IntoIterator<Item = &'a str>) -> People {
+        let homes: BTreeSet<&str> =
+            homes.into_iter().map(|home| home.trim_end_matches(['/', '\\'])).collect();
+        let names: BTreeSet<&str> = homes.iter().filter_map(|home| user_of(home)).collect();
+        let special: Vec<_> = homes
+            .iter()
+            .filter(|home| home.len() > 1 && user_of(home).is_none() && home.contains(['/', '\\']))
+            .map(|home| regex::escape(home))
+            .collect();
+        let own = special.iter().map(|home| format!("|{home}")).collect::<String>();
+        let home =
+            format!(r"(?:(?:[A-Za-z]:)?[/\\](?:home|Users)[/\\][A-Za-z0-9._-]*[A-Za-z0-9_-]{own})(?-u:\b)");
+        let words: Vec<_> = names.iter().map(|name| regex::escape(name)).collect();
+        let names_expression =
+            (!words.is_empty()).then(|| format!(r"(?-u:\b)(?:{})(?-u:\b)", words.join("|")));
+        let build = |expression: &str| {
+            RegexBuilder::new(expression)
+                .unicode(false)
+                .build()
+                .expect("names are escaped, so it is an expression")
+        };
+        let needles = ["/home", "/Users", "\\Users"].map(|needle| needle.as_bytes().to_vec());
+        let own = names.iter().chain(&homes).flat_map(|text| raw_needles(text.as_bytes()));
+        People {
+            home: build(&home),
+            names: names_expression.as_deref().map(build),
+            needles: needles.into_iter().chain(own).collect(),
+        }
+    }
+
+    /// Returns literals, at least one of which is in every line with a home directory or a name.
+    pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
+        self.needles.iter().map(Vec::as_slice)
+    }
+
+    /// Returns replacements for the home directories and names in a line of JSON.
+    pub(super) fn splices(&self, line: &[u8]) -> Vec<Splice> {
+        let mut splices: Vec<Splice> = Vec::new();
+        let mut strings = Strings::new(line);
+        while let Ok(Some(found)) = strings.advance() {
+            // Directories first, on every level of escapes: the name in a directory is replaced along with
+            // it.
+            for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
+                let Some(expression) = expression else { continue };
+                each_hit(expression, found.raw.bytes, &mut |hit| {
+                    let range = hit.start + found.range.start..hit.end + found.range.start;
+                    if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
+                        splices.push(Splice { range, by: by.as_bytes().to_vec() });
+                    }
+                });
+            }
+        }
+        splices
+    }
+}
+
+/// Calls `hit` with the bytes of a string in which the expression matches on any level of escapes.
+fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<usize>)) {
+    let mut spoken = Spoken::plain(raw);
+    for _ in 0..super::search::LEVELS {
+        expression.find_iter(&spoken.text).for_each(|found| hit(spoken.source(found.range())));
+        match spoken.unescaped() {
+            Some(next) => spoken = next,
+            None => break,
+        }
+    }
+}
+
+/// Returns the name of the user of a home directory; `None` for one that does not identify a person.
+fn user_of(home: &str) -> Option<&str> {
+    let mut parts = home.rsplit(['/', '\\']);
+    let name = parts.next()?;
+    let above = parts.next()?;
+    let is_name = name.len() >= 3 && !COMMON.iter().any(|common| name.eq_ignore_ascii_case(common));
+    (is_name && matches!(above, "home" | "Users")).then_some(name)
+}
+
+/// Returns the home directory that contains a session's directory, as far as its path shows.
+pub fn home_of(cwd: &str) -> Option<&str> {
+    let separators = |c: char| matches!(c, '/' | '\\');
+    let mut ends = cwd.match_indices(separators).map(|(at, _)| at);
+    let (first, second) = (ends.next()?, ends.next()?);
+    let third = ends.next().unwrap_or(cwd.len());
+    matches!(&cwd[first + 1..second], "home" | "Users").then(|| &cwd[..third])
+}

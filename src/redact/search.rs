@@ -1,0 +1,367 @@
+//! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
+
+use super::people::People;
+use super::prefilter::{Calls, Found, Needles};
+use super::rules::RULES;
+use super::unescape::Spoken;
+use super::values::{Exact, Value};
+use super::{Options, Splice, opaque, overlap};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use pisess_json::strings::Strings;
+use std::ops::Range;
+
+/// What was found in a line.
+#[derive(Clone, Debug, Default)]
+pub struct Finds {
+    /// The secrets, in the order of the line.
+    pub(super) hits: Vec<Hit>,
+    /// The replacements of everything else that is removed.
+    pub(super) splices: Vec<Splice>,
+    /// The number of signatures, encrypted texts and images to remove.
+    pub opaque: usize,
+    /// Values outside of strings, such as a number, which a placeholder cannot replace.
+    pub(super) stuck: Vec<Hit>,
+    /// The placeholders that the line has already: kind and number.
+    pub(super) placeholders: Vec<(String, usize)>,
+}
+
+impl Finds {
+    /// Whether there is nothing to remove.
+    pub fn is_clean(&self) -> bool {
+        self.hits.is_empty() && self.splices.is_empty()
+    }
+
+    /// Returns the secrets of at least four bytes.
+    pub fn values(&self) -> impl Iterator<Item = Value> {
+        let long = self.hits.iter().filter(|hit| hit.secret.len() >= 4);
+        long.map(|hit| Value { kind: hit.kind, bytes: hit.secret.clone() })
+    }
+
+    /// Whether there is a secret, or a placeholder of one.
+    pub fn has_secrets(&self) -> bool {
+        !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
+    }
+}
+
+/// A secret, before it is numbered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hit {
+    /// The path of the string that contains it; empty for a malformed line.
+    pub field: String,
+    /// Its range in the line.
+    pub range: Range<usize>,
+    pub kind: &'static str,
+    /// Its text, with all escapes decoded.
+    pub secret: Vec<u8>,
+}
+
+/// The keys of identifiers, types and times, in which only the values given by the user are searched for.
+const NAMES: [&str; 9] = [
+    "id",
+    "parentId",
+    "targetId",
+    "fromId",
+    "firstKeptEntryId",
+    "toolCallId",
+    "timestamp",
+    "type",
+    "responseId",
+];
+
+/// The maximum number of levels of JSON nested in JSON strings.
+pub(super) const LEVELS: usize = 6;
+
+/// The rules, the values given by the user, and the options.
+pub(super) struct Search {
+    options: Options,
+    values: Vec<Value>,
+    exact: Exact,
+    /// The needles of the values and of people.
+    needles: Option<Needles>,
+    /// Whether only lines with these are looked at.
+    is_narrow: bool,
+}
+
+impl Search {
+    /// Returns a search for these values, in addition to the rules.
+    pub fn new(values: Vec<Value>, options: Options) -> Search {
+        let exact = Exact::new(&values);
+        let values_in = exact.needles().map(|needle| (needle, Calls::VALUES));
+        let people = options.people.iter().flat_map(People::needles).map(|needle| (needle, Calls::PEOPLE));
+        let is_any = !values.is_empty() || options.people.is_some();
+        let needles = is_any.then(|| Needles::new(values_in.chain(people)));
+        Search { options, values, exact, needles, is_narrow: false }
+    }
+
+    /// Returns a search for more values, which skips the lines that contain none.
+    pub fn extended(self, more: Vec<Value>) -> Search {
+        let values = self.values.into_iter().chain(more).collect();
+        Search { is_narrow: true, ..Search::new(values, self.options) }
+    }
+
+    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
+    /// newline excluded, and what was found in it.
+    pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
+        let mut found = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.in_lines(bytes));
+        if !self.is_narrow {
+            found.append(&mut Needles::of_rules().in_lines(bytes));
+            found.sort_by_key(|found| found.at);
+        }
+        let mut rest = &found[..];
+        while let Some(first) = rest.first() {
+            let range = line_around(bytes, first.at);
+            let (own, after) = rest.split_at(rest.partition_point(|found| found.at < range.end));
+            let mut own: Vec<_> =
+                own.iter().map(|found| Found { at: found.at - range.start, ..*found }).collect();
+            if self.is_narrow {
+                own.append(&mut Needles::of_rules().in_lines(&bytes[range.clone()]));
+                own.sort_by_key(|found| found.at);
+            }
+            line(range.clone(), self.line(&bytes[range], &own));
+            rest = after;
+        }
+    }
+
+    /// Whether a text may contain something to remove.
+    pub fn may_find(&self, text: &[u8]) -> bool {
+        self.calls_in(text) != Calls::default()
+    }
+
+    /// Returns what the needles in a text call for.
+    fn calls_in(&self, text: &[u8]) -> Calls {
+        let own = self.needles.as_ref().map(|needles| needles.calls_in(text));
+        Needles::of_rules().calls_in(text) | own.unwrap_or_default()
+    }
+
+    /// Returns what is found in a line with these needles.
+    pub fn line(&self, line: &[u8], needles: &[Found]) -> Finds {
+        let calls = needles.iter().fold(Calls::default(), |all, found| all | found.calls);
+        let mut finds = Finds::default();
+        if calls.any(Calls::PLACEHOLDERS) {
+            finds.placeholders = placeholders(line);
+        }
+        if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
+            // A torn or malformed line is searched as text.
+            finds.hits = if calls.any(Calls::TEXT) { self.hits_in(line, 0, true) } else { Vec::new() };
+            finds.splices.clear();
+            return finds;
+        }
+        if calls.any(Calls::BLOCKS | Calls::ESCAPES) {
+            add(opaque::blocks(line, self.options.keep_images), &mut finds.splices);
+        }
+        finds.opaque = finds.splices.len();
+        if let Some(people) =
+            self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE | Calls::ESCAPES))
+        {
+            let free = |one: &Splice| !finds.splices.iter().any(|other| overlap(&one.range, &other.range));
+            let mut people = people.splices(line);
+            people.retain(free);
+            finds.splices.append(&mut people);
+        }
+        let Finds { hits, stuck, splices, .. } = &mut finds;
+        self.exact.each(line, &mut |range, value| {
+            let is_digit = |at: Option<usize>| at.and_then(|at| line.get(at)).is_some_and(u8::is_ascii_digit);
+            let is_part = is_digit(range.start.checked_sub(1)) || is_digit(Some(range.end));
+            if !is_part && !hits.iter().any(|hit| overlap(&hit.range, &range)) {
+                let Value { kind, bytes } = self.values[value].clone();
+                let field = Strings::path_at(line, range.start);
+                stuck.push(Hit { field, range, kind, secret: bytes });
+            }
+        });
+        hits.retain(|hit| !splices.iter().any(|splice| contains(&splice.range, &hit.range)));
+        splices.retain(|splice| !hits.iter().any(|hit| overlap(&splice.range, &hit.range)));
+        finds
+    }
+
+    /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is JSON.
+    fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
+        // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
+        let mut needles = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
+        let mut strings = Strings::new(line);
+        loop {
+            let found = match strings.advance() {
+                Ok(Some(found)) => found,
+                Ok(None) => return true,
+                Err(_) => return false,
+            };
+            if is_signed && !found.is_key && !found.range.is_empty() && opaque::is_key(strings.nearest_key())
+            {
+                finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
+                continue;
+            }
+            while needles.next_if(|needle| needle.at < found.range.start).is_some() {}
+            if needles.next_if(|needle| needle.at < found.range.end).is_some() {
+                let rules = found.is_key || !is_name(strings.nearest_key(), found.raw.bytes);
+                let mut hits = self.hits_in(found.raw.bytes, found.range.start, rules);
+                if !hits.is_empty() {
+                    let field = strings.path();
+                    hits.iter_mut().for_each(|hit| hit.field.clone_from(&field));
+                    finds.hits.append(&mut hits);
+                }
+            }
+        }
+    }
+
+    /// Returns the secrets in the bytes of one string, which begin at `start` in the line. Their `field` is
+    /// empty.
+    fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        if raw.len() < 6 {
+            return hits;
+        }
+        let mut spoken = Spoken::plain(raw);
+        for _ in 0..LEVELS {
+            self.hits_at_level(&spoken, rules, &mut hits);
+            match spoken.unescaped() {
+                Some(next) => spoken = next,
+                None => break,
+            }
+        }
+        for hit in &mut hits {
+            hit.range = hit.range.start + start..hit.range.end + start;
+        }
+        hits.sort_by_key(|hit| hit.range.start);
+        hits
+    }
+
+    fn hits_at_level(&self, spoken: &Spoken, rules: bool, hits: &mut Vec<Hit>) {
+        let text = &*spoken.text;
+        self.exact.each(text, &mut |range, value| {
+            let value = &self.values[value];
+            put(hits, spoken.source(range), value.kind, &value.bytes);
+        });
+        if !rules || is_base64(text) {
+            return;
+        }
+        let calls = self.calls_in(text);
+        apply(calls, text, &mut |range, kind, secret| put(hits, spoken.source(range), kind, secret));
+        if calls.any(Calls::BASE64) {
+            each_decoded(text, &mut |start, decoded| {
+                let calls = self.calls_in(decoded);
+                apply(calls, decoded, &mut |range, kind, secret| {
+                    // Four digits encode three bytes.
+                    let encoded = start + range.start * 4 / 3..start + (range.end * 4).div_ceil(3);
+                    put(hits, spoken.source(encoded), kind, secret);
+                });
+            });
+        }
+    }
+}
+
+/// Returns the range of the line around an offset, newline excluded.
+fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
+    let start = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |newline| newline + 1);
+    start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
+}
+
+/// Takes the range, the kind and the text of a secret.
+type TakeSecret<'a> = dyn FnMut(Range<usize>, &'static str, &[u8]) + 'a;
+
+/// Calls `found` with each secret that the called rules find in a text.
+fn apply(calls: Calls, text: &[u8], found: &mut TakeSecret) {
+    for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
+        for captures in rule.expression().captures_iter(text) {
+            if let Some(secret) = rule.secret(&captures) {
+                found(secret.range(), rule.kind, secret.as_bytes());
+            }
+        }
+    }
+}
+
+/// Adds a secret, unless an earlier level or an earlier rule found it. If it overlaps others, they become one, with the
+/// kind of the first: no part of a secret may remain.
+fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret: &[u8]) {
+    if range.is_empty() || hits.iter().any(|hit| contains(&hit.range, &range)) {
+        return;
+    }
+    let mut first = None;
+    hits.retain(|hit| {
+        let is_apart = !overlap(&hit.range, &range);
+        if !is_apart {
+            range = range.start.min(hit.range.start)..range.end.max(hit.range.end);
+            first.get_or_insert_with(|| hit.clone());
+        }
+        is_apart
+    });
+    let hit = first.unwrap_or_else(|| Hit { kind, secret: secret.to_vec(), ..Hit::default() });
+    hits.push(Hit { range, ..hit });
+}
+
+/// The minimum number of digits of base64 to decode: fewer encode no key.
+pub(super) const SHORTEST_ENCODED: usize = 16;
+
+/// Whether it is a digit of base64, in any of its alphabets.
+pub(super) fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
+}
+
+/// Calls `found` with what each run of base64 in the text encodes, and where it begins. What precedes the first digit
+/// may consist of digits as well, so every alignment is tried.
+fn each_decoded(text: &[u8], found: &mut dyn FnMut(usize, &[u8])) {
+    const BASE64: GeneralPurpose = GeneralPurpose::new(
+        &STANDARD,
+        GeneralPurposeConfig::new()
+            .with_decode_allow_trailing_bits(true)
+            .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+    );
+    let mut end = 0;
+    while let Some(start) = text[end..].iter().position(is_digit).map(|at| end + at) {
+        end = text[start..].iter().position(|byte| !is_digit(byte)).map_or(text.len(), |at| start + at);
+        if end - start < SHORTEST_ENCODED {
+            continue;
+        }
+        let digits: Vec<u8> = text[start..end]
+            .iter()
+            .map(|byte| match byte {
+                b'-' => b'+',
+                b'_' => b'/',
+                other => *other,
+            })
+            .collect();
+        for skipped in 0..4 {
+            let whole = (digits.len() - skipped) / 4 * 4;
+            let rest = &digits[skipped..];
+            // One digit alone encodes nothing.
+            let rest = if rest.len() == whole + 1 { &rest[..whole] } else { rest };
+            if let Ok(decoded) = BASE64.decode(rest) {
+                found(start + skipped, &decoded);
+            }
+        }
+    }
+}
+
+/// Adds the replacements of whole blocks, which take precedence over those of strings in them.
+fn add(blocks: Vec<Splice>, splices: &mut Vec<Splice>) {
+    splices.retain(|splice| !blocks.iter().any(|block| overlap(&block.range, &splice.range)));
+    splices.extend(blocks);
+}
+
+/// Returns the placeholders in a line.
+pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
+    const START: &[u8] = b"[REDACTED:";
+    let read = |at: usize| {
+        let rest = &line[at + START.len()..];
+        let end = memchr::memchr(b']', &rest[..rest.len().min(80)])?;
+        let (kind, number) = std::str::from_utf8(&rest[..end]).ok()?.rsplit_once('#')?;
+        Some((kind.to_owned(), number.parse().ok()?))
+    };
+    memchr::memmem::find_iter(line, START).filter_map(read).collect()
+}
+
+/// Whether a string is an identifier according to its key, and short enough to be one.
+pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
+    value.len() <= 80 && NAMES.iter().any(|name| key == name.as_bytes())
+}
+
+/// Whether the text looks like a picture or another file in base64, which cannot be searched.
+pub(super) fn is_base64(text: &[u8]) -> bool {
+    let in_alphabet =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
+    text.len() >= 512 && text.iter().all(in_alphabet)
+}
+
+fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}

@@ -1,0 +1,425 @@
+use super::prefilter::{Calls, Found};
+use super::rules::RULES;
+use super::unescape::Spoken;
+use super::*;
+use pisess_json::Raw;
+use pisess_json::strings::Strings;
+
+fn redactor(values: &[&str]) -> Redactor {
+    let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
+    Redactor::new(values.collect(), Options::default())
+}
+
+/// Returns the line without its secrets, which are found as in a file.
+fn line(redactor: &mut Redactor, line: &str) -> (String, Redacted) {
+    let mut all = Vec::new();
+    redactor.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
+    all.iter().for_each(|finds| redactor.notice_placeholders(finds));
+    let redacted = all.pop().map(|finds| redactor.redact(finds)).unwrap_or_default();
+    (String::from_utf8(redacted.clone().line(line.as_bytes())).unwrap(), redacted)
+}
+
+fn redacted(text: &str) -> (String, Vec<Secret>) {
+    let (line, redacted) = line(&mut redactor(&[]), text);
+    (line, redacted.secrets)
+}
+
+/// Returns pseudo-random characters of an alphabet, which look like a generated key.
+fn made(length: usize, alphabet: &str, seed: u32) -> String {
+    let mut state = seed.wrapping_mul(2_654_435_761) | 1;
+    let letters: Vec<char> = alphabet.chars().collect();
+    (0..length)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            letters[(state >> 16) as usize % letters.len()]
+        })
+        .collect()
+}
+
+const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+const HEX: &str = "0123456789abcdef";
+
+/// Returns a secret for each shape in the table. Built here, so that no scanner reports this file.
+fn samples() -> Vec<(&'static str, String)> {
+    let w = |n, seed| made(n, WORD, seed);
+    let h = |n, seed| made(n, HEX, seed);
+    vec![
+        (
+            "private-key",
+            format!(
+                "-----BEGIN RSA {}-----\n{}\n{}\n-----END RSA {}-----",
+                "PRIVATE KEY",
+                w(64, 1),
+                w(64, 2),
+                "PRIVATE KEY"
+            ),
+        ),
+        ("private-key", format!("-----BEGIN OPENSSH {}-----\n{}\n{}", "PRIVATE KEY", w(70, 3), w(70, 4))),
+        ("anthropic-key", format!("sk-ant-api03-{}AA", w(93, 5))),
+        ("openrouter-key", format!("sk-or-v1-{}", h(64, 6))),
+        ("openai-key", format!("sk-proj-{}T3BlbkFJ{}", w(74, 7), w(74, 8))),
+        ("openai-key", format!("sk-svcacct-{}", w(60, 9))),
+        ("model-key", format!("sk-{}", h(32, 10))),
+        ("google-api-key", format!("AIza{}", w(35, 11))),
+        ("google-oauth-secret", format!("GOCSPX-{}", w(28, 12))),
+        ("google-oauth-token", format!("ya29.{}", w(60, 13))),
+        ("huggingface-token", format!("hf_{}", made(34, &WORD[..52], 14))),
+        ("replicate-token", format!("r8_{}", w(37, 15))),
+        ("groq-key", format!("gsk_{}", w(52, 16))),
+        ("github-pat", format!("ghp_{}", w(36, 17))),
+        ("github-pat", format!("github_pat_{}_{}", w(22, 18), w(59, 19))),
+        ("github-app-token", format!("ghs_12345_eyJ{}.{}.{}", w(30, 20), w(80, 21), w(40, 22))),
+        ("gitlab-token", format!("glpat-{}", w(20, 23))),
+        ("npm-token", format!("npm_{}", w(36, 24))),
+        ("pypi-token", format!("pypi-AgEIcHlwaS5vcmc{}", w(80, 25))),
+        ("aws-access-key", format!("AKIA{}", made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 26))),
+        ("aws-secret-key", format!("aws_secret_access_key = {}", w(40, 27))),
+        ("azure-storage-key", format!("AccountKey={}==", w(86, 28))),
+        ("digitalocean-token", format!("dop_v1_{}", h(64, 29))),
+        ("slack-token", format!("xoxb-123456789012-{}", w(24, 30))),
+        (
+            "slack-webhook",
+            format!("https://hooks.slack.com/services/T0{}/B0{}/{}", w(8, 31), w(8, 32), w(24, 33)),
+        ),
+        ("telegram-token", format!("6123857094:AA{}", w(33, 34))),
+        ("stripe-key", format!("sk_live_{}", w(24, 35))),
+        ("langfuse-key", format!("sk-lf-{}-{}-{}-{}-{}", h(8, 50), h(4, 51), h(4, 52), h(4, 53), h(12, 54))),
+        ("langsmith-key", format!("lsv2_pt_{}_{}", h(32, 55), h(10, 56))),
+        ("fireworks-key", format!("fw_3{}", w(23, 57))),
+        ("twilio-key", format!("SK{}", h(32, 58))),
+        ("newrelic-key", format!("NRAK-{}", made(27, &WORD[26..], 59).to_uppercase())),
+        ("tailscale-key", format!("tskey-auth-k{}CNTRL-{}", w(10, 60), w(32, 61))),
+        ("discord-token", format!("MTA4{}.G{}.{}", w(20, 62), w(5, 63), w(38, 64))),
+        ("sendgrid-key", format!("SG.{}.{}", w(22, 36), w(43, 37))),
+        ("jwt", format!("eyJ{}.eyJ{}.{}", w(20, 38), w(40, 39), w(43, 40))),
+        ("authorization", format!("Authorization: Bearer {}", w(40, 41))),
+        ("authorization", format!("x-api-key: {}", w(32, 42))),
+        ("url-password", format!("postgres://app:{}@db.internal:5432/main", w(14, 43))),
+        ("connection-password", format!("Server=db;User Id=sa;Password={};", w(12, 44))),
+        ("assigned-secret", format!("MY_SERVICE_TOKEN={}", w(24, 45))),
+        ("assigned-secret", format!("\"client_secret\": \"{}\"", w(24, 46))),
+    ]
+}
+
+fn json(text: &str) -> String {
+    let mut out = Vec::new();
+    pisess_json::string::encode(&pisess_json::text::Text::from(text), &mut out);
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn every_kind_is_found_in_plain_text_and_escaped() {
+    for (kind, secret) in samples() {
+        let text = format!("before {secret} after");
+        let line = format!(r#"{{"type":"message","message":{{"role":"user","content":{}}}}}"#, json(&text));
+        let (once, secrets) = redacted(&line);
+        assert_eq!(secrets.len(), 1, "{kind} {secret}: {secrets:?}");
+        assert_eq!(secrets[0].kind, kind, "{secret}");
+        assert_eq!(secrets[0].field, "message.content");
+        assert!(Raw::parse(once.as_bytes()).is_ok());
+        assert_eq!(redacted(&once), (once.clone(), vec![]), "a second run changes nothing");
+        // JSON in a string, twice nested: quotes and backslashes are escaped again.
+        let nested = json(&json(&text));
+        let (_, secrets) = redacted(&format!(r#"{{"type":"x","arguments":{nested}}}"#));
+        assert_eq!(secrets.len(), 1, "{kind} nested");
+    }
+}
+
+/// In the output of a terminal, in an address and in a name, a secret follows other letters without a space.
+#[test]
+fn what_precedes_a_secret_does_not_hide_it() {
+    let before = ["\u{1b}[32m", "\u{1b}[1;38;5;208m", "%20", "%3D", "%3a", "_", "n", "qx"];
+    for (kind, secret) in samples().into_iter().filter(|(kind, _)| !rules::is_contextual(kind)) {
+        for before in before {
+            let (_, secrets) =
+                redacted(&format!("{{\"a\":{}}}", json(&format!("see {before}{secret}\u{1b}[0m"))));
+            assert_eq!(secrets.len(), 1, "{kind} after {before:?}: {secret}");
+        }
+    }
+}
+
+/// Every assignment that the expression matches contains one of the rule's keywords.
+#[test]
+fn every_name_of_a_secret_has_a_keyword() {
+    let rule = RULES.iter().find(|rule| rule.kind == "assigned-secret").unwrap();
+    let words = ["api", "access", "secret", "", "auth", "client", "db"];
+    let ends = ["key", "token", "secret", "password", "passwd"];
+    let spellings = |word: &str| {
+        let mut capital = word.to_owned();
+        capital.get_mut(..1).map(str::make_ascii_uppercase);
+        [word.to_owned(), capital, word.to_uppercase()]
+    };
+    let mut names = 0;
+    for (word, end) in words.iter().flat_map(|word| ends.map(|end| (word, end))) {
+        for (word, end) in
+            spellings(word).iter().flat_map(|word| spellings(end).map(|end| (word.clone(), end)))
+        {
+            for name in ["", "_", "-"].map(|between| format!("{word}{between}{end}")) {
+                for text in
+                    [format!("{name}: \"q8Zr4Tn1Vx7Lm2Kd\""), format!("export {name}=q8Zr4Tn1Vx7Lm2Kd")]
+                {
+                    let holds = |keyword: &&str| {
+                        text.match_indices(*keyword)
+                            .any(|(at, _)| (rule.may_follow)(&text.as_bytes()[at + keyword.len()..]))
+                    };
+                    assert!(
+                        !rule.expression().is_match(text.as_bytes()) || rule.keywords.iter().any(holds),
+                        "{text}"
+                    );
+                    names += usize::from(rule.expression().is_match(text.as_bytes()));
+                }
+            }
+        }
+    }
+    assert!(names > 200, "{names}");
+}
+
+#[test]
+fn escapes_hide_nothing() {
+    let secret = format!("ghp_{}", made(36, WORD, 50));
+    let spelled: String = secret.bytes().map(|byte| format!("\\u{byte:04x}")).collect();
+    let inner = spelled.replace('\\', "\\\\");
+    for text in [&spelled, &inner, &secret.replace("gh", "\\u0067h")] {
+        let (line, secrets) = redacted(&format!(r#"{{"a":"x {text} y"}}"#));
+        assert_eq!(line, r#"{"a":"x [REDACTED:github-pat#1] y"}"#);
+        assert_eq!(secrets[0].length, text.len());
+    }
+}
+
+#[test]
+fn keys_labels_malformed_lines_and_names_are_searched() {
+    let secret = format!("npm_{}", made(36, WORD, 51));
+    for line in [
+        format!(r#"{{"{secret}":1}}"#),
+        format!(r#"{{"type":"label","label":"{secret}"}}"#),
+        format!(r#"{{"type":"session","cwd":"/srv/{secret}/x"}}"#),
+        format!(r#"{{"type":"message","text":"{secret}"#),
+        format!(r#"{{"data":[[{{"deep":["{secret}"]}}]]}}"#),
+    ] {
+        let (line, secrets) = redacted(&line);
+        assert!(line.contains("[REDACTED:npm-token#1]") && !line.contains(&secret), "{line}");
+        assert_eq!(secrets.len(), 1);
+    }
+}
+
+#[test]
+fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
+    let (one, two) = (format!("npm_{}", made(36, WORD, 52)), format!("npm_{}", made(36, WORD, 53)));
+    let mut redactor = redactor(&[]);
+    line(&mut redactor, r#"{"a":"[REDACTED:npm-token#4]"}"#);
+    let (done, _) = line(&mut redactor, &format!(r#"["{one}","{two}","{one}"]"#));
+    let wanted = r#"["[REDACTED:npm-token#5]","[REDACTED:npm-token#6]","[REDACTED:npm-token#5]"]"#;
+    assert_eq!(done, wanted);
+}
+
+#[test]
+fn exact_values_are_found_in_any_spelling_and_in_names() {
+    let mut redactor = redactor(&["tr0ub4dor&3", "päss\"wörd"]);
+    for text in [
+        r#"{"id":"tr0ub4dor&3"}"#,
+        r#"{"a":"tr0ub4dor\u00263"}"#,
+        r#"{"a":"https://x/?p=tr0ub4dor%263"}"#,
+        r#"{"a":"päss\"wörd"}"#,
+        r#"{"a":"{\"b\":\"p\\u00e4ss\\\"w\\u00f6rd\"}"}"#,
+    ] {
+        assert_eq!(line(&mut redactor, text).1.secrets.len(), 1, "{text}");
+    }
+    assert_eq!(redactor.found().len(), 2);
+}
+
+#[test]
+fn code_that_names_secrets_is_left_alone() {
+    for text in [
+        "if (apiKey === \"\" || token === undefined) throw new Error('no key');",
+        "const API_KEY = process.env.API_KEY;",
+        "export API_KEY=$KEY; curl -H \"Authorization: Bearer $TOKEN\"",
+        "Authorization: Bearer <your-token>",
+        "sk-ant-... and sk-proj-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "postgres://user:password@localhost/db and https://example.com/a:b@c",
+        "git@github.com:owner/repo.git, ssh://git@host:22/x",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "commit 9c4e78a1b2c3d4e5f60718293a4b5c6d7e8f9012 sha512-abc/def==",
+        "maxTokens: \"unlimited_for_now\", tokenType: \"BearerTokenAuthentication\"",
+        "task-manager risk-free disk-usage-of-a-very-long-name-indeed-1234567890abcdef",
+        "const password = 'your-password-here'; SECRET=changeme",
+        "AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "sed 's/PASSWORD=.*/PASSWORD=xxx/'",
+        "the task-9c4e78a1b2c3d4e5f60718293a4b5c6d of disk-9c4e78a1b2c3d4e5f60718293a4b5c6d",
+        "toolCallId: toolu_01ABCDEFGHIJKLMNOPQRSTUV, call_abcdefghijklmnopqrstuvwx",
+    ] {
+        let line = format!(r#"{{"a":{}}}"#, json(text));
+        assert_eq!(redacted(&line).1, vec![], "{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_taken_out() {
+    let text = r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"EqQB+"},{"type":"thinking","thinking":"[x]","thinkingSignature":"ZW5j","redacted":true},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":"AA"},{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    let (done, secrets) = redacted(text);
+    assert_eq!(
+        done,
+        r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":""},{"type":"thinking","thinking":"[x]","thinkingSignature":""},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":""},{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
+    );
+    assert!(secrets.is_empty());
+    let mut keeping = Redactor::new(Vec::new(), Options { keep_images: true, people: None });
+    let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
+    assert_eq!(line(&mut keeping, image).0, image);
+    let (without, _) = redacted(image);
+    assert_eq!(
+        without,
+        r#"{"message":{"content":[{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
+    );
+}
+
+#[test]
+fn home_folders_and_names_become_neutral() {
+    let people = People::new(["/home/margarethe"]);
+    let mut redactor = Redactor::new(Vec::new(), Options { keep_images: false, people: Some(people) });
+    let text = r#"{"cwd":"/home/margarethe/proj","a":"see /Users/otto/x and C:\\Users\\otto\\y, margarethe wrote; /home/ alone","b":"{\"p\":\"\\/home\\/margarethe\\/z\"}"}"#;
+    let (done, _) = line(&mut redactor, text);
+    assert_eq!(
+        done,
+        r#"{"cwd":"~/proj","a":"see ~/x and ~\\y, user wrote; /home/ alone","b":"{\"p\":\"~\\/z\"}"}"#
+    );
+    assert_eq!(people::home_of("/home/margarethe/proj"), Some("/home/margarethe"));
+    assert_eq!(people::home_of("C:\\Users\\otto"), Some("C:\\Users\\otto"));
+    assert_eq!(people::home_of("/srv/x"), None);
+}
+
+/// Whether a line contains something to remove, found without needles: every rule is applied to every level of
+/// every string.
+fn holds_something(line: &str) -> bool {
+    let (mut texts, mut is_signed) = (Vec::new(), false);
+    let mut strings = Strings::new(line.as_bytes());
+    let is_json = loop {
+        match strings.advance() {
+            Ok(Some(found)) => {
+                let key = strings.nearest_key();
+                is_signed |= !found.is_key && !found.range.is_empty() && opaque::is_key(key);
+                if found.is_key || !search::is_name(key, found.raw.bytes) {
+                    texts.push(found.raw.bytes);
+                }
+            }
+            Ok(None) => break true,
+            Err(_) => break false,
+        }
+    };
+    if is_json && (is_signed || !opaque::blocks(line.as_bytes(), false).is_empty()) {
+        return true;
+    }
+    let texts = if is_json { texts } else { vec![line.as_bytes()] };
+    texts.into_iter().any(|text| {
+        let first = (text.len() >= 6).then(|| Spoken::plain(text));
+        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(search::LEVELS);
+        levels.any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+    })
+}
+
+fn holds_secret(text: &[u8]) -> bool {
+    RULES.iter().any(|rule| {
+        let holds = |keyword: &&str| memchr::memmem::find(text, keyword.as_bytes()).is_some();
+        // Only an expression that ignores case is restricted by its keywords.
+        let applies = !rule.expression().as_str().starts_with("(?i") || rule.keywords.iter().any(holds);
+        applies && rule.expression().captures_iter(text).any(|captures| rule.secret(&captures).is_some())
+    })
+}
+
+/// Generates pseudo-random numbers from a seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn one_in(&mut self, count: usize) -> bool {
+        self.below(count) == 0
+    }
+
+    /// Writes text as a JSON string, with letters and slashes as escapes here and there.
+    fn spelled(&mut self, text: &str) -> String {
+        let escapes = self.one_in(3);
+        let mut out = String::new();
+        for letter in json(text).chars() {
+            match letter {
+                '/' if escapes => out += "\\/",
+                'a'..='z' | 'A'..='Z' | '_' | '-' if escapes && self.one_in(9) => {
+                    out += &format!("\\u{:04x}", u32::from(letter));
+                }
+                _ => out.push(letter),
+            }
+        }
+        out
+    }
+
+    /// Returns a line with a secret, with something similar, or with something that cannot be searched.
+    fn line(&mut self, secrets: &[(&'static str, String)]) -> String {
+        let mut secret = secrets[self.below(secrets.len())].1.clone();
+        match self.below(6) {
+            0 => secret.truncate(self.below(secret.len() + 1)),
+            1 => secret = secret.to_uppercase(),
+            2 => secret = secret.to_lowercase(),
+            _ => {}
+        }
+        let filler = &"of a line, in a tree  \u{e9}\n\"quoted\" C:\\x ~~~~ "[..4 * self.below(5)];
+        let mut text =
+            format!("{filler}{}{secret}{}", " ".repeat(self.below(20)), "\n".repeat(self.below(3)));
+        for _ in 0..self.below(3) {
+            text = format!("{{\"key\":{}}}", self.spelled(&text));
+        }
+        let text = self.spelled(&text);
+        match self.below(9) {
+            0 => format!(r#"{{"id":{text}}}"#),
+            1 => format!(r#"{{{text}:1}}"#),
+            2 => format!(r#"{{"a":["x",{text}"#),
+            3 => format!("{text} {text}"),
+            4 => r#"{"message":{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}}"#
+                .to_owned(),
+            5 => {
+                let keys = ["thinkingSignature", "signature", r#"x\"signature"#, "designature", "Signature"];
+                let values = [
+                    r#""c2ln""#,
+                    r#""""#,
+                    "7",
+                    r#"["c2ln",{"a":"b"}]"#,
+                    r#"{"a":"signature"}"#,
+                    r#""signature""#,
+                ];
+                let (key, value) = (keys[self.below(keys.len())], values[self.below(values.len())]);
+                let end = if self.one_in(5) { "" } else { "}" };
+                format!(r#"{{"a":["Signature"],"{key}" : {value},"b":"\"signature\":\"x\""{end}"#)
+            }
+            _ => format!(r#"{{"type":"message","message":{{"content":[{text},7]}}}}"#),
+        }
+    }
+}
+
+/// Returns a needle at each byte that calls for everything.
+fn everywhere(line: &str) -> Vec<Found> {
+    (0..line.len()).map(|at| Found { at, calls: Calls::EVERY }).collect()
+}
+
+#[test]
+fn the_look_at_needles_misses_nothing() {
+    let (mut dice, secrets) = (Dice(11), samples());
+    let lines: Vec<String> = (0..800).map(|_| dice.line(&secrets)).collect();
+    let file = lines.join("\n");
+    let redactor = redactor(&[]);
+    let mut found = BTreeMap::new();
+    redactor.each_line(file.as_bytes(), &mut |range, finds| {
+        found.insert(range.start, finds);
+    });
+    let (mut start, mut hits) = (0, 0);
+    for line in &lines {
+        let finds = found.remove(&start).unwrap_or_default();
+        assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
+        let every = redactor.search.line(line.as_bytes(), &everywhere(line));
+        assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
+        hits += finds.hits.len();
+        start += line.len() + 1;
+    }
+    assert!(found.is_empty());
+    assert!((200..700).contains(&hits), "a mixture: {hits}");
+}

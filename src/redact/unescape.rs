@@ -1,0 +1,98 @@
+//! Text with its escapes decoded, mapped to the bytes it came from.
+//!
+//! A secret may be written with escapes (`\u0073k-ant-…`), once by the line's own JSON, once more by JSON
+//! inside a string, and so on. The decoded text is matched, and the original bytes are replaced. A
+//! placeholder contains no quote and no backslash, so it is valid at any depth.
+
+use pisess_json::text::push_code_point;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A decoded text, and where each byte of it came from.
+#[derive(Debug)]
+pub struct Spoken<'a> {
+    /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
+    pub text: Cow<'a, [u8]>,
+    /// For each byte of `text` its offset in the source, then the length of the source; empty if text and
+    /// source are the same.
+    offsets: Vec<usize>,
+}
+
+impl<'a> Spoken<'a> {
+    /// Returns the bytes unchanged.
+    pub fn plain(bytes: &'a [u8]) -> Self {
+        Spoken { text: Cow::Borrowed(bytes), offsets: Vec::new() }
+    }
+
+    /// Decodes one level of escapes; `None` if there is none left.
+    pub fn unescaped(&self) -> Option<Spoken<'static>> {
+        let bytes = &*self.text;
+        memchr::memchr(b'\\', bytes)?;
+        let (mut text, mut offsets) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
+        let mut at = 0;
+        while at < bytes.len() {
+            let (code_point, width) = match bytes[at] {
+                b'\\' => escape(&bytes[at..]),
+                _ => (None, 1),
+            };
+            let before = text.len();
+            match code_point {
+                Some(code_point) => push_code_point(&mut text, code_point),
+                None => text.push(bytes[at]),
+            }
+            offsets.resize(offsets.len() + text.len() - before, self.offset(at));
+            at += width;
+        }
+        offsets.push(self.offset(bytes.len()));
+        (text.len() < bytes.len()).then_some(Spoken { text: Cow::Owned(text), offsets })
+    }
+
+    /// Returns the bytes of the source for a range of the text.
+    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+        self.offset(range.start)..self.offset(range.end)
+    }
+
+    fn offset(&self, at: usize) -> usize {
+        if self.offsets.is_empty() { at } else { self.offsets[at] }
+    }
+}
+
+/// Returns the code point of the escape that `bytes` begin with, and its length; `None` for a backslash that
+/// does not begin one.
+fn escape(bytes: &[u8]) -> (Option<u32>, usize) {
+    let simple = match bytes.get(1) {
+        Some(b'"') => 0x22,
+        Some(b'\\') => 0x5c,
+        Some(b'/') => 0x2f,
+        Some(b'b') => 0x08,
+        Some(b'f') => 0x0c,
+        Some(b'n') => 0x0a,
+        Some(b'r') => 0x0d,
+        Some(b't') => 0x09,
+        Some(b'u') => {
+            let hex = bytes.get(2..6).and_then(|hex| std::str::from_utf8(hex).ok());
+            let unit = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            return unit.map_or((None, 1), |unit| (Some(unit), 6));
+        }
+        _ => return (None, 1),
+    };
+    (Some(simple), 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_lead_back_through_all_levels() {
+        let source = br#"a \"k\": \\u0073k-1 \u00e9 z"#;
+        let once = Spoken::plain(source).unescaped().unwrap();
+        assert_eq!(&*once.text, "a \"k\": \\u0073k-1 é z".as_bytes());
+        let twice = once.unescaped().unwrap();
+        assert_eq!(&*twice.text, "a \"k\": sk-1 é z".as_bytes());
+        let start = twice.text.windows(4).position(|four| four == b"sk-1").unwrap();
+        assert_eq!(&source[twice.source(start..start + 4)], br"\\u0073k-1");
+        assert!(twice.unescaped().is_none());
+        assert!(Spoken::plain(b"C:\\Users").unescaped().is_none());
+    }
+}

@@ -1,0 +1,148 @@
+//! The row of each entry, all in one buffer, with eight bytes per entry for its end and its parts.
+
+use pisess_json::text::Text;
+
+/// Rows of entries in file order, one after the other in one buffer.
+#[derive(Debug, Default)]
+pub struct Column {
+    text: Vec<u8>,
+    /// The end of the row of each entry, which starts at the end of the previous one, and its parts.
+    rows: Vec<(u32, Parts)>,
+}
+
+/// Where the role and the body of a row are in its text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    role_end: u16,
+    shape: Shape,
+}
+
+/// What surrounds the parts of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// `body`
+    #[default]
+    Body,
+    /// `role: body`, or `role`
+    Said,
+    /// `[role]: body`, or `[role]`
+    Named,
+    /// `[role: body]`
+    Closed,
+    /// `[role: body` or `[role`, truncated
+    Cut,
+}
+
+impl Parts {
+    /// Returns the parts of a row of this shape, whose role ends at this offset. A role that is longer than any row
+    /// should be becomes part of the body.
+    pub fn new(shape: Shape, role_end: usize) -> Parts {
+        u16::try_from(role_end).map_or_else(|_| Parts::default(), |role_end| Parts { role_end, shape })
+    }
+
+    /// Returns the role and the body of a row.
+    pub fn of<'t>(self, row: &Text<'t>) -> (Text<'t>, Text<'t>) {
+        let (before, between, after) = match self.shape {
+            Shape::Body => (0, 0, 0),
+            Shape::Said => (0, 2, 0),
+            Shape::Named => (1, 3, 0),
+            Shape::Closed => (1, 2, 1),
+            Shape::Cut => (1, 2, 0),
+        };
+        let (role_end, len) = (usize::from(self.role_end), row.as_bytes().len());
+        (row.part(before..role_end), row.part((role_end + between).min(len)..len - after))
+    }
+}
+
+impl Column {
+    /// Sets the row of entry `at`, which is after those set before, to what `append` appends. Entries in between have
+    /// an empty row.
+    pub fn push(&mut self, at: usize, append: impl FnOnce(&mut Vec<u8>) -> Parts) {
+        self.rows.resize(at, (self.text.len() as u32, Parts::default()));
+        let parts = append(&mut self.text);
+        self.rows.push((self.text.len() as u32, parts));
+    }
+
+    /// Returns the row of entry `at` and its parts; empty if none was set.
+    pub fn get(&self, at: usize) -> (Text<'_>, Parts) {
+        let Some(&(end, parts)) = self.rows.get(at) else { return (Text::default(), Parts::default()) };
+        let start = at.checked_sub(1).map_or(0, |before| self.rows[before].0);
+        (Text::from_wtf8(&self.text[start as usize..end as usize]), parts)
+    }
+
+    /// Returns the number of bytes of all rows.
+    pub fn len(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Moves the rows of the next part of the file here, whose entries are numbered from `first`.
+    pub fn append(&mut self, next: &mut Column, first: usize) {
+        if next.rows.is_empty() {
+            return;
+        }
+        let base = self.text.len() as u32;
+        self.rows.resize(first, (base, Parts::default()));
+        self.rows.extend(next.rows.drain(..).map(|(end, parts)| (base + end, parts)));
+        self.text.append(&mut next.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(column: &mut Column, at: usize, row: &str, parts: Parts) {
+        column.push(at, |text| {
+            text.extend_from_slice(row.as_bytes());
+            parts
+        });
+    }
+
+    fn texts(column: &Column) -> Vec<String> {
+        (0..6).map(|at| column.get(at).0.to_string()).collect()
+    }
+
+    #[test]
+    fn entries_without_a_row_have_an_empty_one() {
+        let mut column = Column::default();
+        push(&mut column, 1, "b", Parts::default());
+        push(&mut column, 2, "", Parts::default());
+        push(&mut column, 4, "e", Parts::default());
+        assert_eq!(texts(&column), ["", "b", "", "", "e", ""]);
+    }
+
+    #[test]
+    fn rows_have_a_role_and_a_body() {
+        for (row, shape, role, body) in [
+            ("a: b", Shape::Body, "", "a: b"),
+            ("user: a: b", Shape::Said, "user", "a: b"),
+            ("assistant: ", Shape::Said, "assistant", ""),
+            ("bash", Shape::Said, "bash", ""),
+            ("[bash]: ls", Shape::Named, "bash", "ls"),
+            ("[reset boundary]", Shape::Named, "reset boundary", ""),
+            ("[model: x]", Shape::Closed, "model", "x"),
+            ("[custom: cut…", Shape::Cut, "custom", "cut…"),
+            ("[cut…", Shape::Cut, "cut…", ""),
+        ] {
+            let before = usize::from(row.starts_with('['));
+            let parts = Parts::new(shape, if role.is_empty() { 0 } else { before + role.len() });
+            let mut column = Column::default();
+            push(&mut column, 0, row, parts);
+            let (text, parts) = column.get(0);
+            assert_eq!(parts.of(&text), (Text::from(role), Text::from(body)), "{row}");
+        }
+        let long = Text::from("x".repeat(1 << 16));
+        assert_eq!(Parts::new(Shape::Said, 1 << 16).of(&long), (Text::default(), long.borrowed()));
+    }
+
+    #[test]
+    fn parts_are_joined_in_order() {
+        let (mut column, mut next) = (Column::default(), Column::default());
+        push(&mut column, 0, "a", Parts::default());
+        push(&mut next, 1, "d", Parts::default());
+        column.append(&mut Column::default(), 1);
+        column.append(&mut next, 2);
+        assert_eq!(texts(&column), ["a", "", "", "d", "", ""]);
+        assert_eq!((column.len(), next.len()), (2, 0));
+    }
+}

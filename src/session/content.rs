@@ -1,0 +1,142 @@
+//! Members, content and content blocks of messages, as both agents read and write them.
+//!
+//! Content is a string or an array of blocks; a block is an object with a `type`. For how JavaScript treats
+//! single values, see [`pisess_json::js`].
+
+use pisess_json::text::{Text, utf16_len};
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js, string};
+
+/// Returns several members of an object, found in one walk; of a repeated key, the last.
+pub fn members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [Option<Raw<'a>>; N] {
+    let mut found = [None; N];
+    for (key, value) in object.members() {
+        if let Some(at) = names.iter().position(|name| key.is(name)) {
+            found[at] = Some(value);
+        }
+    }
+    found
+}
+
+/// Whether the member exists and is truthy in JavaScript.
+pub fn truthy(object: Raw, key: &str) -> bool {
+    object.get(key).is_some_and(Raw::is_truthy)
+}
+
+/// Whether the member is the string `text`.
+pub fn is(object: Raw, key: &str, text: &str) -> bool {
+    object.get(key).is_some_and(|value| value.is(text))
+}
+
+/// Returns the string member without surrounding white space; `None` if nothing remains.
+pub fn trimmed(object: Raw, key: &str) -> Option<Text<'static>> {
+    let text = object.get_text(key)?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.into_owned())
+}
+
+/// Whether the member is missing, not a string, or only white space.
+pub fn is_blank(object: Raw, key: &str) -> bool {
+    object.get(key).and_then(Raw::raw_string).is_none_or(string::is_blank)
+}
+
+/// Whether the value is an object whose `type` is `kind`.
+pub fn is_block(value: Raw, kind: &str) -> bool {
+    is(value, "type", kind)
+}
+
+/// Returns the blocks of type `text`.
+pub fn text_blocks(content: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
+    content.items().filter(|block| is_block(*block, "text"))
+}
+
+/// Returns a block of type `text` as JSON.
+pub fn text_block(text: &Text) -> Vec<u8> {
+    Object::new().str("type", "text").text("text", text).finish()
+}
+
+/// Returns content that is one block of type `text`, as JSON.
+pub fn text_content(text: &Text) -> Vec<u8> {
+    array([text_block(text)])
+}
+
+/// Returns the text of content, as pi-ai's `contentText` does: a string unchanged, or the text blocks joined,
+/// with texts that are not strings converted as in JavaScript.
+pub fn content_text<'a>(content: Option<Raw<'a>>, separator: &str) -> Text<'a> {
+    let text = |block: Raw<'a>| Some(block.get_some("text").map(|text| js::string(text)).unwrap_or_default());
+    joined(content, separator, text)
+}
+
+/// Returns the text of content, as oh-my-pi does: a string unchanged, or the text blocks joined, without
+/// texts that are not strings.
+pub fn joined_text(content: Option<Raw>, separator: &str) -> Text<'static> {
+    joined(content, separator, |block| block.get_text("text")).into_owned()
+}
+
+fn joined<'a>(
+    content: Option<Raw<'a>>,
+    separator: &str,
+    text: impl Fn(Raw<'a>) -> Option<Text<'a>>,
+) -> Text<'a> {
+    let Some(content) = content else { return Text::default() };
+    if let Some(whole) = content.text() {
+        return whole;
+    }
+    let mut out = Text::default();
+    for (at, text) in text_blocks(content).filter_map(text).enumerate() {
+        if at > 0 {
+            out.push_str(separator);
+        }
+        out.push(&text);
+    }
+    out
+}
+
+/// Returns the text of a message or custom message.
+pub fn entry_text(line: Raw) -> Text<'static> {
+    joined_text(line.get("message").and_then(|message| message.get("content")).or(line.get("content")), "")
+}
+
+/// Returns the length of a string in UTF-16 units, without decoding it; 0 for any other value.
+pub fn length(value: Option<Raw>) -> u64 {
+    let Some(raw) = value.and_then(Raw::raw_string) else { return 0 };
+    if std::str::from_utf8(raw).is_err() {
+        return string::decode(raw).utf16_len() as u64;
+    }
+    let (mut units, mut rest) = (0, raw);
+    while let Some(plain) = memchr::memchr(b'\\', rest) {
+        // Each escape is one unit: a surrogate pair is written as two escapes.
+        units += utf16_len(&rest[..plain]) + 1;
+        let width = if rest.get(plain + 1) == Some(&b'u') { 6 } else { 2 };
+        rest = rest.get(plain + width..).unwrap_or_default();
+    }
+    (units + utf16_len(rest)) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(json: &str) -> Option<Raw<'_>> {
+        Some(Raw::parse(json.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn lengths_are_utf16_units_of_the_decoded_string() {
+        for json in [r#""""#, r#""a\n\u0041é😀""#, r#""\ud83d\ude00\ud83d""#, r#""\\u0041\"""#] {
+            let value = raw(json);
+            assert_eq!(length(value), value.unwrap().text().unwrap().utf16_len() as u64, "{json}");
+        }
+        assert_eq!(length(Some(Raw::checked(b"\"a\xff\xe2\x82\""))), 3);
+        assert_eq!(length(raw("[1,2]")), 0);
+    }
+
+    #[test]
+    fn a_content_is_a_string_or_its_text_blocks() {
+        let blocks = r#"[{"type":"text","text":"a"},{"type":"image"},null,{"type":"text"},{"type":"text","text":"b"}]"#;
+        assert_eq!(content_text(raw(blocks), "\n"), "a\n\nb");
+        assert_eq!(joined_text(raw(blocks), "\n"), "a\nb");
+        assert_eq!(content_text(raw(r#""plain""#), "\n"), "plain");
+        assert_eq!(content_text(raw("5"), "\n"), "");
+    }
+}

@@ -1,0 +1,123 @@
+//! What can be wrong with a session file. The consequence for an agent is in [`crate::agents::pi::defects`] and
+//! [`crate::agents::oh_my_pi::defects`].
+
+/// How bad a defect is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Informational.
+    Note,
+    /// An agent opens only part of the session, or displays something wrong.
+    Warning,
+    /// An agent loses data, hangs, or does not open the session.
+    Error,
+}
+
+impl Severity {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal),* $(,)?) => {
+        /// The kinds of defects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum FindingKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl FindingKind {
+            /// All kinds.
+            pub const ALL: &'static [FindingKind] = &[$(FindingKind::$kind),*];
+
+            /// Returns its name in `--json`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(FindingKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A byte order mark before the first line.
+    ByteOrderMark = "byte-order-mark",
+    /// oh-my-pi's title line is not 256 bytes wide.
+    TitleWidth = "title-width",
+    /// The header's version is not a number.
+    OddVersion = "odd-version",
+    /// The file is of version 1, version 2 or the draft tree.
+    OldVersion = "old-version",
+    /// Another header after the first.
+    SecondHeader = "second-header",
+    /// A line that is not JSON.
+    MalformedLine = "malformed-line",
+    /// A line of NUL bytes, or containing some, that is not JSON.
+    NulBytes = "nul-bytes",
+    /// Several values, or a value and something else, on one line.
+    FusedLine = "fused-line",
+    /// The last line is incomplete.
+    TornTail = "torn-tail",
+    /// The last line is complete, but has no newline.
+    NoFinalNewline = "no-final-newline",
+    /// The line is `null`.
+    NullLine = "null-line",
+    /// The line is a value, but not an entry.
+    NotAnEntry = "not-an-entry",
+    /// Bytes that are not UTF-8.
+    InvalidUtf8 = "invalid-utf8",
+    /// Some lines end with a carriage return, others do not.
+    MixedLineEnds = "mixed-line-ends",
+    /// A value is nested so deeply that an agent cannot write it.
+    DeepNesting = "deep-nesting",
+    /// The entry has no id.
+    MissingId = "missing-id",
+    /// The entry's id is not a string.
+    OddId = "odd-id",
+    /// Another entry has the same id.
+    DuplicateId = "duplicate-id",
+    /// The parent is not in the file.
+    MissingParent = "missing-parent",
+    /// `parentId` is neither a string nor `null`.
+    OddParent = "odd-parent",
+    /// The parent is after its child in the file.
+    ForwardParent = "forward-parent",
+    /// The entry is its own parent.
+    SelfParent = "self-parent",
+    /// The entry is its own ancestor.
+    ParentCycle = "parent-cycle",
+    /// The conversation has more than one root.
+    SeveralRoots = "several-roots",
+    /// The entry has an unknown type, or none.
+    UnknownType = "unknown-type",
+    /// A record of the leaf, written by another tool based on pi's library.
+    LeafRecord = "leaf-record",
+    /// The message has an unknown role, or none.
+    UnknownRole = "unknown-role",
+    /// The message entry contains no message.
+    NoMessage = "no-message",
+    /// The message has no content.
+    NoContent = "no-content",
+    /// The timestamp is missing or invalid.
+    BadTimestamp = "bad-timestamp",
+    /// The entry is older than its parent.
+    TimeRunsBackwards = "time-runs-backwards",
+    /// A label on an entry that is not in the file.
+    LabelOnNothing = "label-on-nothing",
+    /// `firstKeptEntryId` refers to no entry on the path to the compaction.
+    KeptEntryUnknown = "kept-entry-unknown",
+    /// A summary without text.
+    EmptySummary = "empty-summary",
+    /// A tool result on the active path without its call.
+    ResultWithoutCall = "result-without-call",
+    /// A tool call on the active path without a result.
+    CallWithoutResult = "call-without-result",
+    /// The entry refers to a blob outside the file.
+    BlobReference = "blob-reference",
+}

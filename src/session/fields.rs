@@ -1,0 +1,393 @@
+//! The texts of an entry, field by field, for searching.
+//!
+//! A field is a meaningful string in the entry's line (or a number among the arguments of a tool call): text,
+//! thinking, arguments, results, commands, summaries, labels, names, settings. Ids, times, usage and
+//! signatures are not fields, unless all strings are requested. A field is named by its path, written as in
+//! jq without the leading dot: `message.content[1].arguments.path`.
+//!
+//! The line is walked once, without recursion, and nothing is decoded before it is requested. Duplicate keys
+//! are all visited: a search covers what the file contains.
+
+use super::entry::{Kind, Role};
+use pisess_json::scan::RawString;
+use pisess_json::text::Text;
+use pisess_json::{Raw, Scanner, string};
+use std::ops::ControlFlow;
+
+/// Which fields are visited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Only the meaningful ones.
+    #[default]
+    Said,
+    /// Every string of the line.
+    Everything,
+}
+
+/// One field of an entry.
+#[derive(Clone, Copy, Debug)]
+pub struct Field<'a, 'p> {
+    value: Raw<'a>,
+    path: &'p [Step<'a>],
+}
+
+/// A step of a path.
+#[derive(Clone, Debug)]
+enum Step<'a> {
+    /// A key as it is between its quotes.
+    Key(&'a [u8]),
+    Index(usize),
+}
+
+impl<'a> Field<'a, '_> {
+    /// Returns its decoded text; for a number, its spelling.
+    pub fn text(&self) -> Text<'a> {
+        self.value.text().unwrap_or_else(|| Text::from_wtf8(self.value.bytes()))
+    }
+
+    /// Returns its bytes as they are in the line, between the quotes, to inspect before decoding.
+    pub fn raw(&self) -> &'a [u8] {
+        self.value.raw_string().unwrap_or(self.value.bytes())
+    }
+
+    /// Returns its path, as in `message.content[1].arguments["a key"]`.
+    pub fn path(&self) -> String {
+        let mut path = String::new();
+        for step in self.path {
+            let key = match step {
+                Step::Key(key) => string::decode(key),
+                Step::Index(at) => {
+                    path += &format!("[{at}]");
+                    continue;
+                }
+            };
+            if is_identifier(key.as_bytes()) {
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(&key.to_string_lossy());
+            } else {
+                path.push('[');
+                path.push_str(&String::from_utf8_lossy(&string::encoded(&key)));
+                path.push(']');
+            }
+        }
+        path
+    }
+}
+
+fn is_identifier(key: &[u8]) -> bool {
+    key.first().is_some_and(|first| !first.is_ascii_digit())
+        && key.iter().all(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Calls `see` with each field of an entry's line, in order, until it breaks.
+pub fn visit<'a>(
+    line: Raw<'a>,
+    kind: Kind,
+    role: Role,
+    scope: Scope,
+    see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let scanner = Scanner::document(line.bytes());
+    let mut walk = Walk { scanner, kind, role, scope, path: Vec::new(), open: Vec::new() };
+    walk.run(see)
+}
+
+/// The position of a value in an entry: determines whether its text is a field, and the positions of its
+/// members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Region {
+    Entry,
+    Message,
+    /// `content`: a string, or an array of blocks.
+    Content,
+    Block,
+    /// `replacement` of a context edit.
+    Replacement,
+    /// The files of a mention, and each of them.
+    Files,
+    File,
+    /// Strings at and below it are fields.
+    Strings,
+    /// Strings and numbers at and below it are fields.
+    Arguments,
+    /// Nothing at or below it is a field.
+    Silent,
+}
+
+struct Walk<'a> {
+    scanner: Scanner<'a>,
+    kind: Kind,
+    role: Role,
+    scope: Scope,
+    path: Vec<Step<'a>>,
+    /// The containers of the current value, `true` for objects.
+    open: Vec<(Region, bool)>,
+}
+
+impl<'a> Walk<'a> {
+    fn run(&mut self, see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>) -> ControlFlow<()> {
+        let mut region = Region::Entry;
+        loop {
+            let opens = matches!(self.scanner.peek(), b'{' | b'[');
+            if opens && region != Region::Silent {
+                if self.open(region) {
+                    region = self.member();
+                    continue;
+                }
+            } else {
+                self.scalar(region, see)?;
+            }
+            match self.next() {
+                Some(next) => region = next,
+                None => return ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    /// Enters a container. Returns whether it has any content.
+    fn open(&mut self, region: Region) -> bool {
+        let is_object = self.scanner.peek() == b'{';
+        self.scanner.seek(self.scanner.pos() + 1);
+        if matches!(self.scanner.peek(), b'}' | b']' | 0) {
+            self.scanner.seek(self.scanner.pos() + 1);
+            return false;
+        }
+        self.open.push((region, is_object));
+        self.path.push(Step::Index(0));
+        true
+    }
+
+    /// Walks over the key at the scanner's position, if any. Returns the region of the member or item.
+    fn member(&mut self) -> Region {
+        let Some(&(region, is_object)) = self.open.last() else { return Region::Silent };
+        let inner = if is_object {
+            let key = self.scanner.string().unwrap_or(RawString { bytes: b"", escaped: false });
+            self.scanner.peek();
+            self.scanner.seek(self.scanner.pos() + 1);
+            let inner = match key.escaped {
+                true => self.member_of(region, string::decode(key.bytes).as_bytes()),
+                false => self.member_of(region, key.bytes),
+            };
+            self.path.pop();
+            self.path.push(Step::Key(key.bytes));
+            inner
+        } else {
+            item_of(region)
+        };
+        match (inner, self.scope) {
+            (Region::Silent, Scope::Everything) => Region::Strings,
+            (inner, _) => inner,
+        }
+    }
+
+    /// Moves from the end of a value to the next member or item, leaving containers that end here. Returns
+    /// `None` at the end.
+    fn next(&mut self) -> Option<Region> {
+        while let Some(&(_, is_object)) = self.open.last() {
+            let byte = self.scanner.peek();
+            self.scanner.seek(self.scanner.pos() + 1);
+            match byte {
+                b',' => {
+                    if let (false, Some(Step::Index(at))) = (is_object, self.path.last_mut()) {
+                        *at += 1;
+                    }
+                    return Some(self.member());
+                }
+                0 => return None,
+                _ => {
+                    self.open.pop();
+                    self.path.pop();
+                }
+            }
+        }
+        None
+    }
+
+    fn scalar(
+        &mut self,
+        region: Region,
+        see: &mut dyn FnMut(&Field<'a, '_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let Ok(value) = self.scanner.value() else { return ControlFlow::Break(()) };
+        let value = Raw::checked(value);
+        let counts = match region {
+            Region::Content | Region::Strings => value.is_string(),
+            Region::Arguments => value.is_string() || value.is_number(),
+            _ => false,
+        };
+        if counts { see(&Field { value, path: &self.path }) } else { ControlFlow::Continue(()) }
+    }
+
+    fn member_of(&self, region: Region, key: &[u8]) -> Region {
+        match (region, key) {
+            (Region::Entry, key) => member_of_entry(self.kind, key),
+            (Region::Message, key) => member_of_message(self.role, key),
+            (Region::Block, b"text" | b"thinking" | b"name") | (Region::File, b"content") => Region::Strings,
+            (Region::Block, b"arguments" | b"intent") | (Region::File, b"path") => Region::Arguments,
+            (Region::Replacement, b"content") => Region::Content,
+            (Region::Strings | Region::Arguments, _) => region,
+            _ => Region::Silent,
+        }
+    }
+}
+
+fn item_of(region: Region) -> Region {
+    match region {
+        Region::Content => Region::Block,
+        Region::Files => Region::File,
+        Region::Strings | Region::Arguments => region,
+        _ => Region::Silent,
+    }
+}
+
+fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
+    match (kind, key) {
+        (Kind::Message, b"message") => Region::Message,
+        (Kind::CustomMessage, b"content") => Region::Content,
+        (Kind::ContextEdit, b"replacement") => Region::Replacement,
+        (Kind::Custom | Kind::CustomMessage, b"customType")
+        | (Kind::Compaction, b"summary" | b"shortSummary" | b"warning")
+        | (Kind::BranchSummary | Kind::StackSummary, b"summary")
+        | (Kind::StackPop, b"summary" | b"prePopSummary")
+        | (Kind::Label, b"label")
+        | (Kind::Head | Kind::SessionInfo, b"name")
+        | (Kind::TitleChange, b"title")
+        | (Kind::SessionInit, b"systemPrompt" | b"task" | b"agent")
+        | (Kind::Usage, b"note")
+        | (Kind::ModelChange, b"provider" | b"modelId" | b"model")
+        | (Kind::ThinkingLevelChange, b"thinkingLevel")
+        | (Kind::ServiceTierChange, b"serviceTier")
+        | (Kind::ModeChange, b"mode")
+        | (Kind::CredentialPin, b"provider")
+        | (Kind::TtsrInjection, b"injectedRules")
+        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model" | b"errorMessage") => {
+            Region::Strings
+        }
+        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => Region::Silent,
+        // In a type that is not known, everything but the envelope may be meaningful.
+        (Kind::Other | Kind::Missing, _) => Region::Strings,
+        _ => Region::Silent,
+    }
+}
+
+fn member_of_message(role: Role, key: &[u8]) -> Region {
+    match key {
+        b"content" => Region::Content,
+        b"files" if role == Role::FileMention => Region::Files,
+        b"toolName" | b"errorMessage" | b"command" | b"code" | b"output" | b"customType" | b"summary" => {
+            Region::Strings
+        }
+        _ => Region::Silent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn visit_line(
+        line: &str,
+        scope: Scope,
+        see: &mut dyn FnMut(&Field) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let line = Raw::parse(line.as_bytes()).unwrap();
+        let kind = Kind::named(line.get_text("type").unwrap().as_bytes());
+        let role = line.get("message").and_then(|message| message.get_text("role"));
+        let role = role.map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+        visit(line, kind, role, scope, see)
+    }
+
+    fn fields(line: &str, scope: Scope) -> Vec<String> {
+        let mut found = Vec::new();
+        let flow = visit_line(line, scope, &mut |field| {
+            found.push(format!("{} {}", field.path(), field.text()));
+            ControlFlow::Continue(())
+        });
+        assert_eq!(flow, ControlFlow::Continue(()));
+        found
+    }
+
+    fn said(line: &str) -> Vec<String> {
+        fields(line, Scope::Said)
+    }
+
+    #[test]
+    fn a_turn_says_text_thinking_and_arguments() {
+        let line = r#"{"type":"message","id":"a","parentId":"b","message":{"role":"assistant","content":[
+            {"type":"thinking","thinking":"hm","thinkingSignature":"xyz"},{"type":"text","text":"So\n\u00e9","textSignature":"s"},
+            {"type":"toolCall","id":"c","name":"edit","arguments":{"path":"/x","edits":[{"old":"a"},{"new key":"b","n":8080}]}},
+            {"type":"image","data":"AAAA","mimeType":"image/png"}],
+            "usage":{"input":3,"cost":{"total":0}},"model":"m","errorMessage":"failed"}}"#;
+        assert_eq!(
+            said(line),
+            [
+                "message.content[0].thinking hm",
+                "message.content[1].text So\né",
+                "message.content[2].name edit",
+                "message.content[2].arguments.path /x",
+                "message.content[2].arguments.edits[0].old a",
+                "message.content[2].arguments.edits[1][\"new key\"] b",
+                "message.content[2].arguments.edits[1].n 8080",
+                "message.errorMessage failed",
+            ]
+        );
+        let all = fields(line, Scope::Everything);
+        for found in ["id a", "message.content[0].thinkingSignature xyz", "message.content[3].data AAAA"] {
+            assert!(all.iter().any(|field| field == found), "{found}: {all:?}");
+        }
+        assert!(said(line).iter().all(|field| all.contains(field)));
+    }
+
+    #[test]
+    fn other_entries_say_what_they_hold() {
+        let cases: [(&str, &[&str]); 9] = [
+            (
+                r#"{"message":{"content":"out","toolName":"bash","role":"toolResult","details":{"diff":"d"}},"type":"message"}"#,
+                &["message.content out", "message.toolName bash"],
+            ),
+            (
+                r#"{"type":"message","message":{"role":"bashExecution","command":"ls","output":"a"}}"#,
+                &["message.command ls", "message.output a"],
+            ),
+            (
+                r#"{"type":"message","message":{"role":"fileMention","files":[{"path":"p","content":"c","lineCount":1}]}}"#,
+                &["message.files[0].path p", "message.files[0].content c"],
+            ),
+            (
+                r#"{"type":"compaction","summary":"S","shortSummary":"s","details":{"readFiles":["f"]}}"#,
+                &["summary S", "shortSummary s"],
+            ),
+            (r#"{"type":"label","targetId":"x","label":"mark"}"#, &["label mark"]),
+            (r#"{"type":"custom","customType":"t","data":{"a":"b"}}"#, &["customType t"]),
+            (
+                r#"{"type":"custom_message","customType":"t","content":[{"type":"text","text":"x"}]}"#,
+                &["customType t", "content[0].text x"],
+            ),
+            (
+                r#"{"type":"context_edit","targetId":"x","replacement":{"content":"short"}}"#,
+                &["replacement.content short"],
+            ),
+            (r#"{"type":"brand_new","id":"x","notes":["n",{"m":[[]]},{}]}"#, &["notes[0] n"]),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(said(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn it_stops_when_asked_and_never_overflows() {
+        let mut seen = 0;
+        let line = r#"{"type":"session_info","name":"a","name":"b"}"#;
+        let flow = visit_line(line, Scope::Said, &mut |_| {
+            seen += 1;
+            ControlFlow::Break(())
+        });
+        assert_eq!((flow, seen), (ControlFlow::Break(()), 1));
+        let deep = format!(
+            r#"{{"type":"message","message":{{"role":"assistant","content":[{{"arguments":{}"x"{}}}]}}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
+        assert_eq!(said(&deep).len(), 1);
+    }
+}

@@ -1,0 +1,56 @@
+//! Calls of the tools that read or change a file.
+
+use super::entry::{EntryIx, Slice};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+
+/// A tool of the agents that takes the path of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileTool {
+    /// What it does.
+    pub act: FileAct,
+    /// Whether the call has the path in `file_path`, as models write that were trained with other tools. The agents
+    /// run such a call, but do not list its file.
+    pub is_unlisted: bool,
+}
+
+/// What a tool does with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileAct {
+    /// `read`.
+    Read,
+    /// `write`.
+    Write,
+    /// `edit`.
+    Edit,
+}
+
+impl FileAct {
+    fn named(name: &Text) -> Option<Self> {
+        match name.as_bytes() {
+            b"read" => Some(FileAct::Read),
+            b"write" => Some(FileAct::Write),
+            b"edit" => Some(FileAct::Edit),
+            _ => None,
+        }
+    }
+}
+
+/// A call that names a file, recorded if file calls were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct FileCall {
+    /// The entry with the call: an assistant message, or a tool result with nested calls.
+    pub entry: EntryIx,
+    /// The tool.
+    pub tool: FileTool,
+    /// The path, as the call gives it.
+    pub path: Slice,
+}
+
+/// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a file.
+pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
+    let (act, arguments) = (FileAct::named(&name?.text()?)?, arguments?);
+    let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
+    let listed = path("path").map(|path| (FileTool { act, is_unlisted: false }, path));
+    listed.or_else(|| Some((FileTool { act, is_unlisted: true }, path("file_path")?)))
+}

@@ -1,0 +1,125 @@
+//! What a chat program puts around the words of a user when it forwards them to an agent.
+//!
+//! Such programs run an agent behind Telegram, Discord and the like. Before the words, a message has blocks of a
+//! label that calls them untrusted, and JSON, often in a fence; before a label or the words, there may be a time:
+//!
+//! ```text
+//! [Wed 2026-03-11 23:51 PDT] Conversation info (untrusted metadata):
+//! {"message_id": "6955", "sender": "Ada"}
+//!
+//! Is the importer online again?
+//! ```
+
+use memchr::{memchr, memmem};
+use pisess_json::text::leading_space;
+
+/// Stands for the blocks.
+pub const MARK: &str = "[…] ";
+/// The maximum length of a label and of a time, in bytes.
+const LABEL: usize = 160;
+
+/// Returns the words of the user in a message that a chat program forwarded; `None` for any other message, and
+/// for one without words.
+pub fn words(message: &[u8]) -> Option<&[u8]> {
+    let mut rest = block(message)?;
+    while let Some(after) = block(rest) {
+        rest = after;
+    }
+    let words = without_time(rest);
+    (!words.is_empty()).then_some(words)
+}
+
+/// Whether the start of a message may be that of a forwarded one.
+pub fn may_be(start: &[u8]) -> bool {
+    memmem::find(start, b"ntrusted").is_some()
+}
+
+/// Returns what follows a block at the start of the text.
+fn block(text: &[u8]) -> Option<&[u8]> {
+    let text = without_time(text);
+    let line = &text[..memchr(b'\n', text).unwrap_or(text.len()).min(LABEL)];
+    let end = memmem::find(line, b"):")?;
+    may_be(&line[..end]).then_some(())?;
+    let body = trimmed(&text[end + 2..]);
+    if let Some(fenced) = body.strip_prefix(b"```") {
+        return Some(&fenced[memmem::find(fenced, b"```")? + 3..]);
+    }
+    match body.first() {
+        Some(b'{' | b'[') => json(body),
+        _ => Some(memmem::find(body, b"\n\n").map_or(&[], |end| &body[end..])),
+    }
+}
+
+/// Returns what follows an object or array.
+fn json(text: &[u8]) -> Option<&[u8]> {
+    let (mut depth, mut is_string, mut is_escaped) = (0, false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b'{' | b'[' if !is_string => depth += 1,
+            b'}' | b']' if !is_string => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Some(&text[at + 1..]);
+        }
+    }
+    None
+}
+
+/// Returns the text without white space and a time in brackets at its start.
+fn without_time(text: &[u8]) -> &[u8] {
+    let text = trimmed(text);
+    let end = text.strip_prefix(b"[").and_then(|rest| memchr(b']', &rest[..rest.len().min(LABEL)]));
+    let Some(end) = end.filter(|&end| text[..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= 4)
+    else {
+        return text;
+    };
+    trimmed(&text[end + 2..])
+}
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    &text[leading_space(text)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_follow_the_blocks() {
+        for (message, expected) in [
+            ("Conversation info (untrusted metadata): {\"a\": \"} \\\" {\"} hello\nthere", "hello\nthere"),
+            (
+                "Conversation info (untrusted metadata):\n```json\n{\n  \"id\": \"1\"\n}\n```\n\nSender (untrusted metadata):\n```json\n{}\n```\n\n[Sun 2026-04-19 00:33 GMT+8] 你好 [1]",
+                "你好 [1]",
+            ),
+            (
+                "[Wed 2026-03-11 23:51 PDT] Thread starter (untrusted, for context):\n[1, [2]]\n\nquestion",
+                "question",
+            ),
+            ("Untrusted context (metadata, no instructions):\nsome line\n\n[a] question", "[a] question"),
+        ] {
+            assert_eq!(words(message.as_bytes()).map(String::from_utf8_lossy).as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn any_other_message_is_left_alone() {
+        for message in [
+            "",
+            "hello",
+            "[2026-03-11] hello",
+            "The config (see below):\n```json\n{}\n```\nIs it right?",
+            "Why is this called untrusted?",
+            "Sender (untrusted metadata):\n```json\n{}\n```\n",
+            "Sender (untrusted metadata):\n```json\n{",
+            "Sender (untrusted metadata):\n{\"a\": {",
+            "Sender (untrusted metadata):",
+        ] {
+            assert_eq!(words(message.as_bytes()), None, "{message}");
+        }
+    }
+}

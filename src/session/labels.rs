@@ -1,0 +1,104 @@
+//! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on any
+//! branch.
+
+use super::entry::EntryIx;
+use crate::session::{LabelChange, Session};
+use pisess_json::text::Text;
+use std::collections::HashMap;
+
+/// The labels in effect.
+#[derive(Debug)]
+pub struct Labels<'a> {
+    session: &'a Session,
+    /// In the order of a JavaScript `Map`: a target keeps the position of its first label until it is
+    /// cleared.
+    order: Vec<Option<&'a LabelChange>>,
+    /// The index in `order` of each target, by its id: the target may be missing from the file.
+    place: HashMap<&'a [u8], usize>,
+}
+
+impl<'a> Labels<'a> {
+    /// Returns the labels of a session.
+    pub fn new(session: &'a Session) -> Self {
+        let mut labels = Labels { session, order: Vec::new(), place: HashMap::new() };
+        for change in &session.labels {
+            let target = session.bytes(change.target);
+            match (change.name.is_empty(), labels.place.get(target).copied()) {
+                (false, Some(place)) => labels.order[place] = Some(change),
+                (false, None) => {
+                    labels.place.insert(target, labels.order.len());
+                    labels.order.push(Some(change));
+                }
+                (true, Some(place)) => {
+                    labels.order[place] = None;
+                    labels.place.remove(target);
+                }
+                (true, None) => {}
+            }
+        }
+        labels
+    }
+
+    /// Returns the `label` entry in effect for an entry.
+    pub fn change(&self, ix: EntryIx) -> Option<&'a LabelChange> {
+        let id = self.session.entry(ix).id;
+        self.order[*self.place.get(self.session.bytes(id)).filter(|_| !id.is_empty())?]
+    }
+
+    /// Returns the label of an entry.
+    pub fn name(&self, ix: EntryIx) -> Option<Text<'a>> {
+        self.change(ix).map(|change| self.session.text(change.name))
+    }
+
+    /// Returns all labels in effect, in the agents' order, including those of missing entries.
+    pub fn changes(&self) -> impl Iterator<Item = &'a LabelChange> {
+        self.order.iter().flatten().copied()
+    }
+
+    /// Returns the labelled entries with their label entries, in the agents' order.
+    pub fn iter(&self) -> impl Iterator<Item = (EntryIx, &'a LabelChange)> {
+        self.changes().filter_map(|change| {
+            let target = self.session.find(&self.session.text(change.target))?;
+            Some((target, change))
+        })
+    }
+
+    /// Returns the entries that have this label.
+    pub fn named(&self, name: &Text) -> Vec<EntryIx> {
+        let is_named = |change: &LabelChange| self.session.text(change.name) == *name;
+        self.iter().filter(|(_, change)| is_named(change)).map(|(target, _)| target).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    #[test]
+    fn the_last_label_in_file_order_wins() {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for (at, (target, name)) in [
+            ("a", "\"x\""),
+            ("b", "\"y\""),
+            ("gone", "\"z\""),
+            ("a", "\"x2\""),
+            ("b", "\"\""),
+            ("b", "\"y2\""),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let id = ["a", "b", "l2", "l3", "l4", "l5"][at];
+            text += &format!(
+                "{{\"type\":\"label\",\"id\":\"{id}\",\"parentId\":null,\"targetId\":\"{target}\",\"label\":{name}}}\n"
+            );
+        }
+        let session = load(&text.into_bytes(), &Options::default()).unwrap();
+        let labels = Labels::new(&session);
+        let listed: Vec<_> =
+            labels.iter().map(|(ix, change)| (ix.at(), session.text(change.name).to_string())).collect();
+        assert_eq!(listed, [(0, "x2".to_owned()), (1, "y2".to_owned())]);
+        assert_eq!(labels.named(&Text::from("y2")), [EntryIx::new(1)]);
+    }
+}

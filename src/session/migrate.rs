@@ -1,0 +1,315 @@
+//! Converts lines of older formats to version 3 by splicing, without serializing them again.
+//!
+//! The changes are those of the migrations of pi and oh-my-pi (their code is the same). Neither agent
+//! supports the draft tree; its rules are in `docs/format.md`.
+
+use super::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::session::read::record::named_head;
+use crate::session::{Format, Session};
+use pisess_json::edit::Edit;
+use pisess_json::string::{encode, encoded};
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_json::{Malformed, Raw};
+use std::borrow::Cow;
+
+impl Session {
+    /// Whether migration would change the line of this entry. If not, its bytes stay the same.
+    pub fn is_upgraded(&self, ix: EntryIx) -> bool {
+        let entry = self.entry(ix);
+        match self.format {
+            Format::V1 | Format::Draft => true,
+            Format::V2 => entry.kind == Kind::Message && entry.role == Role::Custom,
+            Format::V3 => false,
+        }
+    }
+
+    /// Returns the line of an entry as version 3 stores it, from the line in the file.
+    ///
+    /// # Errors
+    /// If the line is not an object, because the file is not the one that was loaded.
+    pub fn upgraded<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
+        if !self.is_upgraded(ix) {
+            return Ok(Cow::Borrowed(line));
+        }
+        if let Some(upgraded) = self.with_tree_keys(ix, line) {
+            return Ok(Cow::Owned(upgraded));
+        }
+        let mut edit = Edit::new(line)?;
+        match self.format {
+            Format::V1 => self.tree_keys(ix, &mut edit),
+            Format::Draft => self.draft_keys(ix, &mut edit),
+            Format::V2 | Format::V3 => {}
+        }
+        let role = edit.get("message").and_then(|message| message.get("role"));
+        if let Some(role) = role.filter(|role| role.is("hookMessage")) {
+            edit.replace(role, b"\"custom\"");
+        }
+        Ok(Cow::Owned(edit.finish()))
+    }
+
+    /// Returns the line of an ordinary version 1 message with `id` and `parentId` after its last member,
+    /// where an [`Edit`] would add them. Nothing else in it changes, so it is not parsed.
+    fn with_tree_keys(&self, ix: EntryIx, line: &[u8]) -> Option<Vec<u8>> {
+        let entry = self.entry(ix);
+        let is_ordinary = self.format == Format::V1
+            && entry.kind == Kind::Message
+            && entry.role != Role::Custom
+            && entry.flags.has(Flags::NO_ID_KEY)
+            && entry.flags.has(Flags::NO_PARENT_KEY);
+        let members = line.trim_ascii_end().strip_suffix(b"}").filter(|_| is_ordinary)?.trim_ascii_end();
+        let mut out = Vec::with_capacity(line.len() + 64);
+        out.extend_from_slice(members);
+        out.extend_from_slice(b",\"id\":");
+        encode(&self.id(ix), &mut out);
+        out.extend_from_slice(b",\"parentId\":");
+        match entry.parent {
+            Some(parent) => encode(&self.id(parent), &mut out),
+            None => out.extend_from_slice(b"null"),
+        }
+        out.extend_from_slice(&line[members.len()..]);
+        Some(out)
+    }
+
+    /// Returns the header as version 3 stores it.
+    pub fn upgraded_header(&self) -> Cow<'_, [u8]> {
+        match (self.format, Edit::new(&self.header.bytes)) {
+            (Format::V3, _) | (_, Err(_)) => Cow::Borrowed(&self.header.bytes),
+            (_, Ok(mut edit)) => {
+                edit.set("version", b"3");
+                Cow::Owned(edit.finish())
+            }
+        }
+    }
+
+    /// Returns the entry that migration appends to a draft tree if entries follow its last head: a child of that
+    /// head, because in version 3 the last entry is the leaf.
+    pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
+        let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
+        let last = EntryIx::new(self.entries.len() - 1);
+        (leaf != last).then(|| {
+            Object::new()
+                .str("type", "custom")
+                .str("customType", "head")
+                .str("id", &self.next_migration_id())
+                .text("parentId", &self.id(leaf))
+                .text("timestamp", &self.draft_timestamp(last))
+                .finish()
+        })
+    }
+
+    /// Adds `id`, `parentId` and the kept id of a compaction (version 1 to 2).
+    fn tree_keys(&self, ix: EntryIx, edit: &mut Edit) {
+        edit.set("id", &encoded(&self.id(ix)));
+        edit.set("parentId", &self.parent_json(ix));
+        self.kept_id(ix, edit);
+    }
+
+    fn kept_id(&self, ix: EntryIx, edit: &mut Edit) {
+        let index = edit.get("firstKeptEntryIndex").filter(|index| index.is_number());
+        let Some(index) = index.filter(|_| self.entry(ix).kind == Kind::Compaction) else { return };
+        // The agents assign ids in one pass, in which a later entry has no id yet.
+        let kept = index.number().and_then(|number| self.record_entry(number)).filter(|&kept| kept <= ix);
+        edit.remove("firstKeptEntryIndex");
+        if let Some(kept) = kept {
+            edit.set("firstKeptEntryId", &encoded(&self.id(kept)));
+        }
+    }
+
+    fn parent_json(&self, ix: EntryIx) -> Vec<u8> {
+        self.entry(ix).parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&self.id(parent)))
+    }
+
+    /// Converts the draft tree: numbers become ids, its own types become those of version 3.
+    fn draft_keys(&self, ix: EntryIx, edit: &mut Edit) {
+        let id = self.id(ix);
+        let mut keys = format!("\"id\":{}", String::from_utf8_lossy(&encoded(&id))).into_bytes();
+        keys.extend_from_slice(b",\"parentId\":");
+        keys.extend_from_slice(&self.parent_json(ix));
+        edit.remove("id");
+        edit.remove("parentId");
+        edit.put_in_place_of("parent", &keys);
+        if !edit.get("timestamp").is_some_and(Raw::is_string) {
+            edit.set("timestamp", &encoded(&self.draft_timestamp(ix)));
+        }
+        for key in ["targetId", "fromId"] {
+            if let Some(number) = edit.get(key).and_then(Raw::number) {
+                let target = self.record_entry(number).map(|target| encoded(&self.id(target)));
+                edit.set(key, &target.unwrap_or_else(|| b"\"root\"".to_vec()));
+            }
+        }
+        let kind =
+            edit.get("type").and_then(Raw::text).map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+        match kind {
+            Kind::Compaction => self.draft_compaction(ix, edit),
+            Kind::BranchSummary | Kind::StackSummary => self.draft_summary(ix, edit),
+            Kind::StackPop => self.draft_pop(ix, edit),
+            Kind::Head => self.draft_head(ix, edit),
+            _ => {}
+        }
+    }
+
+    fn draft_compaction(&self, ix: EntryIx, edit: &mut Edit) {
+        self.kept_id(ix, edit);
+        if edit.get("summarizedPath").is_some() {
+            edit.set("firstKeptEntryId", &encoded(&self.id(ix)));
+        }
+        if edit.get("tokensBefore").is_none() {
+            edit.set("tokensBefore", b"0");
+        }
+    }
+
+    fn draft_summary(&self, ix: EntryIx, edit: &mut Edit) {
+        edit.set("type", b"\"branch_summary\"");
+        if edit.get("fromId").is_none() {
+            edit.set("fromId", &self.left_by(ix));
+        }
+    }
+
+    fn draft_pop(&self, ix: EntryIx, edit: &mut Edit) {
+        self.draft_summary(ix, edit);
+        edit.remove("backToIndex");
+        if let Some(summary) = edit.get("prePopSummary") {
+            let details = Object::new().raw("prePopSummary", summary).finish();
+            edit.remove("prePopSummary");
+            edit.set("details", &details);
+        }
+    }
+
+    fn draft_head(&self, ix: EntryIx, edit: &mut Edit) {
+        let name = edit.get("name");
+        let entry =
+            Object::new().str("type", "head").with(name, |entry, name| entry.raw("name", name)).finish();
+        edit.remove("name");
+        match named_head(Raw::checked(&entry)) {
+            Some(name) => {
+                edit.set("type", b"\"label\"");
+                let target = self.entry(ix).parent.map_or_else(Text::default, |parent| self.id(parent));
+                edit.set("targetId", &encoded(&target));
+                edit.set("label", &encoded(&name));
+            }
+            None => {
+                edit.set("type", b"\"custom\"");
+                edit.set("customType", b"\"head\"");
+                let data = Object::new().with(name, |data, name| data.raw("name", name)).finish();
+                edit.set("data", &data);
+            }
+        }
+    }
+
+    /// Returns the id of the leaf before a summary of the draft tree: that of the previous entry in the file, or
+    /// `root`.
+    fn left_by(&self, ix: EntryIx) -> Vec<u8> {
+        match ix.before() {
+            Some(before) => encoded(&self.id(before)),
+            None => b"\"root\"".to_vec(),
+        }
+    }
+
+    /// Returns the timestamp of a draft-tree entry, from its time: its own, or that of the previous entry.
+    pub(crate) fn draft_timestamp(&self, ix: EntryIx) -> Text<'static> {
+        match self.entry(ix).time_ms {
+            Entry::NO_TIME => Text::from("1970-01-01T00:00:00.000Z"),
+            time => Text::from(pisess_json::time::iso_string(time)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    fn upgraded(text: &str) -> Vec<String> {
+        let session = load(&text.as_bytes().to_vec(), &Options::default()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let entries = session.all().map(|ix| {
+            let line = lines[session.entry(ix).line.0 as usize - 1];
+            String::from_utf8(session.upgraded(ix, line.as_bytes()).unwrap().into_owned()).unwrap()
+        });
+        let header = String::from_utf8(session.upgraded_header().into_owned()).unwrap();
+        let tail = session.upgrade_tail().map(|tail| String::from_utf8(tail).unwrap());
+        std::iter::once(header).chain(entries).chain(tail).collect()
+    }
+
+    #[test]
+    fn version_one_gets_its_tree() {
+        let text = concat!(
+            "{\"type\":\"session\",\"id\":\"s\"}\n",
+            "broken\n",
+            "{ \"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"n\":1e5}}\n",
+            "{\"type\":\"compaction\",\"firstKeptEntryIndex\":1,\"summary\":\"x\"}\n",
+            "{\"type\":\"compaction\",\"firstKeptEntryIndex\":4,\"id\":\"old\"}\n",
+            "{\"type\":\"custom\"}\n",
+        );
+        insta::assert_snapshot!(upgraded(text).join("\n"), @r#"
+        {"type":"session","id":"s","version":3}
+        { "type":"message","message":{"role":"custom","n":1e5},"id":"53be4503","parentId":null}
+        {"type":"compaction","summary":"x","id":"b0d0870d","parentId":"53be4503","firstKeptEntryId":"53be4503"}
+        {"type":"compaction","id":"d11f3c8c","parentId":"b0d0870d"}
+        {"type":"custom","id":"769becd5","parentId":"d11f3c8c"}
+        "#);
+    }
+
+    #[test]
+    fn the_draft_tree_becomes_version_three() {
+        let text = concat!(
+            "{\"type\":\"session\",\"id\":\"s\",\"parent\":-1,\"timestamp\":\"2026-01-01T00:00:00.000Z\"}\n",
+            "{\"type\":\"message\",\"parent\":0,\"message\":{\"role\":\"user\"},\"timestamp\":\"2026-01-02T00:00:00.000Z\"}\n",
+            "{\"type\":\"message\",\"parent\":1}\n",
+            "{\"type\":\"compaction\",\"parent\":0,\"summary\":\"x\",\"summarizedPath\":[1,2]}\n",
+            "{\"type\":\"stack_summary\",\"parent\":1,\"summary\":\"left 2 and 3\"}\n",
+            "{\"type\":\"stack_pop\",\"backToIndex\":2,\"summary\":\"back\",\"prePopSummary\":\"p\"}\n",
+            "{\"type\":\"label\",\"parent\":5,\"targetId\":1,\"label\":\"l\"}\n",
+            "{\"type\":\"head\",\"parent\":2,\"name\":\"try\"}\n",
+            "{\"type\":\"head\",\"parent\":4}\n",
+            "{\"type\":\"message\",\"parent\":2}\n",
+        );
+        insta::assert_snapshot!(upgraded(text).join("\n"), @r#"
+        {"type":"session","id":"s","parent":-1,"timestamp":"2026-01-01T00:00:00.000Z","version":3}
+        {"type":"message","id":"53be4503","parentId":null,"message":{"role":"user"},"timestamp":"2026-01-02T00:00:00.000Z"}
+        {"type":"message","id":"b0d0870d","parentId":"53be4503","timestamp":"2026-01-02T00:00:00.000Z"}
+        {"type":"compaction","id":"d11f3c8c","parentId":null,"summary":"x","summarizedPath":[1,2],"timestamp":"2026-01-02T00:00:00.000Z","firstKeptEntryId":"d11f3c8c","tokensBefore":0}
+        {"type":"branch_summary","id":"769becd5","parentId":"53be4503","summary":"left 2 and 3","timestamp":"2026-01-02T00:00:00.000Z","fromId":"d11f3c8c"}
+        {"type":"branch_summary","summary":"back","id":"5e3c165f","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z","fromId":"769becd5","details":{"prePopSummary":"p"}}
+        {"type":"label","id":"f986f78c","parentId":"5e3c165f","targetId":"53be4503","label":"l","timestamp":"2026-01-02T00:00:00.000Z"}
+        {"type":"label","id":"75372c43","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z","targetId":"b0d0870d","label":"try"}
+        {"type":"custom","id":"78f6b307","parentId":"769becd5","timestamp":"2026-01-02T00:00:00.000Z","customType":"head","data":{}}
+        {"type":"message","id":"45ea22c0","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z"}
+        {"type":"custom","customType":"head","id":"62e1b522","parentId":"78f6b307","timestamp":"2026-01-02T00:00:00.000Z"}
+        "#);
+    }
+
+    #[test]
+    fn an_ordinary_line_is_spliced_as_an_edit_would() {
+        for line in [
+            r#"{"type":"message","message":{"role":"user"}}"#,
+            "{\"message\":{\"role\":\"user\"} , \"type\" : \"message\" \t} \r",
+            r#"{"type":"message","message":{"role":"hookMessage"}}"#,
+            r#"{"type":"message","id":null,"message":{}}"#,
+            r#"{"type":"message","message":{},"parentId":"x"}"#,
+        ] {
+            let text = format!("{{\"type\":\"session\",\"id\":\"s\"}}\n{line}\n{line}\n");
+            let session = load(&text.clone().into_bytes(), &Options::default()).unwrap();
+            for ix in session.all() {
+                let mut edit = Edit::new(line.as_bytes()).unwrap();
+                session.tree_keys(ix, &mut edit);
+                let edited = String::from_utf8(edit.finish()).unwrap().replace("hookMessage", "custom");
+                let upgraded = session.upgraded(ix, line.as_bytes()).unwrap();
+                assert_eq!(String::from_utf8_lossy(&upgraded), edited);
+            }
+        }
+    }
+
+    #[test]
+    fn version_two_changes_one_role() {
+        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}\n";
+        assert_eq!(
+            upgraded(text),
+            [
+                "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}",
+                "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}"
+            ]
+        );
+    }
+}

@@ -1,0 +1,396 @@
+//! A loaded session: its header, its entries, and the problems found.
+//!
+//! After the header, no line makes loading ([`crate::load`]) fail. Defects are listed in
+//! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
+//! migrated: every entry has an id and a parent.
+
+pub mod defect;
+pub mod dialect;
+pub mod paths;
+
+pub(crate) mod column;
+pub mod entry;
+pub mod fields;
+pub mod file_calls;
+pub mod search;
+
+pub mod index;
+pub mod list_stats;
+
+pub mod content;
+pub mod forwarded;
+
+pub mod labels;
+pub mod reference;
+pub mod tree;
+
+pub mod read;
+
+pub mod migrate;
+
+use crate::session::column::Column;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Entry, EntryIx, Kind, Kinds, LineNo, Role, Slice, Span};
+use crate::session::file_calls::FileCall;
+use crate::session::index::IdIndex;
+use crate::session::list_stats::Digest;
+use crate::session::search::Matches;
+use pisess_json::text::Text;
+use std::sync::OnceLock;
+
+/// How a file stores its tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Version 1: linear, without ids.
+    V1,
+    /// The draft of the tree format: numeric `parent`, `head` entries.
+    Draft,
+    /// Version 2: a tree, before the role `custom`.
+    V2,
+    /// Version 3: the current version of both agents.
+    V3,
+}
+
+/// The header line.
+#[derive(Clone, Debug)]
+pub struct Header {
+    /// The location of its object in the file.
+    pub span: Span,
+    /// Its physical line.
+    pub line: LineNo,
+    /// The object's bytes.
+    pub bytes: Vec<u8>,
+    /// The session's id.
+    pub id: Text<'static>,
+    /// The working directory of the session.
+    pub cwd: Option<Text<'static>>,
+    /// The time at which it was started, as stored.
+    pub timestamp: Option<Text<'static>>,
+}
+
+/// A label entry, in file order.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelChange {
+    /// The label entry.
+    pub entry: EntryIx,
+    /// The id of the labelled entry.
+    pub target: Slice,
+    /// The label; empty if it is cleared.
+    pub name: Slice,
+    /// The `timestamp` of the label entry, as stored.
+    pub timestamp: Slice,
+}
+
+/// A tool call, recorded if rows were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall {
+    /// The assistant entry.
+    pub entry: EntryIx,
+    /// The call's id.
+    pub id: Slice,
+    /// The tool, if rows are readable; `row` then contains only the call's description.
+    pub name: Slice,
+    /// The text for the row of its result.
+    pub row: Slice,
+    /// The range of a path in the row, in bytes.
+    pub path: (u16, u16),
+}
+
+/// The total usage of the model's turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TotalUsage {
+    /// Tokens, including those read from and written to the cache.
+    pub tokens: f64,
+    /// Their cost in dollars.
+    pub cost: f64,
+}
+
+impl std::ops::AddAssign for TotalUsage {
+    fn add_assign(&mut self, other: TotalUsage) {
+        self.tokens += other.tokens;
+        self.cost += other.cost;
+    }
+}
+
+/// A tool result, recorded if rows were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolResult {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of the call it answers.
+    pub call: Slice,
+}
+
+/// The position of a value in the line of its entry; empty if unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InLine {
+    /// The offset in the line.
+    pub start: u32,
+    /// The length in bytes.
+    pub len: u32,
+}
+
+/// The `parentId` of an entry, as stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ParentId {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of its parent.
+    pub id: Slice,
+}
+
+/// The names of an entry whose type or role is not a known one.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherName {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its type, if that is unknown.
+    pub kind: Slice,
+    /// Its role, if that is unknown.
+    pub role: Slice,
+}
+
+/// A problem at a line of the file that did not stop loading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The physical line.
+    pub line: LineNo,
+    /// The kind of problem.
+    pub kind: ProblemKind,
+}
+
+/// The kinds of [`Problem`] that loading reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ProblemKind {
+    /// The line is not JSON.
+    Malformed,
+    /// The last line is not JSON and has no newline: a write was interrupted.
+    TornTail,
+    /// There are several values on the line.
+    Fused,
+    /// The line is a value, but not an object.
+    NotAnObject,
+    /// A second header.
+    SecondHeader,
+    /// The line contains bytes that are not UTF-8.
+    InvalidUtf8,
+    /// A byte order mark.
+    ByteOrderMark,
+    /// The version in the header is not a number.
+    OddVersion,
+    /// An entry without a string `id`.
+    NoId,
+    /// The entry has the id of another entry.
+    DuplicateId,
+    /// The parents of the entry form a cycle.
+    Cycle,
+    /// The parent is not in the file.
+    MissingParent,
+}
+
+/// A session in memory.
+#[derive(Debug)]
+pub struct Session {
+    /// The header.
+    pub header: Header,
+    /// The title line of oh-my-pi without its newline, if the file has one.
+    pub title_slot: Option<Vec<u8>>,
+    /// How the file stores its tree.
+    pub format: Format,
+    /// The agent it belongs to.
+    pub dialect: Dialect,
+    /// The leaf; `None` before the first entry.
+    pub leaf: Option<EntryIx>,
+    /// The problems of the file, in file order.
+    pub problems: Vec<Problem>,
+    /// Label entries in file order.
+    pub labels: Vec<LabelChange>,
+    /// Tool calls in file order, if rows were requested.
+    pub tool_calls: Vec<ToolCall>,
+    /// Tool results in file order, if rows were requested.
+    pub tool_results: Vec<ToolResult>,
+    /// The calls that name a file, in file order, if requested.
+    pub file_calls: Option<Vec<FileCall>>,
+    /// The total usage of the model's turns, if requested.
+    pub usage: TotalUsage,
+    /// Unknown names, in file order.
+    pub other_names: Vec<OtherName>,
+    /// The `timestamp` of each entry as stored, if requested.
+    pub timestamps: Vec<Slice>,
+    /// The text of each entry to search in, if requested.
+    pub searchable: Vec<Slice>,
+    /// The matches in all text of the entries, in file order, if requested.
+    pub found: Vec<(EntryIx, Matches)>,
+    /// The position of each entry's `message` in its line, if requested.
+    pub messages: Vec<InLine>,
+    /// Its digest for a list of sessions, if requested.
+    pub digest: Digest,
+    /// The length of the file in bytes.
+    pub len: u64,
+    /// Whether the last line has its newline.
+    pub ends_with_newline: bool,
+    /// The types of the entries.
+    pub kinds: Kinds,
+    /// The entries in file order.
+    pub entries: Vec<Entry>,
+    /// The number of records that parse, including the header.
+    pub records: u32,
+    pub(super) arena: Vec<u8>,
+    /// The row of each entry, if requested.
+    pub(super) rows: Column,
+    /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
+    /// order.
+    pub(super) dangling: Vec<ParentId>,
+    /// Built when it is needed first.
+    pub(super) ids: OnceLock<IdIndex>,
+}
+
+impl Session {
+    /// Returns the entry with this index.
+    pub fn entry(&self, ix: EntryIx) -> &Entry {
+        &self.entries[ix.at()]
+    }
+
+    /// Returns the string of a slice.
+    pub fn text(&self, slice: Slice) -> Text<'_> {
+        Text::from_wtf8(&self.arena[slice.range()])
+    }
+
+    /// Returns the bytes (WTF-8) of the string of a slice.
+    pub fn bytes(&self, slice: Slice) -> &[u8] {
+        &self.arena[slice.range()]
+    }
+
+    /// Returns the id of an entry; empty if it has none.
+    pub fn id(&self, ix: EntryIx) -> Text<'_> {
+        self.text(self.entry(ix).id)
+    }
+
+    /// Returns the entry with this id; if there are several, the last, as in both agents.
+    pub fn find(&self, id: &Text) -> Option<EntryIx> {
+        let id_of = |ix| self.bytes(self.entry(ix).id);
+        let index = || {
+            let mut ids = IdIndex::with_capacity(self.entries.len());
+            for ix in self.all() {
+                ids.insert(ix, id_of);
+            }
+            ids
+        };
+        self.ids.get_or_init(index).get(id.as_bytes(), id_of)
+    }
+
+    /// Returns the indexes of all entries, in file order.
+    pub fn all(&self) -> impl DoubleEndedIterator<Item = EntryIx> + ExactSizeIterator + use<> {
+        (0..self.entries.len()).map(EntryIx::new)
+    }
+
+    /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
+    pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
+        match self.entry(ix).parent {
+            Some(parent) => Some(self.id(parent)),
+            None => self.dangling_id(ix),
+        }
+    }
+
+    /// Returns the id of the parent of a root, if its line names one.
+    pub fn dangling_id(&self, ix: EntryIx) -> Option<Text<'_>> {
+        let at = self.dangling.binary_search_by_key(&ix, |parent| parent.entry).ok()?;
+        Some(self.text(self.dangling[at].id))
+    }
+
+    /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
+    /// call.
+    pub fn row(&self, ix: EntryIx) -> Text<'_> {
+        self.rows.get(ix.at()).0
+    }
+
+    /// Returns the role and the body of that row.
+    pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
+        let (row, parts) = self.rows.get(ix.at());
+        parts.of(&row)
+    }
+
+    /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
+    pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
+        self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
+    }
+
+    /// Returns the matches in an entry, if there are any.
+    pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
+        let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
+        Some(&self.found[at].1)
+    }
+
+    /// Returns the calls of an entry that name a file, if they were requested.
+    pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
+        let calls = self.file_calls.as_ref()?;
+        let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
+        let len = calls.iter().take_while(|call| call.entry == ix).count();
+        Some(&calls[..len])
+    }
+
+    /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
+    pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
+        let place = self.messages.get(ix.at()).filter(|place| place.len > 0)?;
+        Some(Span { start: self.entry(ix).span.start + u64::from(place.start), len: u64::from(place.len) })
+    }
+
+    /// Whether every entry's line is valid UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        self.problems.iter().all(|problem| problem.kind != ProblemKind::InvalidUtf8)
+    }
+
+    /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
+    pub fn upwards(&self, from: Option<EntryIx>) -> impl Iterator<Item = EntryIx> + use<'_> {
+        std::iter::successors(from, |&ix| self.entry(ix).parent)
+    }
+
+    /// Returns the path from the root to `leaf`; empty for `None`.
+    pub fn path(&self, leaf: Option<EntryIx>) -> Vec<EntryIx> {
+        let mut path: Vec<_> = self.upwards(leaf).collect();
+        path.reverse();
+        path
+    }
+
+    /// Returns the index in `path` of the last entry of a type.
+    pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
+        // Without such an entry in the session, the path need not be searched.
+        if !self.kinds.has(kind) {
+            return None;
+        }
+        path.iter().rposition(|&ix| self.entry(ix).kind == kind)
+    }
+
+    /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
+    pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
+        let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;
+        Some(EntryIx::new(at))
+    }
+
+    /// Returns the type of an entry, as its line names it; empty if it has none.
+    pub fn kind_name(&self, ix: EntryIx) -> Text<'_> {
+        match self.entry(ix).kind.name() {
+            Some(name) => Text::from(name),
+            None => self.other_name(ix).map_or_else(Text::default, |name| self.text(name.kind)),
+        }
+    }
+
+    /// Returns the role of an entry's message; `None` if it is not a message or has no role.
+    pub fn role_name(&self, ix: EntryIx) -> Option<Text<'_>> {
+        match self.entry(ix).role {
+            Role::Missing => None,
+            Role::Other => self.other_name(ix).map(|name| self.text(name.role)),
+            role => role.name().map(Text::from),
+        }
+    }
+
+    fn other_name(&self, ix: EntryIx) -> Option<&OtherName> {
+        self.other_names.binary_search_by_key(&ix, |name| name.entry).ok().map(|at| &self.other_names[at])
+    }
+
+    /// Whether the entry is a message with this role.
+    pub fn is_message(&self, ix: EntryIx, role: Role) -> bool {
+        let entry = self.entry(ix);
+        entry.kind == Kind::Message && entry.role == role
+    }
+}

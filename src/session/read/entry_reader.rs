@@ -1,0 +1,234 @@
+//! Bodies on demand: the line of an entry, read back by its span.
+
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind, Span};
+use crate::session::file_calls::FileCall;
+use pisess_json::Raw;
+use pisess_store::{PageBuffer, ReadAt, shorter};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io;
+
+/// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
+/// the number of lines read; request lines in file order where possible.
+pub trait Bodies {
+    /// Returns the line of an entry.
+    ///
+    /// # Errors
+    /// If reading fails, or the file is no longer the one that was loaded.
+    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
+
+    /// Calls `see` with the line of an entry; may avoid copying it.
+    ///
+    /// # Errors
+    /// As [`Bodies::line`].
+    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.line(ix).map(|line| see(&line))
+    }
+
+    /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
+    ///
+    /// # Errors
+    /// As [`Bodies::line`].
+    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+        message_of(self, ix, see)
+    }
+}
+
+/// Bodies from the file a session was loaded from.
+///
+/// Neighbouring lines are read together. The length of each read depends on how much of the previous one was
+/// requested, so little is read in vain: `tests/counts.rs` bounds it for lines in order, backwards and shuffled.
+pub struct FileBodies<'a> {
+    session: &'a Session,
+    source: &'a dyn ReadAt,
+    window: RefCell<Window>,
+}
+
+/// The bytes read last from the file.
+#[derive(Default)]
+struct Window {
+    start: u64,
+    buffer: PageBuffer,
+    /// The number of these bytes that were requested, including short gaps between requests.
+    used: u64,
+    /// The end of the previous request.
+    last: u64,
+}
+
+impl Window {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+
+    fn read(&mut self, source: &dyn ReadAt, start: u64, len: u64) -> io::Result<()> {
+        self.start = start;
+        let read =
+            self.buffer.start(start, len as usize).and_then(|bytes| source.read_exact_at(bytes, start));
+        if read.is_err() {
+            self.buffer.clear();
+        }
+        read
+    }
+}
+
+/// The maximum number of bytes to read ahead.
+const WINDOW: u64 = 256 * 1024;
+/// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
+const AHEAD: u64 = 4;
+
+impl<'a> FileBodies<'a> {
+    /// Returns the bodies of a session, read from the file it was loaded from.
+    pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
+        FileBodies { session, source, window: RefCell::default() }
+    }
+
+    /// Returns the bytes of a line as they are in the file.
+    ///
+    /// # Errors
+    /// If reading fails, or the file is shorter than it was.
+    pub fn stored(&self, span: Span) -> io::Result<Vec<u8>> {
+        self.with_stored(span, <[u8]>::to_vec)
+    }
+
+    /// Calls `see` with bytes of the file, without copying them out of the window.
+    pub(crate) fn with_stored<T>(&self, span: Span, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+        // Moved out, so that `see` can request another line meanwhile.
+        let mut window = self.window.take();
+        let filled = self.fill(&mut window, span);
+        let seen = filled.map(|()| {
+            let from = (span.start - window.start) as usize;
+            see(&window.bytes()[from..from + span.len as usize])
+        });
+        self.window.replace(window);
+        seen
+    }
+
+    /// Fills the window if it does not hold the bytes.
+    fn fill(&self, window: &mut Window, span: Span) -> io::Result<()> {
+        // Messages are requested without the rest of their lines, which counts as requested if it is short.
+        let gap = span.start.saturating_sub(window.last);
+        window.used += if gap <= window.used * AHEAD { gap } else { 0 };
+        window.last = span.end();
+        let is_held = span.start >= window.start && span.end() <= window.start + window.bytes().len() as u64;
+        if is_held {
+            window.used += span.len;
+            return Ok(());
+        }
+        if span.end() > self.source.len() {
+            return Err(shorter());
+        }
+        let room = (window.used * AHEAD).min(WINDOW).max(span.len);
+        // When walking backwards, the lines before this one are needed next, not those after it.
+        let walks_back = span.start < window.start;
+        let start = if walks_back { span.end().saturating_sub(room) } else { span.start };
+        let end = if walks_back { span.end() } else { (span.start + room).min(self.source.len()) };
+        window.used = span.len;
+        window.read(self.source, start, end - start)
+    }
+}
+
+impl Bodies for FileBodies<'_> {
+    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
+        let line = self.with_stored(self.session.entry(ix).span, |line| {
+            self.session.upgraded(ix, line).map(Cow::into_owned)
+        })?;
+        line.map(Cow::Owned).map_err(|_| changed())
+    }
+
+    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        let seen = self.with_stored(self.session.entry(ix).span, |line| {
+            self.session.upgraded(ix, line).map(|line| see(&line))
+        })?;
+        seen.map_err(|_| changed())
+    }
+
+    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+        match self.session.message_span(ix).filter(|_| !self.session.is_upgraded(ix)) {
+            Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
+            None => message_of(self, ix, see),
+        }
+    }
+}
+
+fn changed() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read")
+}
+
+fn message_of(bodies: &(impl Bodies + ?Sized), ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+    bodies.with_line(ix, &mut |line| see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
+}
+
+/// A message of a context, and the entry it comes from.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its JSON.
+    pub body: Body,
+}
+
+/// The location of the JSON of a message.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// In the `message` member of the entry's line, as stored.
+    Stored,
+    /// Built from the entry. In a box, so that a list of messages, most of which are stored, takes half the memory.
+    Built(Box<Vec<u8>>),
+}
+
+impl Body {
+    /// Returns the body of a message that was built, given its JSON.
+    pub fn built(json: Vec<u8>) -> Self {
+        Body::Built(Box::new(json))
+    }
+}
+
+impl Message {
+    /// Returns the calls in a stored message that name a file, if they were requested.
+    pub fn file_calls<'s>(&self, session: &'s Session) -> Option<&'s [FileCall]> {
+        match self.body {
+            Body::Stored => session.file_calls(self.entry),
+            Body::Built(_) => None,
+        }
+    }
+
+    /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
+    ///
+    /// # Errors
+    /// If the line cannot be read.
+    pub fn with<T>(&self, bodies: &dyn Bodies, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        match &self.body {
+            Body::Built(json) => Ok(see(Raw::checked(json))),
+            Body::Stored => {
+                let (mut see, mut seen) = (Some(see), None);
+                bodies.with_message(self.entry, &mut |json| seen = see.take().map(|see| see(json)))?;
+                seen.ok_or_else(|| io::Error::other("the message was not shown"))
+            }
+        }
+    }
+}
+
+/// The context that an agent builds for a path: the messages for its model, and the settings in effect.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The messages, in order.
+    pub messages: Vec<Message>,
+    /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`, …).
+    pub settings: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// Returns the kind of an entry, given only its line.
+pub fn kind_of(line: Raw) -> Kind {
+    line.get("type").and_then(Raw::text).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_stays_small() {
+        assert!(size_of::<Message>() <= 16, "{}", size_of::<Message>());
+    }
+}

@@ -1,0 +1,202 @@
+//! Reads the lines before the entries: the title slot and the header. Determines whether a file is a session.
+
+use crate::session::entry::{LineNo, Span};
+use crate::session::read::lines::{Line, Lines};
+use crate::session::{Header, Problem, ProblemKind};
+use pisess_json::text::Text;
+use pisess_json::{Raw, js};
+use pisess_store::ReadAt;
+use std::io;
+
+/// Why a file cannot be loaded: it is not a session, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The file is not a session that can be read here.
+    #[error("{what}")]
+    NotASession {
+        /// The line that proves it.
+        line: Option<LineNo>,
+        /// The reason.
+        what: WrongFile,
+    },
+    /// Reading failed.
+    #[error("reading it failed: {0}")]
+    Io(#[from] io::Error),
+    /// The strings of its entries exceed 4 GiB.
+    #[error("its ids and rows exceed 4 GiB")]
+    TooLarge,
+}
+
+/// Why a file is not a session.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongFile {
+    /// It is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// No line parses.
+    #[error("no session header")]
+    NoHeader,
+    /// It contains only oh-my-pi's title line.
+    #[error("a title line without a session header")]
+    OnlyTitle,
+    /// Lines end with carriage returns alone.
+    #[error("its lines end with carriage returns only")]
+    CarriageReturns,
+    /// The first value is not a header.
+    #[error("not a session: this value is not a session header")]
+    OtherFirst,
+    /// The id in the header is not a string.
+    #[error("the session header has no id")]
+    NoSessionId,
+    /// Its format is newer than version 3.
+    #[error("format {0} is newer than pisess supports")]
+    Newer(String),
+}
+
+impl WrongFile {
+    /// Returns what to try.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            WrongFile::Empty => "an agent writes the header with the first message",
+            WrongFile::CarriageReturns => "convert the line endings, for example with: tr '\\r' '\\n'",
+            WrongFile::Newer(_) => "pisess supports version 3 and older, which the coding agents write",
+            WrongFile::OnlyTitle | WrongFile::NoHeader | WrongFile::OtherFirst | WrongFile::NoSessionId => {
+                "a session of pi or oh-my-pi starts with {\"type\":\"session\",\"id\":…}"
+            }
+        }
+    }
+}
+
+/// The lines up to and including the header.
+#[derive(Debug)]
+pub struct Preamble {
+    pub header: Header,
+    pub version: Version,
+    pub title_slot: Option<Vec<u8>>,
+    pub problems: Vec<Problem>,
+    /// The offset after the newline of the header line.
+    pub end: u64,
+    /// The number of physical lines up to there.
+    pub lines: u32,
+}
+
+/// The format according to the header; version 1 may turn out to be the draft tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    One,
+    Two,
+    Three,
+}
+
+/// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
+pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
+    let mut lines = Lines::first(source);
+    let mut problems = Vec::new();
+    let mut title_slot = None;
+    let mut number = 0;
+    while let Some(Line { span, bytes: line, .. }) = lines.next_line()? {
+        number += 1;
+        let line_no = LineNo(number);
+        let line = if span.start == 0 { without_mark(line, &mut problems) } else { line };
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let Ok(value) = Raw::parse(line) else {
+            problems.push(Problem { line: line_no, kind: ProblemKind::Malformed });
+            continue;
+        };
+        if !value.is_truthy() {
+            problems.push(Problem { line: line_no, kind: ProblemKind::NotAnObject });
+            continue;
+        }
+        if number == 1 && is_title_slot(value) {
+            title_slot = Some(line.to_vec());
+            continue;
+        }
+        let version = version_of(value, line_no, &mut problems)?;
+        let text = |key: &str| value.get_text(key).map(Text::into_owned);
+        let before = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
+        let mark = span.len - line.len() as u64;
+        let header = Header {
+            span: Span { start: span.start + mark + before as u64, len: value.bytes().len() as u64 },
+            line: line_no,
+            id: text("id").unwrap_or_default(),
+            cwd: text("cwd"),
+            timestamp: text("timestamp"),
+            bytes: value.bytes().to_vec(),
+        };
+        return Ok(Preamble { header, version, title_slot, problems, end: lines.pos(), lines: number });
+    }
+    Err(LoadError::NotASession { line: None, what: no_header(source, number, title_slot.is_some())? })
+}
+
+fn no_header(source: &dyn ReadAt, lines: u32, slot: bool) -> Result<WrongFile, LoadError> {
+    if source.is_empty() {
+        return Ok(WrongFile::Empty);
+    }
+    let mut start = [0; 4096];
+    let read = source.read_at(&mut start, 0)?;
+    let carriage_returns = start[..read].contains(&b'\r') && !start[..read].contains(&b'\n');
+    Ok(match (slot, carriage_returns, lines) {
+        (true, ..) => WrongFile::OnlyTitle,
+        (false, true, _) => WrongFile::CarriageReturns,
+        _ => WrongFile::NoHeader,
+    })
+}
+
+fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
+    match line.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) => {
+            problems.push(Problem { line: LineNo(1), kind: ProblemKind::ByteOrderMark });
+            rest
+        }
+        None => line,
+    }
+}
+
+/// Whether a value is a title slot according to oh-my-pi's `parseTitleSlotObject`, which does not check the
+/// width.
+pub fn is_title_slot(value: Raw) -> bool {
+    let is_text = |key: &str| value.get(key).is_some_and(Raw::is_string);
+    let source_fits = value.get("source").is_none_or(|source| source.is("auto") || source.is("user"));
+    value.get("type").is_some_and(|kind| kind.is("title"))
+        && value.get("v").and_then(Raw::number) == Some(1.0)
+        && ["title", "updatedAt", "pad"].into_iter().all(is_text)
+        && source_fits
+}
+
+fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Version, LoadError> {
+    let wrong = |what| Err(LoadError::NotASession { line: Some(line), what });
+    let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
+    if is_kind("kind", "header")
+        && let Some(v) = value.get("v").filter(|v| v.is_number())
+    {
+        return wrong(WrongFile::Newer(format!("v{}", String::from_utf8_lossy(v.bytes()))));
+    }
+    if !is_kind("type", "session") {
+        return wrong(WrongFile::OtherFirst);
+    }
+    if !value.get("id").is_some_and(Raw::is_string) {
+        return wrong(WrongFile::NoSessionId);
+    }
+    let given = value.get("version");
+    let number = version_number(value);
+    if number > 3.0 {
+        let given = given.map(|version| version.bytes().to_vec()).unwrap_or_default();
+        return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
+    }
+    if given.is_some_and(|version| !version.is_number()) {
+        problems.push(Problem { line, kind: ProblemKind::OddVersion });
+    }
+    Ok(match number {
+        _ if number < 2.0 => Version::One,
+        _ if number < 3.0 => Version::Two,
+        // `NaN` is not less than any number, so neither agent migrates the file.
+        _ => Version::Three,
+    })
+}
+
+/// Returns the header's version as the agents compare it: `Number(header.version ?? 1)`.
+pub fn version_number(header: Raw) -> f64 {
+    header.get_some("version").map_or(1.0, js::to_number)
+}

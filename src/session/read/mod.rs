@@ -1,0 +1,11 @@
+//! Reads the lines of a session: in order through one buffer, at random by offset and length, or only the beginning
+//! and the end.
+
+pub mod line_chunks;
+pub mod lines;
+
+pub mod record;
+
+pub mod entry_reader;
+
+pub(crate) mod header;

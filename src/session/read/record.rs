@@ -1,0 +1,393 @@
+//! Validates a line to its end, and collects its envelope and the facts of its message.
+//!
+//! A body is walked once. Values that a row of the tree may need (role, text blocks, tool calls) are kept as
+//! positions in the line; only those that are drawn are decoded, later.
+
+use crate::session::entry::{Kind, Role};
+use pisess_json::scan::RawString;
+use pisess_json::text::Text;
+use pisess_json::{KeyCache, Malformed, Raw, Scanner};
+
+/// The result of the walk over a record. If a key repeats, the last value is used, as in the agents.
+#[derive(Debug, Default)]
+#[allow(missing_docs)] // Each field is named after its member.
+pub struct Record<'a> {
+    /// The bytes of the value.
+    pub bytes: &'a [u8],
+    /// Whether it is an object; otherwise nothing below is set.
+    pub is_object: bool,
+    pub kind: Option<RawString<'a>>,
+    pub id: Option<RawString<'a>>,
+    /// Whether it has an `id`, of whatever type.
+    pub has_id: bool,
+    pub parent_id: Option<Raw<'a>>,
+    pub timestamp: Option<RawString<'a>>,
+    pub message: Option<MessageFacts<'a>>,
+    /// `parent` of the draft tree.
+    pub parent: Option<Raw<'a>>,
+    /// `targetId` and `label` of a label, `model` and `provider` of a model change.
+    pub target_id: Option<Raw<'a>>,
+    pub label: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    pub provider: Option<Raw<'a>>,
+    /// `name` of a `session_info`.
+    pub name: Option<Raw<'a>>,
+    /// The usage of a summary, or of a request outside of the conversation.
+    pub usage: Option<Raw<'a>>,
+}
+
+/// The result of the walk over a message.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // Each field is named after its member.
+pub struct MessageFacts<'a> {
+    /// The bytes of the object.
+    pub bytes: &'a [u8],
+    pub role: Option<RawString<'a>>,
+    pub content: Content<'a>,
+    /// Whether it has a `content`, of whatever type.
+    pub has_content: bool,
+    pub timestamp: Option<Raw<'a>>,
+    pub provider: Option<Raw<'a>>,
+    pub model: Option<Raw<'a>>,
+    pub usage: Option<Raw<'a>>,
+    pub stop_reason: Option<Raw<'a>>,
+    pub error_message: Option<Raw<'a>>,
+    pub command: Option<Raw<'a>>,
+    pub tool_call_id: Option<Raw<'a>>,
+    pub tool_name: Option<Raw<'a>>,
+    /// oh-my-pi: why the turn ended, and whether it was retried.
+    pub error_id: Option<Raw<'a>>,
+    pub retry_recovery: Option<Raw<'a>>,
+    /// The calls that a tool made itself.
+    pub nested_calls: Option<Raw<'a>>,
+    /// How the tool or command ended.
+    pub is_error: Option<Raw<'a>>,
+    pub exit_code: Option<Raw<'a>>,
+    pub cancelled: Option<Raw<'a>>,
+}
+
+/// An entry's record, with its type and role.
+#[derive(Clone, Copy, Debug)]
+pub struct Typed<'r> {
+    /// Its type; that of an older entry is the one that migration gives it.
+    pub kind: Kind,
+    /// The role of its message.
+    pub role: Role,
+    /// Its members.
+    pub record: &'r Record<'r>,
+    /// The content blocks of its message.
+    pub blocks: &'r [Block<'r>],
+}
+
+/// `message.content`.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Content<'a> {
+    /// Missing or `null`.
+    #[default]
+    None,
+    /// A string.
+    Text(RawString<'a>),
+    /// An array; its blocks are in the list passed to [`scan`].
+    Blocks,
+    /// Anything else.
+    Odd,
+}
+
+/// A block of a message's content.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // Each field is named after its member.
+pub struct Block<'a> {
+    pub kind: Option<RawString<'a>>,
+    /// `text` of a text block.
+    pub text: Option<Raw<'a>>,
+    /// `id`, `name` and `arguments` of a tool call.
+    pub id: Option<Raw<'a>>,
+    pub name: Option<Raw<'a>>,
+    pub arguments: Option<Raw<'a>>,
+}
+
+/// A member of a record, a message or a block; `Other` is one that no walk collects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each is named after its key.
+pub enum Member {
+    Type,
+    Id,
+    ParentId,
+    Timestamp,
+    Message,
+    Parent,
+    TargetId,
+    Label,
+    Model,
+    Provider,
+    Name,
+    Usage,
+    Role,
+    Content,
+    StopReason,
+    ErrorMessage,
+    Command,
+    ToolCallId,
+    ToolName,
+    ResponseModel,
+    Details,
+    ErrorId,
+    RetryRecovery,
+    NestedCalls,
+    IsError,
+    ExitCode,
+    Cancelled,
+    Text,
+    Arguments,
+    Other,
+}
+
+impl Member {
+    /// Returns the member with this key.
+    fn named(key: &[u8]) -> Self {
+        match key {
+            b"type" => Member::Type,
+            b"id" => Member::Id,
+            b"parentId" => Member::ParentId,
+            b"timestamp" => Member::Timestamp,
+            b"message" => Member::Message,
+            b"parent" => Member::Parent,
+            b"targetId" => Member::TargetId,
+            b"label" => Member::Label,
+            b"model" => Member::Model,
+            b"provider" => Member::Provider,
+            b"name" => Member::Name,
+            b"usage" => Member::Usage,
+            b"role" => Member::Role,
+            b"content" => Member::Content,
+            b"stopReason" => Member::StopReason,
+            b"errorMessage" => Member::ErrorMessage,
+            b"command" => Member::Command,
+            b"toolCallId" => Member::ToolCallId,
+            b"toolName" => Member::ToolName,
+            b"responseModel" => Member::ResponseModel,
+            b"details" => Member::Details,
+            b"errorId" => Member::ErrorId,
+            b"retryRecovery" => Member::RetryRecovery,
+            b"nestedCalls" => Member::NestedCalls,
+            b"isError" => Member::IsError,
+            b"exitCode" => Member::ExitCode,
+            b"cancelled" => Member::Cancelled,
+            b"text" => Member::Text,
+            b"arguments" => Member::Arguments,
+            _ => Member::Other,
+        }
+    }
+}
+
+/// Returns an empty cache for [`scan_into`].
+pub fn keys() -> KeyCache<Member> {
+    KeyCache::new(Member::named)
+}
+
+/// Walks over the value at the scanner's position. Collects the content blocks of its message in `blocks`.
+pub fn scan<'a>(scanner: &mut Scanner<'a>, blocks: &mut Vec<Block<'a>>) -> Result<Record<'a>, Malformed> {
+    let mut record = Record::default();
+    scan_into(scanner, &mut KeyCache::off(Member::named), &mut record, blocks).map(|()| record)
+}
+
+/// Like [`scan`], but with a cache of keys, and fills an empty record in place, because records are large to move.
+pub fn scan_into<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    record: &mut Record<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
+    blocks.clear();
+    keys.restart();
+    record.is_object = scanner.peek() == b'{';
+    let start = scanner.pos();
+    if record.is_object {
+        scanner.members(keys, |scanner, keys, key| member(scanner, keys, key, record, blocks))?;
+    } else {
+        scanner.skip_value_with(keys)?;
+    }
+    record.bytes = &scanner.bytes()[start..scanner.pos()];
+    Ok(())
+}
+
+/// Walks over a message that was checked before. Collects its content blocks in `blocks`.
+pub fn message_facts<'a>(whole: Raw<'a>, blocks: &mut Vec<Block<'a>>) -> MessageFacts<'a> {
+    let mut facts = None;
+    let mut keys = KeyCache::off(Member::named);
+    match message(&mut Scanner::document(whole.bytes()), &mut keys, &mut facts, blocks) {
+        Ok(()) => facts.unwrap_or_default(),
+        Err(Malformed { .. }) => MessageFacts::default(),
+    }
+}
+
+fn member<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    key: Member,
+    record: &mut Record<'a>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
+    match key {
+        Member::Type => record.kind = string(scanner, keys)?,
+        Member::Id => {
+            record.has_id = true;
+            record.id = string(scanner, keys)?;
+        }
+        Member::ParentId => record.parent_id = Some(value(scanner, keys)?),
+        Member::Timestamp => record.timestamp = string(scanner, keys)?,
+        Member::Message => message(scanner, keys, &mut record.message, blocks)?,
+        Member::Parent => record.parent = Some(value(scanner, keys)?),
+        Member::TargetId => record.target_id = Some(value(scanner, keys)?),
+        Member::Label => record.label = Some(value(scanner, keys)?),
+        Member::Model => record.model = Some(value(scanner, keys)?),
+        Member::Provider => record.provider = Some(value(scanner, keys)?),
+        Member::Name => record.name = Some(value(scanner, keys)?),
+        Member::Usage => record.usage = Some(value(scanner, keys)?),
+        _ => scanner.skip_value_with(keys)?,
+    }
+    Ok(())
+}
+
+fn message<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    message: &mut Option<MessageFacts<'a>>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<(), Malformed> {
+    if scanner.peek() != b'{' {
+        *message = None;
+        return scanner.skip_value_with(keys);
+    }
+    blocks.clear();
+    let start = scanner.pos();
+    let facts = message.insert(MessageFacts::default());
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Role => facts.role = string(scanner, keys)?,
+            Member::Content => {
+                facts.has_content = true;
+                facts.content = content(scanner, keys, blocks)?;
+            }
+            Member::Timestamp => facts.timestamp = Some(value(scanner, keys)?),
+            Member::Provider => facts.provider = Some(value(scanner, keys)?),
+            Member::Model => facts.model = Some(value(scanner, keys)?),
+            Member::Usage => facts.usage = Some(value(scanner, keys)?),
+            Member::StopReason => facts.stop_reason = Some(value(scanner, keys)?),
+            Member::ErrorMessage => facts.error_message = Some(value(scanner, keys)?),
+            Member::Command => facts.command = Some(value(scanner, keys)?),
+            Member::ToolCallId => facts.tool_call_id = Some(value(scanner, keys)?),
+            Member::ToolName => facts.tool_name = Some(value(scanner, keys)?),
+            Member::ErrorId => facts.error_id = Some(value(scanner, keys)?),
+            Member::RetryRecovery => facts.retry_recovery = Some(value(scanner, keys)?),
+            Member::NestedCalls => facts.nested_calls = Some(value(scanner, keys)?),
+            Member::IsError => facts.is_error = Some(value(scanner, keys)?),
+            Member::ExitCode => facts.exit_code = Some(value(scanner, keys)?),
+            Member::Cancelled => facts.cancelled = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
+        }
+        Ok(())
+    })?;
+    facts.bytes = &scanner.bytes()[start..scanner.pos()];
+    Ok(())
+}
+
+fn content<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+    blocks: &mut Vec<Block<'a>>,
+) -> Result<Content<'a>, Malformed> {
+    blocks.clear();
+    match scanner.peek() {
+        b'"' => scanner.string().map(Content::Text),
+        b'[' => {
+            scanner.array(|scanner| {
+                if scanner.peek() != b'{' {
+                    return scanner.skip_value_with(keys);
+                }
+                blocks.push(block(scanner, keys)?);
+                Ok(())
+            })?;
+            Ok(Content::Blocks)
+        }
+        b'n' => scanner.skip_value_with(keys).map(|()| Content::None),
+        _ => scanner.skip_value_with(keys).map(|()| Content::Odd),
+    }
+}
+
+fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Block<'a>, Malformed> {
+    let mut block = Block::default();
+    scanner.members(keys, |scanner, keys, key| {
+        match key {
+            Member::Type => block.kind = string(scanner, keys)?,
+            Member::Text => block.text = Some(value(scanner, keys)?),
+            Member::Id => block.id = Some(value(scanner, keys)?),
+            Member::Name => block.name = Some(value(scanner, keys)?),
+            Member::Arguments => block.arguments = Some(value(scanner, keys)?),
+            _ => scanner.skip_value_with(keys)?,
+        }
+        Ok(())
+    })?;
+    Ok(block)
+}
+
+/// Returns the value at the scanner's position, and moves past it.
+pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
+    scanner.value_with(keys).map(Raw::checked)
+}
+
+/// Like [`value`], but `None` unless it is a string.
+pub fn string<'a>(
+    scanner: &mut Scanner<'a>,
+    keys: &mut KeyCache<Member>,
+) -> Result<Option<RawString<'a>>, Malformed> {
+    if scanner.peek() == b'"' {
+        return scanner.string().map(Some);
+    }
+    scanner.skip_value_with(keys).map(|()| None)
+}
+
+/// Returns the name of a draft-tree head other than `main`.
+pub fn named_head(entry: Raw<'_>) -> Option<Text<'_>> {
+    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
+    entry.get_text("name").filter(|name| is_head && !name.is_empty() && *name != "main")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scanned(line: &str, see: impl FnOnce(Record, &[Block])) {
+        let mut blocks = Vec::new();
+        let record = scan(&mut Scanner::new(line.as_bytes()), &mut blocks).unwrap();
+        see(record, &blocks);
+    }
+
+    #[test]
+    fn the_last_of_duplicate_keys_counts() {
+        let line = r#"{"id":"a","message":{"content":[{"type":"text"}]},"message":{"role":"user","content":[]},"\u0069d":"b"}"#;
+        scanned(line, |record, blocks| {
+            assert_eq!(record.id.unwrap().bytes, b"b");
+            assert!(record.message.unwrap().role.unwrap().is("user"));
+            assert!(blocks.is_empty());
+        });
+    }
+
+    #[test]
+    fn blocks_are_found_where_the_content_is_an_array() {
+        let line = r#"{"message":{"content":[{"type":"text","text":"a"},5,{"type":"toolCall","id":"c","arguments":{"type":"x"}}],"role":"assistant"}}"#;
+        scanned(line, |record, blocks| {
+            assert!(matches!(record.message.unwrap().content, Content::Blocks));
+            assert_eq!(blocks.len(), 2);
+            assert!(blocks[1].kind.unwrap().is("toolCall"));
+        });
+    }
+
+    #[test]
+    fn other_values_pass_too() {
+        scanned("5", |record, _| assert!(!record.is_object && record.bytes == b"5"));
+        scanned(r#"{"type":3,"id":null,"message":[]}"#, |record, _| {
+            assert!(record.kind.is_none() && record.id.is_none() && record.message.is_none());
+        });
+    }
+}

@@ -1,0 +1,323 @@
+//! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
+//! the suffixes `^`, `~3`, `^{user}`.
+//!
+//! The whole string is tried first; then suffixes are removed from the right, so that an id that ends like a
+//! suffix can still be given. Everything is case-sensitive.
+
+use super::entry::{EntryIx, LineNo};
+use super::labels::Labels;
+use crate::session::Session;
+use pisess_json::text::Text;
+
+/// A position in the conversation: an entry, or `None` for `root`, before the first entry.
+pub type Position = Option<EntryIx>;
+
+/// The length of the shortest id prefix that names an entry, in characters.
+const SHORTEST_PREFIX: usize = 4;
+
+/// The number of candidates named in an error.
+const CANDIDATES: usize = 5;
+
+/// Why a reference does not name exactly one entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReferenceError {
+    /// No entry has this id or label.
+    #[error("no entry or label {name:?}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Similar ids and labels.
+        near: Vec<String>,
+    },
+    /// More than one entry matches.
+    #[error("{name:?} matches several entries: {}", candidates.join(", "))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The ids of the first few that match.
+        candidates: Vec<String>,
+        /// Whether they match by their label.
+        is_label: bool,
+    },
+    /// It is a prefix of ids, but too short.
+    #[error("{name:?} is too short for an id prefix")]
+    Short {
+        /// The prefix.
+        name: String,
+        /// The first few ids with this prefix.
+        candidates: Vec<String>,
+    },
+    /// There is no entry of the requested kind at or above the position.
+    #[error("no entry of kind {kind:?} at or above {name:?}")]
+    NoneOfKind {
+        /// The reference without the suffix.
+        name: String,
+        /// The kind.
+        kind: String,
+    },
+    /// There is no entry on the line.
+    #[error("no entry on line {}", line.0)]
+    NoEntryOnLine {
+        /// The line.
+        line: LineNo,
+    },
+}
+
+impl ReferenceError {
+    /// Returns what to try.
+    pub fn hint(&self) -> String {
+        match self {
+            ReferenceError::Unknown { name, .. } if name == "-" => {
+                "the previous leaf is not recorded; `pisess branches` lists the branches".to_owned()
+            }
+            ReferenceError::Unknown { near, .. } if near.is_empty() => {
+                "`pisess tree --filter all` lists the ids".to_owned()
+            }
+            ReferenceError::Unknown { near, .. } => format!("did you mean {}?", near.join(" or ")),
+            ReferenceError::Ambiguous { is_label: true, .. } => {
+                "several entries have this label; name one of them by its id".to_owned()
+            }
+            ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
+            ReferenceError::Short { candidates, .. } => {
+                format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
+            }
+            ReferenceError::NoneOfKind { .. } => {
+                "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
+            }
+            ReferenceError::NoEntryOnLine { .. } => {
+                "`pisess tree --filter all --json` lists the lines".to_owned()
+            }
+        }
+    }
+}
+
+enum Suffix<'a> {
+    Up(usize),
+    Nearest(&'a str),
+}
+
+/// Returns the position that `reference` names.
+///
+/// # Errors
+/// If it names no entry, or more than one.
+pub fn resolve(session: &Session, reference: &str) -> Result<Position, ReferenceError> {
+    let labels = Labels::new(session);
+    let mut base = reference;
+    let mut suffixes = Vec::new();
+    let mut place = loop {
+        if let Some(place) = whole(session, &labels, base)? {
+            break place;
+        }
+        match split(base) {
+            Some((rest, suffix)) => {
+                suffixes.push((rest, suffix));
+                base = rest;
+            }
+            None => return Err(unknown(session, &labels, base)),
+        }
+    };
+    while let Some((name, suffix)) = suffixes.pop() {
+        place = follow(session, place, name, &suffix)?;
+    }
+    Ok(place)
+}
+
+/// Whether a string has a form of reference other than an id or a label; labels of such a form are refused.
+pub fn is_form(name: &str) -> bool {
+    let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
+    prefixed || matches!(name, "@" | "root") || split(name).is_some()
+}
+
+/// Resolves a reference without suffixes; returns `None` if it names nothing.
+fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
+    if name == "@" {
+        return Ok(Some(session.leaf));
+    }
+    if name == "root" {
+        return Ok(Some(None));
+    }
+    if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
+        let at = session.entries.binary_search_by_key(&line, |entry| entry.line);
+        return at.map(|at| Some(Some(EntryIx::new(at)))).map_err(|_| ReferenceError::NoEntryOnLine { line });
+    }
+    if let Some(id) = name.strip_prefix("id:")
+        && let Some(ix) = session.find(&Text::from(id))
+    {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(label) = name.strip_prefix("label:")
+        && let Some(ix) = labelled(session, labels, label)?
+    {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(ix) = session.find(&Text::from(name)) {
+        return Ok(Some(Some(ix)));
+    }
+    if let Some(ix) = labelled(session, labels, name)? {
+        return Ok(Some(Some(ix)));
+    }
+    if name.chars().count() < SHORTEST_PREFIX {
+        return Ok(None);
+    }
+    // Entries with the same id count as one, and the id refers to the last.
+    let is_prefix = |&ix: &EntryIx| {
+        session.id(ix).as_bytes().starts_with(name.as_bytes()) && session.find(&session.id(ix)) == Some(ix)
+    };
+    one(session, session.all().filter(is_prefix).collect()).map(|found| found.map(Some)).map_err(
+        |candidates| ReferenceError::Ambiguous { name: name.to_owned(), candidates, is_label: false },
+    )
+}
+
+fn labelled(session: &Session, labels: &Labels, label: &str) -> Result<Option<EntryIx>, ReferenceError> {
+    one(session, labels.named(&Text::from(label))).map_err(|candidates| ReferenceError::Ambiguous {
+        name: label.to_owned(),
+        candidates,
+        is_label: true,
+    })
+}
+
+/// Returns the only entry found, or an error with the ids of several.
+fn one(session: &Session, found: Vec<EntryIx>) -> Result<Option<EntryIx>, Vec<String>> {
+    match found[..] {
+        [] => Ok(None),
+        [ix] => Ok(Some(ix)),
+        _ => Err(found.iter().take(CANDIDATES).map(|&ix| session.id(ix).to_string()).collect()),
+    }
+}
+
+fn split(name: &str) -> Option<(&str, Suffix<'_>)> {
+    if let Some(rest) = name.strip_suffix('}') {
+        let (rest, kind) = rest.rsplit_once("^{")?;
+        return Some((rest, Suffix::Nearest(kind)));
+    }
+    if let Some(rest) = name.strip_suffix('^') {
+        return Some((rest, Suffix::Up(1)));
+    }
+    let (rest, steps) = name.rsplit_once('~')?;
+    let steps = if steps.is_empty() { 1 } else { steps.parse().ok()? };
+    Some((rest, Suffix::Up(steps)))
+}
+
+fn follow(
+    session: &Session,
+    place: Position,
+    name: &str,
+    suffix: &Suffix,
+) -> Result<Position, ReferenceError> {
+    let mut upwards = session.upwards(place);
+    match suffix {
+        Suffix::Up(steps) => Ok(upwards.nth(*steps)),
+        Suffix::Nearest(kind) => {
+            let is_kind = |&ix: &EntryIx| {
+                session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
+            };
+            upwards
+                .find(is_kind)
+                .map(Some)
+                .ok_or_else(|| ReferenceError::NoneOfKind { name: name.to_owned(), kind: (*kind).to_owned() })
+        }
+    }
+}
+
+fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
+    let wanted = name.strip_prefix("id:").or(name.strip_prefix("label:")).unwrap_or(name);
+    let begins = |ix: &EntryIx| session.id(*ix).as_bytes().starts_with(wanted.as_bytes());
+    if !wanted.is_empty() && wanted.chars().count() < SHORTEST_PREFIX && session.all().any(|ix| begins(&ix)) {
+        let begun = session.all().filter(begins).take(CANDIDATES);
+        let candidates = begun.map(|ix| session.id(ix).to_string()).collect();
+        return ReferenceError::Short { name: wanted.to_owned(), candidates };
+    }
+    let ids = session.all().map(|ix| session.id(ix));
+    let names = labels.iter().map(|(_, change)| session.text(change.name));
+    let mut near: Vec<(usize, String)> = ids
+        .chain(names)
+        .filter(|candidate| candidate.as_bytes().len().abs_diff(wanted.len()) <= 2)
+        .map(|candidate| (strsim::osa_distance(wanted, &candidate.to_string_lossy()), candidate.to_string()))
+        .filter(|&(distance, _)| distance <= 1 + wanted.chars().count() / 6)
+        .collect();
+    near.sort();
+    near.dedup();
+    near.truncate(3);
+    ReferenceError::Unknown {
+        name: wanted.to_owned(),
+        near: near.into_iter().map(|(_, name)| name).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    fn session() -> Session {
+        let text = concat!(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+            "{\"type\":\"message\",\"id\":\"aaaa1111\",\"parentId\":null,\"message\":{\"role\":\"user\"}}\n",
+            "\n",
+            "{\"type\":\"message\",\"id\":\"aaaa2222\",\"parentId\":\"aaaa1111\",\"message\":{\"role\":\"assistant\"}}\n",
+            "{\"type\":\"custom\",\"id\":\"b^\",\"parentId\":\"aaaa2222\"}\n",
+            "{\"type\":\"label\",\"id\":\"cccc3333\",\"parentId\":\"b^\",\"targetId\":\"aaaa2222\",\"label\":\"mark\"}\n",
+            "{\"type\":\"label\",\"id\":\"dddd4444\",\"parentId\":\"cccc3333\",\"targetId\":\"b^\",\"label\":\"two\"}\n",
+            "{\"type\":\"label\",\"id\":\"eeee5555\",\"parentId\":\"dddd4444\",\"targetId\":\"aaaa1111\",\"label\":\"two\"}\n",
+        );
+        load(&text.as_bytes().to_vec(), &Options::default()).unwrap()
+    }
+
+    fn named(reference: &str) -> Result<Option<usize>, ReferenceError> {
+        resolve(&session(), reference).map(|place| place.map(EntryIx::at))
+    }
+
+    #[test]
+    fn every_form_names_its_entry() {
+        for (reference, expected) in [
+            ("@", Some(5)),
+            ("root", None),
+            (":2", Some(0)),
+            (":4", Some(1)),
+            ("id:aaaa2222", Some(1)),
+            ("label:mark", Some(1)),
+            ("mark", Some(1)),
+            ("aaaa1", Some(0)),
+            ("b^", Some(2)),
+            ("b^^", Some(1)),
+            ("@^", Some(4)),
+            ("@~3", Some(2)),
+            ("@~5", Some(0)),
+            ("@~6", None),
+            ("root^", None),
+            ("@^{user}", Some(0)),
+            ("@^{custom}^", Some(1)),
+            ("mark^{assistant}", Some(1)),
+            ("@~0", Some(5)),
+        ] {
+            assert_eq!(named(reference), Ok(expected), "{reference}");
+        }
+    }
+
+    #[test]
+    fn forms_are_no_names() {
+        for form in ["@", "root", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^"] {
+            assert!(is_form(form), "{form}");
+        }
+        for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {
+            assert!(!is_form(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn errors_name_candidates() {
+        let unknown = named("aaab1111").unwrap_err();
+        assert_eq!(unknown.hint(), "did you mean aaaa1111?");
+        assert!(
+            matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
+        );
+        assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
+        assert_eq!(named("zz").unwrap_err().hint(), "`pisess tree --filter all` lists the ids");
+        assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
+        assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
+        assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));
+        assert!(matches!(named("").unwrap_err(), ReferenceError::Unknown { .. }));
+        let short = named("aaa").unwrap_err();
+        assert_eq!(short.hint(), "give at least 4 characters of the id: aaaa1111, aaaa2222");
+    }
+}

@@ -1,0 +1,316 @@
+//! A search for words in all text of an entry, and the context of a match.
+//!
+//! Case is ignored, as in the agents' own searches. An entry matches if it contains every word, in any of its
+//! fields ([`crate::session::fields`]). The field shown is the first of those with the most words; its snippet
+//! is around the first word in it.
+
+use super::entry::{Kind, Role};
+use super::fields::{Scope, visit};
+use pisess_json::Raw;
+use pisess_json::text::utf16_len;
+use std::ops::{ControlFlow, Range};
+
+/// The number of UTF-16 units of a snippet before the match.
+const BEFORE: usize = 32;
+/// The number of UTF-16 units of a snippet from the start of the match on.
+const AFTER: usize = 128;
+
+/// The words to search for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Words {
+    /// In lower case, without duplicates.
+    words: Vec<String>,
+}
+
+/// The matches in one entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matches {
+    /// Whether each word was found.
+    pub words: Vec<bool>,
+    /// The match to show.
+    pub hit: Hit,
+}
+
+/// A match in a field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// The path of the field.
+    pub field: String,
+    /// The position of the match in the decoded field, in UTF-16 units.
+    pub range: Range<usize>,
+    /// The text around it.
+    pub snippet: Snippet,
+}
+
+/// A match with the text around it, on one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// The text, with `…` in place of truncated parts.
+    pub text: String,
+    /// The position of the match in the text, in bytes.
+    pub hit: Range<usize>,
+}
+
+impl Words {
+    /// Parses what the user typed: words are separated by white space.
+    pub fn new(typed: &str) -> Words {
+        let mut words = Vec::new();
+        for word in typed.to_lowercase().split_whitespace() {
+            if !words.iter().any(|known| known == word) {
+                words.push(word.to_owned());
+            }
+        }
+        Words { words }
+    }
+
+    /// Whether there is nothing to search for.
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Returns the number of words.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Sets `found` for the words that the text contains.
+    pub fn mark(&self, text: &str, found: &mut [bool]) {
+        let folded = Folded::new(text);
+        for (word, found) in self.words.iter().zip(found) {
+            *found = *found || folded.find(word).is_some();
+        }
+    }
+
+    /// Returns the matches in an entry, or `None` if it contains none of the words.
+    pub fn look(&self, line: Raw, kind: Kind, role: Role) -> Option<Matches> {
+        let mut words = vec![false; self.words.len()];
+        let mut best: Option<(usize, Hit)> = None;
+        // The visitor never breaks.
+        let _ = visit(line, kind, role, Scope::Said, &mut |field| {
+            if !self.may_hold(field.raw()) {
+                return ControlFlow::Continue(());
+            }
+            let text = field.text();
+            let text = text.to_string_lossy();
+            let places = self.places(&text);
+            let count = places.iter().flatten().count();
+            for (word, place) in words.iter_mut().zip(&places) {
+                *word |= place.is_some();
+            }
+            if best.as_ref().map_or(0, |(most, _)| *most) < count
+                && let Some(place) = places.into_iter().flatten().min_by_key(|place| place.start)
+            {
+                best = Some((count, Hit::new(field.path(), &text, place)));
+            }
+            ControlFlow::Continue(())
+        });
+        best.map(|(_, hit)| Matches { words, hit })
+    }
+
+    /// Returns the match in a text that is not a field of an entry.
+    pub fn hit(&self, field: &str, text: &str) -> Option<Hit> {
+        let place = self.places(text).into_iter().flatten().min_by_key(|place| place.start)?;
+        Some(Hit::new(field.to_owned(), text, place))
+    }
+
+    /// Returns all positions of the words in a text, in order and without overlaps, for highlighting.
+    pub fn all(&self, text: &str) -> Vec<Range<usize>> {
+        let folded = Folded::new(text);
+        let mut places: Vec<_> = self.words.iter().flat_map(|word| folded.find_all(word)).collect();
+        places.sort_by_key(|place| (place.start, place.end));
+        places.dedup_by(|next, before| {
+            let meets = next.start <= before.end;
+            before.end = if meets { before.end.max(next.end) } else { before.end };
+            meets
+        });
+        places
+    }
+
+    fn places(&self, text: &str) -> Vec<Option<Range<usize>>> {
+        let folded = Folded::new(text);
+        self.words.iter().map(|word| folded.find(word)).collect()
+    }
+
+    /// Whether a string may contain a word, judged by its bytes before decoding.
+    fn may_hold(&self, raw: &[u8]) -> bool {
+        // An escape with four digits can be any character, and other characters can fold to ASCII.
+        let plain = raw.is_ascii() && memchr::memmem::find(raw, b"\\u").is_none();
+        !plain || self.words.iter().any(|word| !is_spelled_plainly(word) || find_ascii(raw, word).is_some())
+    }
+}
+
+/// Whether JSON can write the word's characters only as themselves or as `\u` escapes.
+fn is_spelled_plainly(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\' | b'/'))
+}
+
+/// Returns the position of a lower-case word in ASCII text of any case.
+fn find_ascii(text: &[u8], word: &str) -> Option<usize> {
+    let word = word.as_bytes();
+    let first = *word.first()?;
+    let starts = memchr::memchr2_iter(first, first.to_ascii_uppercase(), text);
+    let holds =
+        |&at: &usize| text.get(at..at + word.len()).is_some_and(|part| part.eq_ignore_ascii_case(word));
+    { starts }.find(holds)
+}
+
+/// A text with its lower-case form.
+struct Folded<'t> {
+    text: &'t str,
+    /// `None` if the text is ASCII: then offsets do not change.
+    lower: Option<String>,
+}
+
+impl<'t> Folded<'t> {
+    fn new(text: &'t str) -> Self {
+        Folded { text, lower: (!text.is_ascii()).then(|| text.to_lowercase()) }
+    }
+
+    fn find(&self, word: &str) -> Option<Range<usize>> {
+        self.find_from(word, 0).map(|at| self.original(at..at + word.len()))
+    }
+
+    fn find_all(&self, word: &str) -> Vec<Range<usize>> {
+        let next = |from: usize| self.find_from(word, from).map(|at| at..at + word.len());
+        let places = std::iter::successors(next(0), |place| next(place.end));
+        places.map(|place| self.original(place)).collect()
+    }
+
+    /// Returns the position of the word in the lower-case form, from `from` on.
+    fn find_from(&self, word: &str, from: usize) -> Option<usize> {
+        match &self.lower {
+            None => find_ascii(&self.text.as_bytes()[from..], word).map(|at| from + at),
+            Some(lower) => lower[from..].find(word).map(|at| from + at),
+        }
+    }
+
+    /// Returns the range of the text for a range of its lower-case form, in whole characters.
+    fn original(&self, range: Range<usize>) -> Range<usize> {
+        if self.lower.is_none() {
+            return range;
+        }
+        let mut lower = 0;
+        let mut start = None;
+        for (at, c) in self.text.char_indices() {
+            if lower >= range.end {
+                return start.unwrap_or(at)..at;
+            }
+            lower += c.to_lowercase().map(char::len_utf8).sum::<usize>();
+            if lower > range.start && start.is_none() {
+                start = Some(at);
+            }
+        }
+        start.unwrap_or(self.text.len())..self.text.len()
+    }
+}
+
+impl Hit {
+    fn new(field: String, text: &str, place: Range<usize>) -> Hit {
+        let start = utf16_len(&text.as_bytes()[..place.start]);
+        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+        Hit { field, range: start..end, snippet: Snippet::around(text, place) }
+    }
+}
+
+impl Snippet {
+    /// Returns the match at `place` with the text around it. Runs of white space become one space.
+    pub fn around(text: &str, place: Range<usize>) -> Snippet {
+        let (before, after) = (&text[..place.start], &text[place.end..]);
+        let hit = squeezed(text[place].chars(), AFTER).text;
+        let near = squeezed(before.chars().rev(), BEFORE);
+        let next = squeezed(after.chars(), AFTER.saturating_sub(utf16_len(hit.as_bytes())));
+        let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
+        let mut snippet = String::from(is_cut(&before[..before.len() - near.walked]));
+        snippet.extend(near.text.trim_end().chars().rev());
+        let start = snippet.len();
+        snippet.push_str(&hit);
+        let end = snippet.len();
+        snippet.push_str(next.text.trim_end());
+        snippet.push_str(is_cut(&after[next.walked..]));
+        Snippet { text: snippet, hit: start..end }
+    }
+}
+
+struct Squeezed {
+    text: String,
+    /// The number of bytes of the original that it covers.
+    walked: usize,
+}
+
+/// Takes at most `units` UTF-16 units, with one space for each run of white space.
+fn squeezed(chars: impl Iterator<Item = char>, units: usize) -> Squeezed {
+    let mut squeezed = Squeezed { text: String::new(), walked: 0 };
+    let (mut left, mut spaced) = (units, false);
+    for c in chars {
+        let space = c.is_whitespace();
+        if !(space && spaced) {
+            let Some(rest) = left.checked_sub(c.len_utf16()) else { break };
+            left = rest;
+            squeezed.text.push(if space { ' ' } else { c });
+        }
+        squeezed.walked += c.len_utf8();
+        spaced = space;
+    }
+    squeezed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(words: &str, line: &str) -> Option<(Vec<bool>, String, Range<usize>, String)> {
+        let found =
+            Words::new(words).look(Raw::parse(line.as_bytes()).unwrap(), Kind::Message, Role::Assistant)?;
+        Some((found.words, found.hit.field, found.hit.range, marked(&found.hit.snippet)))
+    }
+
+    fn marked(snippet: &Snippet) -> String {
+        let Range { start, end } = snippet.hit;
+        format!("{}<{}>{}", &snippet.text[..start], &snippet.text[start..end], &snippet.text[end..])
+    }
+
+    fn around(text: &str, hit: &str) -> String {
+        let start = text.find(hit).unwrap();
+        marked(&Snippet::around(text, start..start + hit.len()))
+    }
+
+    const TURN: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"thinking":"the Ferry"},
+        {"text":"\u0046erry at\n\n mid\u006eight, caf\u00c9 \ud83d\ude00 x"},{"arguments":{"path":"a/b"}}]}}"#;
+
+    #[test]
+    fn every_field_is_searched_and_the_best_is_shown() {
+        let found = |words| look(words, TURN);
+        let text = "message.content[1].text".to_owned();
+        assert_eq!(
+            found("ferry MIDNIGHT"),
+            Some((vec![true, true], text.clone(), 0..5, "<Ferry> at midnight, cafÉ 😀 x".into()))
+        );
+        assert_eq!(found("ferry").unwrap().1, "message.content[0].thinking");
+        assert_eq!(found("café").unwrap().2, 21..25);
+        assert_eq!(found("x gone").unwrap().0, [true, false]);
+        assert_eq!(found("x").unwrap().2, 29..30);
+        assert_eq!(found("A/B").unwrap().1, "message.content[2].arguments.path");
+        assert_eq!(found("gone"), None);
+    }
+
+    #[test]
+    fn letters_that_change_their_length_keep_places_right() {
+        let words = Words::new("k ß");
+        assert_eq!(words.all("İİ \u{212a} groß K"), [5..8, 12..14, 15..16]);
+        assert_eq!(Words::new("i").all("İ").len(), 1);
+        assert_eq!(Words::new("ab b bc").all("xabc ab"), [1..4, 5..7]);
+    }
+
+    #[test]
+    fn snippets_say_where_they_are_cut() {
+        assert_eq!(around("one two", "two"), "one <two>");
+        assert_eq!(around("  one\n\ttwo  three ", "two"), "one <two> three");
+        let long = format!("{} needle {}", "before ".repeat(20), "after ".repeat(90));
+        let cut = around(&long, "needle");
+        assert!(cut.starts_with("…") && cut.contains(" <needle> ") && cut.ends_with("…"), "{cut}");
+        assert!(cut.chars().count() < 170, "{cut}");
+        let wide = format!("{}needle", "😀".repeat(100));
+        assert_eq!(around(&wide, "needle"), format!("…{}<needle>", "😀".repeat(16)));
+        assert_eq!(around(&format!("{}x", " ".repeat(9000)), "x"), "<x>");
+    }
+}

@@ -1,0 +1,282 @@
+//! The tree of a session: children in order, and the layout in rows.
+//!
+//! Children are sorted by time. The layout is pi's (`tree-selector`): single-child chains stay flat, rows are
+//! indented only where the tree branches, and the branch with the leaf comes first. Everything is computed in
+//! loops over arrays; no walk recurses.
+
+use super::entry::{Entry, EntryIx};
+use crate::session::Session;
+
+/// Children and roots, in the agents' order.
+#[derive(Debug)]
+pub struct Tree {
+    roots: Vec<EntryIx>,
+    /// The children of entry `n` are `children[first[n]..first[n + 1]]`.
+    first: Vec<u32>,
+    children: Vec<EntryIx>,
+}
+
+impl Tree {
+    /// Returns the tree; it contains every entry exactly once.
+    pub fn new(session: &Session) -> Tree {
+        let entries = &session.entries;
+        let parents = || entries.iter().map(|entry| entry.parent);
+        // Counted two places ahead, so that after summing, `first[n + 1]` is where the first child of `n` goes. It
+        // moves on with each child, and ends where the children of `n + 1` start.
+        let mut first = vec![0_u32; entries.len() + 2];
+        for parent in parents().flatten() {
+            first[parent.at() + 2] += 1;
+        }
+        for at in 1..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut roots = Vec::new();
+        let mut children = vec![EntryIx::new(0); first.last().map_or(0, |&last| last as usize)];
+        for (at, parent) in parents().enumerate() {
+            let ix = EntryIx::new(at);
+            match parent {
+                None => roots.push(ix),
+                Some(parent) => {
+                    let next = &mut first[parent.at() + 1];
+                    children[*next as usize] = ix;
+                    *next += 1;
+                }
+            }
+        }
+        first.pop();
+        for range in first.windows(2).filter(|range| range[1] - range[0] > 1) {
+            sort_by_time(&mut children[range[0] as usize..range[1] as usize], entries);
+        }
+        Tree { roots, first, children }
+    }
+
+    /// Returns the entries without a parent, in file order.
+    pub fn roots(&self) -> &[EntryIx] {
+        &self.roots
+    }
+
+    /// Returns the children of an entry, oldest first.
+    pub fn children(&self, ix: EntryIx) -> &[EntryIx] {
+        &self.children[self.first[ix.at()] as usize..self.first[ix.at() + 1] as usize]
+    }
+
+    /// Iterates over all entries in drawing order: parents before children; of siblings, the one that leads
+    /// to the leaf first.
+    pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> Walk<'a> {
+        let mut walk = Walk { tree: self, is_active, stack: Vec::new() };
+        walk.push(&self.roots);
+        walk
+    }
+}
+
+/// Answers ancestor queries in constant time: entries in drawing order with the sizes of their subtrees.
+#[derive(Debug)]
+pub struct Ancestry {
+    place: Vec<u32>,
+    size: Vec<u32>,
+}
+
+impl Ancestry {
+    /// Computes the ancestry of all entries.
+    pub fn new(session: &Session) -> Ancestry {
+        let count = session.entries.len();
+        let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
+        let (mut place, mut size) = (vec![0_u32; count], vec![1_u32; count]);
+        for (at, ix) in order.iter().enumerate() {
+            place[ix.at()] = at as u32;
+        }
+        for ix in order.iter().rev() {
+            if let Some(parent) = session.entry(*ix).parent {
+                size[parent.at()] += size[ix.at()];
+            }
+        }
+        Ancestry { place, size }
+    }
+
+    /// Whether `above` is an ancestor of `below`, or the same entry.
+    pub fn is_above(&self, above: EntryIx, below: EntryIx) -> bool {
+        let first = self.place[above.at()];
+        (first..first + self.size[above.at()]).contains(&self.place[below.at()])
+    }
+}
+
+/// Sorts by `timestamp`, stably. In the agents, a time that does not parse compares equal to every other,
+/// which is not an order; here it is treated as the time of the sibling before it in the file.
+fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
+    let time = |ix: EntryIx| entries[ix.at()].time_ms;
+    if siblings.is_sorted_by_key(|&ix| time(ix)) {
+        return;
+    }
+    let mut before =
+        siblings.iter().map(|&ix| time(ix)).find(|&time| time != Entry::NO_TIME).unwrap_or_default();
+    let mut timed: Vec<_> = siblings
+        .iter()
+        .map(|&ix| {
+            before = if time(ix) == Entry::NO_TIME { before } else { time(ix) };
+            (before, ix)
+        })
+        .collect();
+    timed.sort_by_key(|&(time, _)| time);
+    for (place, (_, ix)) in siblings.iter_mut().zip(timed) {
+        *place = ix;
+    }
+}
+
+/// See [`Tree::walk`].
+#[derive(Debug)]
+pub struct Walk<'a> {
+    tree: &'a Tree,
+    is_active: &'a [bool],
+    stack: Vec<EntryIx>,
+}
+
+impl Walk<'_> {
+    fn push(&mut self, siblings: &[EntryIx]) {
+        if let [only] = siblings {
+            return self.stack.push(*only);
+        }
+        let active = |ix: &&EntryIx| self.is_active[ix.at()];
+        self.stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
+        self.stack.extend(siblings.iter().rev().filter(active));
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = EntryIx;
+
+    fn next(&mut self) -> Option<EntryIx> {
+        let ix = self.stack.pop()?;
+        self.push(self.tree.children(ix));
+        Some(ix)
+    }
+}
+
+/// Returns, for each entry, whether it is on the path to `leaf`.
+pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
+    let mut active = vec![false; session.entries.len()];
+    for ix in session.upwards(leaf) {
+        active[ix.at()] = true;
+    }
+    active
+}
+
+/// The position of a row among the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The indent as the agents count it, in levels.
+    pub depth: u32,
+    /// The number of branch points above it: the levels that are drawn.
+    pub level: u32,
+    /// Whether a connector is drawn to it: whether its visible parent has several visible children.
+    pub connector: bool,
+    /// Whether it is the last of its siblings.
+    pub last: bool,
+}
+
+/// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns positions in
+/// drawing order.
+pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
+    // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
+    let mut rows = vec![0_u32; session.entries.len()];
+    let count = is_visible.iter().filter(|&&visible| visible).count();
+    let mut places = Vec::with_capacity(count);
+    // The row of the nearest visible ancestor of each row.
+    let mut above = Vec::with_capacity(count);
+    for ix in tree.walk(is_active) {
+        let row = session.entry(ix).parent.map_or(0, |parent| rows[parent.at()]);
+        rows[ix.at()] = row;
+        if is_visible[ix.at()] {
+            above.push(row);
+            places.push(Place { entry: ix, depth: 0, level: 0, connector: false, last: false });
+            rows[ix.at()] = places.len() as u32;
+        }
+    }
+    drop((tree, rows));
+    // The number of children of each row that are rows, at most 2; of row 0, the roots.
+    let mut children = vec![0_u8; places.len() + 1];
+    for (place, &row) in places.iter_mut().zip(&above).rev() {
+        let siblings = &mut children[row as usize];
+        place.last = *siblings == 0;
+        *siblings = 2.min(*siblings + 1);
+    }
+    let many_roots = children[0] > 1;
+    for at in 0..places.len() {
+        let row = above[at] as usize;
+        let Some(parent) = row.checked_sub(1).map(|parent| places[parent]) else { continue };
+        // An entry below a branch point is indented by one level, and its descendants by one more, to group them.
+        // Entries below one of several roots are indented, so that the next root stands out.
+        let below_root = many_roots && above[row - 1] == 0;
+        let place = &mut places[at];
+        place.connector = children[row] > 1;
+        place.depth = parent.depth + u32::from(place.connector || parent.connector || below_root);
+        place.level = parent.level + u32::from(place.connector || below_root);
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    /// Returns a session with one entry for each word, `id<parent@second`.
+    fn session(words: &str) -> Session {
+        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+        for word in words.split_whitespace() {
+            let (id, rest) = word.split_once('<').unwrap();
+            let (parent, second) = rest.split_once('@').unwrap_or((rest, "0"));
+            text += &format!(
+                "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-01-01T00:00:0{second}.000Z\"}}\n"
+            );
+        }
+        load(&text.into_bytes(), &Options::default()).unwrap()
+    }
+
+    fn drawn(words: &str, hidden: &str) -> Vec<String> {
+        let session = session(words);
+        let tree = Tree::new(&session);
+        let active = active(&session, session.leaf);
+        let visible: Vec<bool> =
+            session.all().map(|ix| !hidden.contains(&*session.id(ix).to_string_lossy())).collect();
+        layout(&session, tree, &active, &visible)
+            .into_iter()
+            .map(|place| {
+                let connector =
+                    ["", "├", "└"][usize::from(place.connector) + usize::from(place.connector && place.last)];
+                format!("{}{connector}{}", " ".repeat(place.depth as usize), session.id(place.entry))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn chains_stay_flat_and_branches_indent() {
+        assert_eq!(drawn("a< b<a c<b", ""), ["a", "b", "c"]);
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d f<e", ""), ["a", " ├d", "  e", "  f", " └b", "  c"]);
+    }
+
+    #[test]
+    fn siblings_are_sorted_by_time_and_the_active_branch_leads() {
+        assert_eq!(drawn("a< b<a@3 c<a@1 d<a@2 e<b", ""), ["a", " ├b", "  e", " ├c", " └d"]);
+    }
+
+    #[test]
+    fn what_is_hidden_leaves_no_gap() {
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bd"), ["a", " ├e", " └c"]);
+        assert_eq!(drawn("a< b<a@1 c<b d<a@2 e<d", "bc"), ["a", "d", "e"]);
+    }
+
+    #[test]
+    fn several_roots_stand_side_by_side() {
+        assert_eq!(drawn("a< b<a x< y<x", ""), ["x", " y", "a", " b"]);
+    }
+
+    #[test]
+    fn a_deep_chain_and_a_wide_fan_are_no_trouble() {
+        let chain: String = (1..100_000).map(|at| format!("n{at}<n{} ", at - 1)).collect();
+        assert_eq!(drawn(&format!("n0< {chain}"), "").len(), 100_000);
+        let fan: String = (0..100_000).map(|at| format!("n{at}<r@{} ", at % 10)).collect();
+        assert_eq!(drawn(&format!("r< {fan}"), "").len(), 100_001);
+    }
+}
