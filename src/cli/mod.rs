@@ -5,6 +5,9 @@ pub mod options;
 
 pub mod output;
 
+mod failures;
+mod files;
+
 pub mod process;
 
 pub mod locate;
@@ -26,6 +29,12 @@ pub mod renderer;
 pub mod rows;
 
 pub mod sessions;
+
+pub mod check;
+pub mod completions;
+pub mod prune;
+
+pub mod stats;
 
 pub mod external;
 pub mod hints;

@@ -1,17 +1,12 @@
 //! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
-mod repair;
-mod report;
-
-use self::repair::repair;
-use self::report::Report;
+use crate::cli::check::{RepairArgs, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::named;
 use crate::cli::open::Input;
-use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
-use crate::ops::check::{Checkup, Finding, check};
+use crate::ops::check::Finding;
 use pisess_store::workers::in_order;
 use pisess_store::{self as store, SessionFile, StoreError};
 use std::path::{Path, PathBuf};
@@ -51,33 +46,27 @@ pub struct Args {
     /// Recurse into subdirectories
     #[arg(short, long)]
     pub recursive: bool,
-    /// Apply unambiguous repairs; requires -o or --backup
-    #[arg(long)]
-    pub repair: bool,
-    /// Repair in place, keeping the old file with SUFFIX appended to its name
-    #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
-    pub backup: Option<String>,
-    /// Options for writing.
+    /// Options for repairs.
     #[command(flatten)]
-    pub write: WriteArgs,
+    pub repair: RepairArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.repair {
+    if args.repair.repair {
         return match &args.sessions[..] {
-            [session] => repair(session, args, ui),
+            [session] => repair(session, &args.repair, ui),
             _ => Err(Failure::cannot("--repair takes only one session")),
         };
     }
-    if args.write.output.is_some() {
+    if args.repair.write.output.is_some() {
         return Err(
             Failure::cannot("-o requires --repair").hint("to save the findings, redirect standard output")
         );
     }
     let (subjects, workers, is_stdout) = (listed(args, ui), ui.processors(), ui.stdout_is());
     let options = Options { workers: workers / workers.min(subjects.len()).max(1), ..Options::default() };
-    let mut report = Report::new(args, ui);
+    let mut report = Report::new(&args.repair, ui);
     in_order(
         subjects,
         workers,
@@ -87,7 +76,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             found => report.session(&path, found, ui),
         },
     )?;
-    report.summary(ui);
+    report.summary(&args.sessions, ui);
     Ok(report.exit)
 }
 
@@ -136,8 +125,4 @@ impl Subject {
         let found = opened.and_then(|input| Ok(checked(&input, options)?.into_findings()));
         (self.path, found)
     }
-}
-
-fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failure> {
-    check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
 }

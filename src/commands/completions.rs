@@ -3,12 +3,9 @@
 //! The script of each shell is small: it passes the words to pisess and displays the candidates it prints. So
 //! options, sessions, ids and labels are completed alike in every shell, and match the installed version.
 
-mod candidates;
-mod words;
-
+use crate::cli::completions::{Candidate, candidates, words};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use candidates::{Candidate, candidates};
 use clap::ValueEnum;
 use std::ffi::OsString;
 
@@ -78,11 +75,11 @@ impl Shell {
     /// Returns the script.
     pub fn script(self) -> &'static str {
         match self {
-            Shell::Bash => include_str!("completions/pisess.bash"),
-            Shell::Zsh => include_str!("completions/pisess.zsh"),
-            Shell::Fish => include_str!("completions/pisess.fish"),
-            Shell::Pwsh => include_str!("completions/pisess.ps1"),
-            Shell::Elvish => include_str!("completions/pisess.elv"),
+            Shell::Bash => include_str!("../cli/completions/pisess.bash"),
+            Shell::Zsh => include_str!("../cli/completions/pisess.zsh"),
+            Shell::Fish => include_str!("../cli/completions/pisess.fish"),
+            Shell::Pwsh => include_str!("../cli/completions/pisess.ps1"),
+            Shell::Elvish => include_str!("../cli/completions/pisess.elv"),
         }
     }
 
@@ -119,7 +116,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let last = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
             // bash keeps this part of the word, and replaces only the rest.
             let kept = last.strip_suffix(&*args.word).unwrap_or_default();
-            let found = candidates(&words, ui);
+            let found = candidates(super::command(), &words, ui);
             let found = found.iter().filter_map(|found| found.value.strip_prefix(kept));
             found.map(|value| format!("{}\n", words::quoted(value))).collect()
         }
@@ -127,7 +124,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let mut words = args.words.clone();
             // Some shells omit an empty last word.
             words.resize(at + 1, OsString::new());
-            candidates(&words, ui).iter().map(|found| format!("{}\n", args.shell.line(found))).collect()
+            candidates(super::command(), &words, ui)
+                .iter()
+                .map(|found| format!("{}\n", args.shell.line(found)))
+                .collect()
         }
         (None, None) => args.shell.script().to_owned(),
     };

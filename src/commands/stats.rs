@@ -1,18 +1,12 @@
 //! `pisess stats`: counts tokens, cost, messages, tools and time.
 
-mod entries;
-mod groups;
-mod table;
-
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::since_ms;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::sessions::{Readers, SessionsArgs};
-use crate::ops::stats::{Counted, Harvest, HarvestOptions, Seen, Totals, harvest};
-use clap::ValueEnum;
-use entries::EntryRows;
+use crate::cli::stats::{By, EntryRows, Groups};
+use crate::ops::stats::{Counted, Harvest, HarvestOptions, Seen, harvest};
 use foldhash::quality::RandomState;
-use groups::Groups;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -68,27 +62,6 @@ pub struct Args {
     /// Print a JSON object for each row
     #[arg(long)]
     pub json: bool,
-}
-
-/// What a row is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum By {
-    /// A session.
-    Session,
-    /// A model of a provider.
-    Model,
-    /// A local day.
-    Day,
-    /// A week, by its Monday.
-    Week,
-    /// A month.
-    Month,
-    /// A working directory.
-    Project,
-    /// A tool.
-    Tool,
-    /// A billed entry.
-    Entry,
 }
 
 /// Runs the command.
@@ -149,25 +122,4 @@ fn warn_of_damage(harvested: &Harvest, name: &str, ui: &mut Ui) {
     let Some((count, line)) = harvested.malformed else { return };
     let lines = if count == 1 { "line is not JSON" } else { "lines are not JSON" };
     ui.warn(&format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0));
-}
-
-/// Returns the tokens for a row of any table, as JSON.
-fn tokens_json(totals: &Totals) -> Vec<u8> {
-    tokens(totals.input, totals.output, totals.cache_read, totals.cache_write)
-}
-
-fn tokens(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Vec<u8> {
-    use pisess_json::{js, write::Object};
-    let number = |object: Object, key: &str, value: f64| object.json(key, js::number(value).as_bytes());
-    let mut object = Object::new();
-    for (key, value) in [
-        ("input", input),
-        ("output", output),
-        ("cacheRead", cache_read),
-        ("cacheWrite", cache_write),
-        ("total", input + output + cache_read + cache_write),
-    ] {
-        object = number(object, key, value);
-    }
-    object.finish()
 }

@@ -1,38 +1,14 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
 
-use super::code::{self, Language};
-use super::html::{IMAGE_TYPES, is_base64};
 use super::markdown::{self, Breaks};
-use super::markup::{Markup, Tag};
-use super::source::{Source, decoded, shown};
+use super::markup::Tag;
+use super::source::{Source, cut, decoded, shown};
 use super::tools;
+use super::view_parts::Article;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies as _;
 use pisess_json::Raw;
-use pisess_json::pretty::pretty;
-use std::borrow::Cow;
 use std::io;
-
-/// An entry prepared for display.
-#[derive(Debug, Default)]
-pub struct Article {
-    /// Its markup.
-    pub markup: Markup,
-    /// The model that wrote it, as `provider/model`.
-    pub model: Option<String>,
-    /// Its cost in dollars.
-    pub cost: f64,
-    /// The tokens sent and received.
-    pub tokens: f64,
-    /// Whether it failed or ended early.
-    pub failed: bool,
-    /// Its images in base64, with their names in the markup.
-    pub images: Vec<(String, String)>,
-    /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
-    pub edits: Option<(u32, bool)>,
-    /// The number of the entry, for the names of images.
-    number: u32,
-}
 
 /// Returns the article of an entry.
 ///
@@ -157,74 +133,6 @@ impl Article {
         });
     }
 
-    fn usage(&mut self, usage: Option<Raw>) {
-        let Some(usage) = usage else { return };
-        let number = |value: Option<Raw>| {
-            value.and_then(Raw::number).filter(|number| number.is_finite() && *number >= 0.0).unwrap_or(0.0)
-        };
-        self.cost = number(usage.get("cost").and_then(|cost| cost.get("total")));
-        let sum =
-            ["input", "output", "cacheRead", "cacheWrite"].iter().map(|key| number(usage.get(key))).sum();
-        self.tokens = usage.get("totalTokens").map_or(sum, |total| number(Some(total)));
-    }
-
-    /// Appends the content of a message: a string, or blocks.
-    pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
-        let Some(content) = content else { return };
-        match decoded(content) {
-            Some(text) => markdown::push(&text, breaks, &mut self.markup),
-            None if content.is_array() => {
-                content.items().for_each(|block| self.block(block, breaks));
-            }
-            None if content.is_null() => {}
-            None => self.json("content", content),
-        }
-    }
-
-    fn block(&mut self, block: Raw, breaks: Breaks) {
-        let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
-        let text = |key| block.get(key).and_then(decoded);
-        match (kind.as_bytes(), text("text"), text("thinking")) {
-            (b"text", Some(text), _) => markdown::push(&text, breaks, &mut self.markup),
-            (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
-            (b"thinking", _, Some(thinking)) => {
-                self.markup.element_with(Tag::Fold, "thinking", |m| {
-                    m.words(Tag::Summary, "Thinking");
-                    m.section(|m| markdown::push(&thinking, Breaks::Soft, m));
-                });
-            }
-            (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
-            (b"image", ..) => self.image(block),
-            _ => self.json(if kind.is_empty() { "block" } else { "other content" }, block),
-        }
-    }
-
-    /// Appends an image, or why it is not shown.
-    pub fn image(&mut self, block: Raw) {
-        let text = |key: &str| block.get(key).and_then(decoded);
-        let kind = text("mimeType").unwrap_or_default().trim().to_ascii_lowercase();
-        let data = block.get("data").and_then(Raw::text).unwrap_or_default();
-        let data = data.to_string_lossy();
-        if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let name = format!("i{}-{}", self.number, self.images.len());
-            self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
-            self.images.push((name, data.into_owned()));
-            return;
-        }
-        self.markup.element(Tag::Note, |m| {
-            m.text("Image, ");
-            m.text(if kind.is_empty() { "type unknown" } else { &kind });
-            match text("url") {
-                Some(url) if super::html::allowed(&url) => {
-                    m.text(": ");
-                    m.element_with(Tag::Link, &url, |m| m.text(&url));
-                }
-                _ if data.starts_with("blob:") => m.text(": kept outside of the session file"),
-                _ => m.text(": not a type that can be shown here"),
-            }
-        });
-    }
-
     fn compaction(&mut self, source: &Source, line: Raw) {
         let tokens = line.get("tokensBefore").and_then(Raw::number).filter(|tokens| tokens.is_finite());
         let title = match tokens {
@@ -307,66 +215,6 @@ impl Article {
                 m.text(&cut(&shown(value), 200));
             }
         });
-    }
-
-    fn hidden(&mut self, message: Raw) {
-        if message.get("display").and_then(Raw::bool) == Some(false) {
-            self.markup.words(Tag::Note, "For the model; the agent does not show it");
-        }
-    }
-
-    fn fold(&mut self, title: &str, value: Option<Raw>) {
-        if let Some(text) = value.and_then(decoded).filter(|text| !text.trim().is_empty()) {
-            self.markup.element_with(Tag::Fold, "", |m| {
-                m.words(Tag::Summary, title);
-                m.section(|m| markdown::push(&text, Breaks::Soft, m));
-            });
-        }
-    }
-
-    fn folded(&mut self, title: &str, content: Option<Raw>) {
-        self.markup.open_with(Tag::Fold, "");
-        self.markup.words(Tag::Summary, title);
-        self.markup.begin();
-        self.content(content, Breaks::Soft);
-        self.markup.end();
-        self.markup.close();
-    }
-
-    fn member(&mut self, object: Raw, key: &'static str) {
-        if let Some(value) = object.get_some(key) {
-            self.json(key, value);
-        }
-    }
-
-    /// Appends what an entry contains besides the known members of its type.
-    fn rest(&mut self, title: &str, object: Raw, known: &[&str]) {
-        let envelope = ["type", "id", "parentId", "timestamp"];
-        let is_known = |key: &str| known.contains(&key) || envelope.contains(&key);
-        let there = !object.is_object()
-            || object
-                .members()
-                .any(|(key, _)| !is_known(&pisess_json::string::decode(key.bytes).to_string_lossy()));
-        if there {
-            self.json(title, object);
-        }
-    }
-
-    /// Appends a value, folded.
-    pub fn json(&mut self, title: &str, value: Raw) {
-        let text = String::from_utf8_lossy(&pretty(value)).into_owned();
-        self.markup.element_with(Tag::Fold, "data", |m| {
-            m.words(Tag::Summary, title);
-            m.section(|m| code::block(&text, "json", Language::named("json"), m));
-        });
-    }
-}
-
-/// Returns at most `most` characters of a text.
-pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-        None => Cow::Borrowed(text),
     }
 }
 

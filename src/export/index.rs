@@ -3,9 +3,10 @@
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
 //! facts that require reading the bodies follow the entries.
 
-use super::entry_view::{Article, cut};
 use super::markup::visible;
 use super::source::Contents;
+use super::source::cut;
+use super::view_parts::Article;
 use crate::ops::rows::Row;
 use crate::ops::tree::{Filter, passes};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};

@@ -19,8 +19,11 @@ pub mod markdown;
 
 pub mod source;
 
-mod entry_view;
+mod view_parts;
+
 mod tools;
+
+mod entry_view;
 
 mod height;
 mod index;

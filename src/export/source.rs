@@ -105,7 +105,7 @@ impl<'a> Contents<'a> {
             .map(shown)
             .and_then(|time| time.get(..10).map(str::to_owned));
         match name {
-            Some(name) => super::entry_view::cut(name, 120).into_owned(),
+            Some(name) => cut(name, 120).into_owned(),
             None => [project(), day].into_iter().flatten().collect::<Vec<_>>().join(", "),
         }
     }
@@ -218,4 +218,12 @@ pub fn decoded(value: Raw) -> Option<String> {
 /// Returns the decoded string; any other value as JSON.
 pub fn shown(value: Raw) -> String {
     decoded(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
+}
+
+/// Returns at most `most` characters of a text.
+pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
 }

@@ -1,9 +1,11 @@
 //! One path as HTML without a script, for mail and wikis.
 
-use super::entry_view::{Article, article};
+use super::entry_view::article;
 use super::html::{Around, Html, html};
 use super::page::{head, static_style};
+use super::source::cut;
 use super::source::{Contents, Source};
+use super::view_parts::Article;
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::Bodies as _;
@@ -120,7 +122,7 @@ pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<(String, String)> 
 
 /// Returns the name of a type for people: `model_change` becomes `Model change`.
 fn in_words(name: &str) -> String {
-    let words = super::entry_view::cut(name, 60).replace('_', " ");
+    let words = cut(name, 60).replace('_', " ");
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -4,9 +4,9 @@
 //! without a result is drawn in its own place.
 
 use super::code::{self, Language, Line};
-use super::entry_view::{Article, cut};
 use super::markup::{Markup, Tag};
-use super::source::{Source, decoded};
+use super::source::{Source, cut, decoded};
+use super::view_parts::Article;
 use crate::session::entry::EntryIx;
 use crate::session::paths::below;
 use pisess_json::Raw;

@@ -1,6 +1,6 @@
 //! Replaces home directories and user names with `~` and `user`.
 
-use super::unescape::Spoken;
+use super::unescape::{LEVELS, Spoken};
 use super::values::raw_needles;
 use super::{Splice, overlap};
 use pisess_json::strings::Strings;
@@ -84,7 +84,7 @@ impl People {
 /// Calls `hit` with the bytes of a string in which the expression matches on any level of escapes.
 fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<usize>)) {
     let mut spoken = Spoken::plain(raw);
-    for _ in 0..super::search::LEVELS {
+    for _ in 0..LEVELS {
         expression.find_iter(&spoken.text).for_each(|found| hit(spoken.source(found.range())));
         match spoken.unescaped() {
             Some(next) => spoken = next,

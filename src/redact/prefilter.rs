@@ -4,7 +4,6 @@
 //! for the needles of all rules at once, and what follows a needle of ordinary words decides whether it counts.
 
 use super::rules::RULES;
-use super::search::{SHORTEST_ENCODED, is_digit};
 use super::values::base64_spellings;
 use aho_corasick::automaton::{Automaton, StateID};
 use aho_corasick::nfa::contiguous::NFA;
@@ -219,6 +218,14 @@ fn cuts(bytes: &[u8]) -> [usize; LANES + 1] {
             memchr::memchr(b'\n', &bytes[near..]).map_or(bytes.len(), |newline| near + newline + 1)
         }
     })
+}
+
+/// The minimum number of digits of base64 to decode: fewer encode no key.
+pub(super) const SHORTEST_ENCODED: usize = 16;
+
+/// Whether it is a digit of base64, in any of its alphabets.
+pub(super) fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
 /// Whether enough digits of base64 follow to encode a key.

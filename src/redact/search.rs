@@ -1,9 +1,9 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
 
 use super::people::People;
-use super::prefilter::{Calls, Found, Needles};
+use super::prefilter::{Calls, Found, Needles, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
-use super::unescape::Spoken;
+use super::unescape::{LEVELS, Spoken};
 use super::values::{Exact, Value};
 use super::{Options, Splice, opaque, overlap};
 use base64::Engine;
@@ -69,9 +69,6 @@ const NAMES: [&str; 9] = [
     "type",
     "responseId",
 ];
-
-/// The maximum number of levels of JSON nested in JSON strings.
-pub(super) const LEVELS: usize = 6;
 
 /// The rules, the values given by the user, and the options.
 pub(super) struct Search {
@@ -287,14 +284,6 @@ fn put(hits: &mut Vec<Hit>, mut range: Range<usize>, kind: &'static str, secret:
     });
     let hit = first.unwrap_or_else(|| Hit { kind, secret: secret.to_vec(), ..Hit::default() });
     hits.push(Hit { range, ..hit });
-}
-
-/// The minimum number of digits of base64 to decode: fewer encode no key.
-pub(super) const SHORTEST_ENCODED: usize = 16;
-
-/// Whether it is a digit of base64, in any of its alphabets.
-pub(super) fn is_digit(byte: &u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
 /// Calls `found` with what each run of base64 in the text encodes, and where it begins. What precedes the first digit

@@ -311,7 +311,7 @@ fn holds_something(line: &str) -> bool {
     let texts = if is_json { texts } else { vec![line.as_bytes()] };
     texts.into_iter().any(|text| {
         let first = (text.len() >= 6).then(|| Spoken::plain(text));
-        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(search::LEVELS);
+        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(unescape::LEVELS);
         levels.any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
     })
 }

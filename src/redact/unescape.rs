@@ -8,6 +8,9 @@ use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// The maximum number of levels of JSON nested in JSON strings.
+pub(super) const LEVELS: usize = 6;
+
 /// A decoded text, and where each byte of it came from.
 #[derive(Debug)]
 pub struct Spoken<'a> {

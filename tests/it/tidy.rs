@@ -1,6 +1,7 @@
 //! The repository checks itself: names agree everywhere.
 
 use crate::every::{CHANGES, MAKES, READS, SEARCHES};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -160,106 +161,159 @@ fn no_path_of_a_machine() {
     }
 }
 
-/// Returns the modules that a file declares, in order.
-fn declared(file: &str) -> Vec<String> {
-    let module = |line: &str| {
-        let line = line.strip_prefix("pub ").unwrap_or(line);
-        line.strip_prefix("mod ")?.strip_suffix(';').map(str::to_owned)
+/// The path of a module or an item.
+type ModulePath = Vec<String>;
+
+/// Returns the source files of a crate, without tests and binaries, by the paths of their modules.
+fn modules(folder: &str) -> BTreeMap<ModulePath, String> {
+    let paths = files(folder).into_iter().filter_map(|path| path.to_str().map(str::to_owned));
+    let module = |path: String| {
+        let inner = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".rs")?;
+        let is_tested = !inner.contains("test") && !inner.starts_with("bin");
+        let parts = inner.split('/').filter(|part| !matches!(*part, "mod" | "lib")).map(str::to_owned);
+        is_tested.then(|| (parts.collect(), path.clone()))
     };
-    let modules = read(file).lines().filter_map(module).collect::<Vec<_>>();
-    modules.into_iter().filter(|module| module != "tests").collect()
+    paths.filter_map(module).collect()
 }
 
-/// Returns the paths that a source file uses, from the root of the library; `module` is its own. Tests and
-/// comments are ignored.
-fn used(text: &str, module: &[&str]) -> Vec<Vec<String>> {
-    let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((text, ""));
-    let code: String = code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let mut paths = Vec::new();
-    for (start, root) in ["crate::", "super::"].iter().flat_map(|root| code.match_indices(root)) {
-        let boundary = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
-        if !code[..start].chars().next_back().is_none_or(boundary) {
+/// Returns the code of a file without comments and tests, on one line.
+fn code(file: &str) -> String {
+    let text = read(file);
+    let (code, _) = text.split_once("#[cfg(test)]\nmod ").unwrap_or((&text, ""));
+    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
+}
+
+/// Returns the paths of a use tree, or the one path of an expression: `a::{b, c::d}` gives `a::b` and `a::c::d`.
+fn paths(tree: &str) -> Vec<ModulePath> {
+    let (mut found, mut open, mut path, mut rest) = (Vec::new(), Vec::new(), ModulePath::new(), tree);
+    loop {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        if end > 0 && &rest[..end] != "self" {
+            path.push(rest[..end].to_owned());
+        }
+        rest = &rest[end..];
+        if let Some(inside) = rest.strip_prefix("::{") {
+            open.push(path.clone());
+            rest = inside.trim_start();
             continue;
         }
-        let mut rest = &code[start + root.len()..];
-        let mut above = if root == "crate::" { &module[..0] } else { &module[..module.len() - 1] };
-        while let Some(further) = rest.strip_prefix("super::") {
-            (rest, above) = (further, &above[..above.len().saturating_sub(1)]);
+        if let Some(further) = rest.strip_prefix("::") {
+            rest = further;
+            continue;
         }
-        for path in first_names(rest) {
-            paths.push(above.iter().map(|&part| part.to_owned()).chain(path).collect());
+        found.push(path);
+        // An alias, then the end of this path and of the lists that end with it.
+        let Some(end) = rest.find([',', '}']).filter(|_| !open.is_empty()) else { return found };
+        rest = &rest[end..];
+        while let Some(mark) = rest.chars().next().filter(|mark| matches!(mark, ',' | '}')) {
+            if mark == '}' {
+                open.pop();
+            }
+            if open.is_empty() {
+                return found;
+            }
+            rest = rest[1..].trim_start();
         }
+        path = open.last().cloned().unwrap_or_default();
     }
-    paths
 }
 
-/// Returns the first two names of each path of a use tree: `a::{b, c::d}` gives `a::b` and `a::c`.
-fn first_names(tree: &str) -> Vec<Vec<String>> {
-    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let (inside, prefix) = match tree.strip_prefix('{') {
-        Some(inside) => (inside, None),
-        None => {
-            let first = name(tree);
-            match tree[first.len()..].strip_prefix("::") {
-                Some(rest) if rest.starts_with('{') => (&rest[1..], Some(first)),
-                Some(rest) => return vec![vec![first, name(rest)]],
-                None => return vec![vec![first]],
-            }
-        }
+/// The uses of files by others of the same crate. A module and those inside it are one: what they use of each other does
+/// not count.
+fn uses(folder: &str) -> Vec<(String, String)> {
+    let modules = modules(folder);
+    let code: BTreeMap<_, _> = modules.iter().map(|(module, file)| (module, code(file))).collect();
+    let absolute = |module: &ModulePath, path: &[String]| -> ModulePath {
+        let steps = path.iter().take_while(|name| *name == "super").count();
+        let above = match path.first().map(String::as_str) {
+            Some("crate") => return path[1..].to_vec(),
+            _ => &module[..module.len().saturating_sub(steps)],
+        };
+        [above, &path[steps..]].concat()
     };
-    let (mut depth, mut starts, mut at_start) = (0, Vec::new(), true);
-    for (at, c) in inside.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => at_start = true,
-            c if at_start && !c.is_whitespace() => {
-                starts.push(at);
-                at_start = false;
+    let mut exports = BTreeMap::new();
+    for (module, code) in &code {
+        for start in ["pub use ", "pub(crate) use "].iter().flat_map(|export| {
+            code.match_indices(export).map(|(at, text)| at + text.len()).collect::<Vec<_>>()
+        }) {
+            for path in paths(&code[start..]) {
+                let name = path.last().cloned().unwrap_or_default();
+                exports.insert(((*module).clone(), name), absolute(module, &path));
             }
-            _ => {}
         }
     }
-    let with_prefix = |at: usize| prefix.clone().into_iter().chain(Some(name(&inside[at..]))).collect();
-    starts.into_iter().map(with_prefix).collect()
-}
-
-/// A room uses only what is declared above it in `src/lib.rs`, and so do the modules of a room whose own list is in
-/// order.
-#[test]
-fn no_arrow_runs_back_up() {
-    let levels = ["", "session", "agents", "cli"].map(|room| match room {
-        "" => (room, "src/lib.rs".to_owned()),
-        _ => (room, format!("src/{room}/mod.rs")),
-    });
-    let (mut arrows, mut upward) = (0, Vec::new());
-    for (level, order) in levels.map(|(level, file)| (level, declared(&file))) {
-        let place = |module: &str| order.iter().position(|known| known == module);
-        for path in files("src") {
-            let name = path.to_str().unwrap().to_owned();
-            let inner = name.strip_prefix("src/").and_then(|name| name.strip_suffix(".rs")).unwrap_or("");
-            let module: Vec<_> = inner.split('/').filter(|part| *part != "mod").collect();
-            let here = if level.is_empty() { module.first() } else { module.get(1) };
-            let is_below = level.is_empty() || module.first() == Some(&level);
-            let Some(from) =
-                here.filter(|_| is_below && !name.contains("/test")).and_then(|here| place(here))
-            else {
-                continue;
-            };
-            for used in used(&read(&name), &module) {
-                let to = if level.is_empty() { used.first() } else { used.get(1) };
-                let is_here = level.is_empty() || used.first().is_some_and(|first| first == level);
-                let Some(to) = to.filter(|_| is_here).and_then(|to| place(to)) else { continue };
-                arrows += usize::from(to < from);
-                if to > from {
-                    upward.push(format!("{name} uses {}", used.join("::")));
+    let target = |mut path: ModulePath| {
+        for _ in 0..8 {
+            let known = (0..=path.len()).rev().find(|&n| modules.contains_key(&path[..n]))?;
+            let next = path.get(known).and_then(|name| exports.get(&(path[..known].to_vec(), name.clone())));
+            match next {
+                Some(exported) => path = [exported.as_slice(), &path[known + 1..]].concat(),
+                None => return Some(path[..known].to_vec()),
+            }
+        }
+        None
+    };
+    let mut found = BTreeSet::new();
+    for (module, code) in &code {
+        let starts =
+            ["crate::", "super::"].iter().flat_map(|root| code.match_indices(root).map(|(at, _)| at));
+        let boundary = |c: char| !c.is_alphanumeric() && c != '_' && c != ':';
+        for start in starts.filter(|&start| code[..start].chars().next_back().is_none_or(boundary)) {
+            let exported =
+                ["pub use ", "pub(crate) use "].iter().any(|export| code[..start].ends_with(export));
+            for path in paths(&code[start..]).into_iter().filter(|_| !exported) {
+                let Some(used) = target(absolute(module, &path)) else { continue };
+                if !used.starts_with(module) && !module.starts_with(&used) {
+                    found.insert((modules[*module].clone(), modules[&used].clone()));
                 }
             }
         }
     }
+    found.into_iter().collect()
+}
+
+/// A room uses only what is declared above it in `src/lib.rs`.
+#[test]
+fn no_room_uses_one_below() {
+    let text = read("src/lib.rs");
+    let declared = text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+    let rooms: Vec<_> = declared.filter_map(|line| line.strip_suffix(';')).collect();
+    let room = |file: &str| {
+        let name = file.split('/').nth(1).unwrap_or_default().trim_end_matches(".rs").to_owned();
+        rooms.iter().position(|room| *room == name)
+    };
+    let uses = uses("src");
+    let upward: Vec<_> = uses.iter().filter(|(user, used)| room(user) < room(used)).collect();
     assert!(upward.is_empty(), "declared below where it is used: {upward:#?}");
-    assert!(arrows > 300, "only {arrows} were found");
+    assert!(uses.len() > 800, "only {} uses were found", uses.len());
+}
+
+/// No file uses another that uses it back, directly or through others.
+#[test]
+fn no_uses_run_in_circles() {
+    for (folder, least) in [("src", 800), ("crates/json/src", 15), ("crates/store/src", 40)] {
+        let mut uses = uses(folder);
+        assert!(uses.len() > least, "only {} uses were found in {folder}", uses.len());
+        // Removes files that use none of the others, until none is left, or circles and what leads to them.
+        loop {
+            let users: BTreeSet<_> = uses.iter().map(|(user, _)| user.clone()).collect();
+            let before = uses.len();
+            uses.retain(|(_, used)| users.contains(used));
+            if uses.len() == before {
+                break;
+            }
+        }
+        // Then those that none of the others uses, which only lead to circles.
+        loop {
+            let used: BTreeSet<_> = uses.iter().map(|(_, used)| used.clone()).collect();
+            let before = uses.len();
+            uses.retain(|(user, _)| used.contains(user));
+            if uses.len() == before {
+                break;
+            }
+        }
+        assert!(uses.is_empty(), "these uses run in circles: {uses:#?}");
+    }
 }
 
 /// Commands that do not read a session.

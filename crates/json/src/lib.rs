@@ -13,6 +13,8 @@
 
 pub mod text;
 
+mod lanes;
+
 pub mod scan;
 
 pub mod strings;

@@ -7,7 +7,6 @@
 mod blocks;
 mod keys;
 
-pub(super) use blocks::plain_len;
 pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]

@@ -3,7 +3,7 @@
 //! Decoding expects bytes that [`super::scan`] has accepted. Invalid UTF-8 becomes U+FFFD as in both agents'
 //! decoders (one for each maximal part of a sequence).
 
-use super::scan::plain_len;
+use super::lanes::plain_len;
 use crate::text::{Text, join_surrogates, push_code_point, push_wtf8};
 use memchr::memchr;
 use std::borrow::Cow;

@@ -75,6 +75,7 @@ mod attributes;
 mod batch;
 mod create;
 mod lock;
+mod pause;
 mod rewrite;
 mod temp;
 

@@ -6,7 +6,8 @@
 use super::error::StoreError;
 use super::files::{FileType, Files};
 use super::live::distance;
-use super::lock::{Locked, Pause};
+use super::lock::Locked;
+use super::pause::Pause;
 use super::snapshot::read_range;
 use std::ffi::OsString;
 use std::io;

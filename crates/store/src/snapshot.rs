@@ -2,7 +2,7 @@
 
 use super::error::FileChange;
 use super::files::{Files, Stat};
-use super::lock::Pause;
+use super::pause::Pause;
 use super::read::resize;
 use std::fs::File;
 use std::io;

@@ -1,6 +1,7 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
 use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, Turn, images, joined};
+use super::gemini::{gemini_version, takes_ids};
 use super::replay::{Role, Writer};
 use super::sink::Sink;
 use super::survey::Survey;
@@ -38,23 +39,6 @@ enum Kind {
 const NO_REQUEST: &str = "(no earlier message)";
 /// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
-
-/// Returns the major version in the id of a Gemini model.
-fn gemini_version(id: &Text) -> Option<u32> {
-    let id = id.to_string_lossy().to_ascii_lowercase();
-    let rest = id.strip_prefix("gemini-")?;
-    let rest = rest.strip_prefix("live-").unwrap_or(rest);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    rest[..digits].parse().ok()
-}
-
-/// Whether calls and results for the model with this id are sent with ids.
-pub fn takes_ids(id: &Text) -> bool {
-    let name = id.to_string_lossy();
-    name.starts_with("claude-")
-        || name.starts_with("gpt-oss-")
-        || gemini_version(id).is_some_and(|version| version >= 3)
-}
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {

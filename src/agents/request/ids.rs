@@ -1,7 +1,7 @@
 //! The ids of tool calls and the names of tools, in a form that an API accepts.
 
 use super::blocks::Source;
-use super::google::takes_ids;
+use super::gemini::takes_ids;
 use super::sink::whole_text;
 use super::{Api, Target};
 use pisess_json::text::Text;

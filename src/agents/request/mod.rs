@@ -13,6 +13,7 @@
 
 mod anthropic;
 mod blocks;
+mod gemini;
 mod google;
 mod ids;
 mod late;

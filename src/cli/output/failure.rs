@@ -1,12 +1,8 @@
 //! The error type and the table of exit codes.
 
 use super::visible::{escaped_json, visible};
-use crate::load::LoadError;
-use crate::session::reference::ReferenceError;
-use pisess_store::{Plain, StoreError, is_closed_pipe};
 use serde::Serialize;
 use std::fmt::Display;
-use std::io;
 
 /// How a command ended, from best to worst: a batch ends as the worst of its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,17 +38,17 @@ pub struct Failure {
     exit: Exit,
     kind: FailureKind,
     error: anyhow::Error,
-    path: Option<String>,
-    line: Option<u32>,
-    hint: Option<String>,
-    is_change: bool,
-    is_missing: bool,
+    pub(in crate::cli) path: Option<String>,
+    pub(in crate::cli) line: Option<u32>,
+    pub(in crate::cli) hint: Option<String>,
+    pub(in crate::cli) is_change: bool,
+    pub(in crate::cli) is_missing: bool,
 }
 
 /// The kind of failure, for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum FailureKind {
+pub(in crate::cli) enum FailureKind {
     /// The command line is invalid.
     Usage,
     /// The answer is negative.
@@ -88,7 +84,7 @@ struct Error<'a> {
 }
 
 impl Failure {
-    fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
+    pub(in crate::cli) fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
         Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
     }
@@ -116,40 +112,6 @@ impl Failure {
     /// Returns a failure because another process has locked or changed the session (exit 3).
     pub fn busy(message: impl Display) -> Self {
         Failure::new(Exit::Busy, FailureKind::Busy, message)
-    }
-
-    /// Returns a failure to write standard output (exit 2). A closed pipe is success.
-    pub fn output(error: io::Error) -> Self {
-        let exit = if is_closed_pipe(&error) { Exit::Done } else { Exit::Cannot };
-        Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
-    }
-
-    /// Returns a failure to read a session.
-    pub fn reading(name: &str, error: io::Error) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", Plain(&error)))
-            .path(name)
-    }
-
-    /// Returns a failure to load a session: the file is not one, or cannot be read.
-    pub fn load(name: &str, error: LoadError) -> Self {
-        match error {
-            LoadError::NotASession { line, what } => {
-                let at = line.map(|line| format!(":{}", line.0)).unwrap_or_default();
-                let failure =
-                    Failure::new(Exit::Cannot, FailureKind::Session, format_args!("{name}{at}: {what}"))
-                        .path(name);
-                Failure { line: line.map(|line| line.0), ..failure.hint(what.hint()) }
-            }
-            LoadError::Io(error) => Failure::reading(name, error),
-            LoadError::TooLarge => Failure::cannot(format_args!("cannot read {name}: {error}")).path(name),
-        }
-    }
-
-    /// Returns a failure to resolve a reference: it is unknown or ambiguous.
-    pub fn reference(name: &str, error: &ReferenceError) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Reference, format_args!("{name}: {error}"))
-            .path(name)
-            .hint(error.hint())
     }
 
     /// Returns the failure with a hint on what to try.
@@ -229,25 +191,5 @@ impl Failure {
     /// Returns how the command ends.
     pub fn exit(&self) -> Exit {
         self.exit
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let (exit, kind) = match () {
-            () if error.is_closed_stdout() => (Exit::Done, FailureKind::Io),
-            () if error.is_written() => (Exit::Written, FailureKind::Io),
-            () if error.is_busy() => (Exit::Busy, FailureKind::Busy),
-            () => (Exit::Cannot, FailureKind::Io),
-        };
-        // Only the message is kept: it contains that of its cause, which a chain of errors would repeat.
-        let failure = Failure::new(exit, kind, &error);
-        Failure {
-            path: error.path().map(|path| path.to_string_lossy().into_owned()),
-            hint: error.hint().map(str::to_owned),
-            is_change: matches!(error, StoreError::Changed { .. }),
-            is_missing: matches!(error, StoreError::NotFound { doing: "read", .. }),
-            ..failure
-        }
     }
 }

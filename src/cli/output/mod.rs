@@ -14,30 +14,25 @@ pub mod age;
 pub mod numbers;
 
 pub use clock::Clock;
+pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, styled};
 pub use table::{Cell, Column, Table};
 pub use visible::{is_plain, push_visible, visible, visible_lines};
 
-use crate::agents::stores::Look;
 use crate::cli::options::GlobalArgs;
-use crate::load::is_small;
 use crate::world::World;
-use pisess_store::{
-    Committed, OnDisk, Piece, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
-};
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The user interface of one command line.
 pub struct Ui<'w> {
-    world: World<'w>,
+    pub(in crate::cli) world: World<'w>,
     is_quiet: bool,
     /// Whether lines of another process may be missing in what was written.
-    has_loss: bool,
+    pub(in crate::cli) has_loss: bool,
     /// Whether errors are printed as JSON.
     json: bool,
     /// Styles for standard output.
@@ -78,12 +73,6 @@ impl<'w> Ui<'w> {
         &self.world.folder
     }
 
-    /// Returns the absolute path, with symbolic links resolved as far as the path exists.
-    pub fn absolute(&self, path: &Path) -> PathBuf {
-        let path = self.world.folder.join(path);
-        OnDisk.real(&path)
-    }
-
     /// Returns the current time in milliseconds since 1970.
     pub fn now_ms(&self) -> i64 {
         (self.world.now_ms)()
@@ -100,11 +89,6 @@ impl<'w> Ui<'w> {
     /// Returns the number of processors to use.
     pub fn processors(&self) -> usize {
         (self.world.processors)()
-    }
-
-    /// Returns a function that checks whether a file is standard output.
-    pub fn stdout_is(&self) -> &'w (dyn Fn(&SessionFile) -> bool + Sync) {
-        self.world.stdout_is
     }
 
     /// Runs a program, replacing the pisess process if possible; returns its exit code.
@@ -138,32 +122,6 @@ impl<'w> Ui<'w> {
     /// Returns standard output, for text that is already escaped.
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.world.stdout
-    }
-
-    /// Prints a range of bytes of a source.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
-    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
-        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
-        self.world.stdout.flush()?;
-        send_range(source, range, file)
-    }
-
-    /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
-    ///
-    /// # Errors
-    /// If they cannot be read or written.
-    pub fn send_pieces<'p>(
-        &mut self,
-        pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
-    ) -> io::Result<bool> {
-        let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
-            return Ok(false);
-        };
-        self.world.stdout.flush()?;
-        let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
-        send_pieces(pieces, workers, file).map(|()| true)
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
@@ -205,17 +163,6 @@ impl<'w> Ui<'w> {
     /// Prints a warning on standard error, unless `-q` is given; the command continues.
     pub fn warn(&mut self, what: &str) {
         self.status(&format!("note: {what}"));
-    }
-
-    /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
-    pub fn warn_of(&mut self, committed: &Committed) {
-        for warning in &committed.troubles {
-            match warning.is_loss() {
-                true => self.error(&warning.to_string()),
-                false => self.warn(&warning.to_string()),
-            }
-            self.has_loss |= warning.is_loss();
-        }
     }
 
     /// Returns the exit code of a command that ended with this one.

@@ -1,10 +1,8 @@
 //! The members that every entry has, read from a line that may match.
 
-use super::search::Match;
-use crate::session::entry::{Kind, LineNo, Role};
+use crate::session::entry::{Kind, Role};
 use crate::session::read::header::Version;
 use crate::session::read::record::Record;
-use crate::session::search::Hit;
 use pisess_json::scan::RawString;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
@@ -39,18 +37,5 @@ impl<'a> Envelope<'a> {
     /// Returns the time in milliseconds, if it is a date.
     pub fn time_ms(&self) -> Option<i64> {
         parse_js_date(self.timestamp.as_ref()?.as_bytes())
-    }
-
-    /// Returns a match in the entry on this line.
-    pub fn hit(self, line: LineNo, found: Hit) -> Match {
-        Match {
-            line,
-            id: self.id.into_owned(),
-            role: self.role_name.into_owned(),
-            timestamp: self.timestamp.map(Text::into_owned),
-            field: found.field,
-            range: found.range,
-            snippet: found.snippet,
-        }
     }
 }

@@ -57,6 +57,21 @@ pub struct Match {
     pub snippet: Snippet,
 }
 
+impl Match {
+    /// Returns a match in the entry on this line.
+    fn new(entry: Envelope, line: LineNo, found: Hit) -> Match {
+        Match {
+            line,
+            id: entry.id.into_owned(),
+            role: entry.role_name.into_owned(),
+            timestamp: entry.timestamp.map(Text::into_owned),
+            field: found.field,
+            range: found.range,
+            snippet: found.snippet,
+        }
+    }
+}
+
 /// The result of a search besides the hits.
 #[derive(Clone, Debug)]
 pub struct Searched {
@@ -169,7 +184,7 @@ impl Search<'_> {
         }
         let title = text("title")?;
         let found = hit_at("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
-        Some(envelope.hit(line, found))
+        Some(Match::new(envelope, line, found))
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
@@ -274,14 +289,14 @@ impl Search<'_> {
         // Entries of version 1 have the ids that migration gives them.
         let is_numbered = self.query.places && self.preamble.version == Version::One;
         if !self.query.active && !is_numbered {
-            return Ok(Some(envelope.hit(line, found)));
+            return Ok(Some(Match::new(envelope, line, found)));
         }
         let any_branch = !self.query.active;
         let tree = self.tree()?;
         let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
         let Some(ix) = tree.entry_on(line).filter(is_wanted) else { return Ok(None) };
         let id = tree.session.id(ix);
-        Ok(Some(Envelope { id, ..envelope }.hit(line, found)))
+        Ok(Some(Match::new(Envelope { id, ..envelope }, line, found)))
     }
 
     fn tree(&mut self) -> Result<&Tree, LoadError> {

@@ -4,6 +4,7 @@
 pub(super) mod x86_64;
 
 use super::{Result, Scanner};
+use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
 /// How a walk over a string ended. Unlike a `Result<bool>`, it fits in a register.
@@ -135,56 +136,4 @@ impl Scanner<'_> {
             _ => None,
         }
     }
-}
-
-/// Returns the number of bytes before the first backslash, quote, control character or byte above 0x7f.
-pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    let (lanes, rest) = bytes.as_chunks::<LANE>();
-    for (at, lane) in lanes.iter().enumerate() {
-        let (special, high) = special_masks(lane);
-        if special | high != 0 {
-            return at * LANE + (special | high).trailing_zeros() as usize;
-        }
-    }
-    let is_plain = |&byte: &u8| (b' '..0x80).contains(&byte) && !matches!(byte, b'"' | b'\\');
-    bytes.len() - rest.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
-}
-
-/// The number of bytes of a string that are examined together on any processor.
-const LANE: usize = 16;
-
-/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline]
-#[allow(unsafe_code)]
-fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    // SAFETY: the one precondition is SSE2, without which this is not compiled.
-    unsafe { special_masks_sse2(lane) }
-}
-
-#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-#[inline]
-#[target_feature(enable = "sse2")]
-fn special_masks_sse2(lane: &[u8; LANE]) -> (u32, u32) {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_loadu_si128, _mm_min_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
-    };
-    // SAFETY: 16 bytes are read from where 16 bytes are borrowed; they need no alignment.
-    #[allow(unsafe_code)]
-    let bytes = unsafe { _mm_loadu_si128(lane.as_ptr().cast()) };
-    let control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-    let quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'"' as i8));
-    let backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b'\\' as i8));
-    let special = _mm_or_si128(control, _mm_or_si128(quote, backslash));
-    (_mm_movemask_epi8(special) as u32, _mm_movemask_epi8(bytes) as u32)
-}
-
-/// A bit for each quote, backslash and control character, and one for each byte above 0x7f.
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
-#[inline]
-fn special_masks(lane: &[u8; LANE]) -> (u32, u32) {
-    lane.iter().enumerate().fold((0, 0), |(special, high), (at, &b)| {
-        let is_special = b == b'"' || b == b'\\' || b < 0x20;
-        (special | u32::from(is_special) << at, high | u32::from(b >= 0x80) << at)
-    })
 }

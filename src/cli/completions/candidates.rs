@@ -39,9 +39,8 @@ pub struct Candidate {
     pub help: Option<String>,
 }
 
-/// Returns the candidates for the last word.
-pub fn candidates(words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
-    let mut command = super::super::command();
+/// Returns the candidates for the last word of a command line of `command`.
+pub fn candidates(mut command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
     let sessions = Arc::new(sessions(words, ui));
     let entries = Arc::new(entries(&command, words, ui));
     command = with_completers(command, &sessions, &entries, ui.folder());

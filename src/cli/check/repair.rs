@@ -1,7 +1,7 @@
 //! `--repair`: writes the repaired session, and the bytes that were removed beside it.
 
 use super::report::Report;
-use super::{Args, checked};
+use super::{RepairArgs, checked};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, store_options, under_lock};
@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 
 /// Repairs one session.
-pub fn repair(path: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn repair(path: &Path, args: &RepairArgs, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
         return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
@@ -55,7 +55,7 @@ type Written = (Committed, Option<Committed>);
 /// The repair of one session.
 struct Repair<'a> {
     path: &'a Path,
-    args: &'a Args,
+    args: &'a RepairArgs,
     input: &'a Input,
 }
 

@@ -1,5 +1,6 @@
 //! `--by entry`: prints a row for each billed entry.
 
+use super::rows::tokens;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
 use crate::cli::sessions::Target;
 use crate::ops::stats::{Counted, Harvest, Usage};
@@ -78,7 +79,7 @@ fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
     let name = |name: Option<&str>| name.map(|name| Text::from(name).into_owned());
     let tokens = match entry.usage {
         Some(Usage { input, output, cache_read, cache_write, .. }) => {
-            super::tokens(input, output, cache_read, cache_write)
+            tokens(input, output, cache_read, cache_write)
         }
         None => b"null".to_vec(),
     };

@@ -1,7 +1,6 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
-use super::By;
-use super::groups::{Group, key_name};
+use super::rows::{By, Group, key_name};
 use crate::cli::output::numbers;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
 use crate::ops::stats::Totals;

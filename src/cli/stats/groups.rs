@@ -1,6 +1,6 @@
 //! Sums for each key of `--by`.
 
-use super::By;
+use super::rows::{By, Group, key_name, tokens_json};
 use super::table::{GroupTable, print_summary};
 use crate::cli::output::{Clock, Failure, Ui};
 use crate::ops::stats::{Counted, Harvest, Role, Totals};
@@ -23,18 +23,6 @@ pub struct Groups {
     /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
-}
-
-/// A group.
-pub struct Group {
-    /// The key; `None` if it is missing, as for a summary without a model.
-    pub key: Option<String>,
-    /// The path of the session, if groups are sessions.
-    pub path: Option<String>,
-    /// The key as shown to people, if different.
-    pub shown: Option<String>,
-    /// The sums.
-    pub totals: Totals,
 }
 
 impl Groups {
@@ -173,20 +161,6 @@ impl Groups {
     }
 }
 
-/// Returns the name of a key, for JSON and for the column title.
-pub fn key_name(by: By) -> &'static str {
-    match by {
-        By::Session => "session",
-        By::Model => "model",
-        By::Day => "day",
-        By::Week => "week",
-        By::Month => "month",
-        By::Project => "project",
-        By::Tool => "tool",
-        By::Entry => "entry",
-    }
-}
-
 fn group_json(by: By, group: &Group) -> Vec<u8> {
     let object = Object::new();
     let object = match &group.key {
@@ -205,7 +179,7 @@ fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolResults", totals.tool_results as f64)
         .number("toolCalls", totals.tool_calls as f64)
         .number("toolFailures", totals.tool_failures as f64)
-        .json("tokens", &super::tokens_json(totals))
+        .json("tokens", &tokens_json(totals))
         .json("cost", js::number(totals.cost).as_bytes())
         .number("unpriced", totals.unpriced as f64)
         .number("files", totals.files() as f64)

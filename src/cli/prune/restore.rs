@@ -18,19 +18,19 @@ impl Job<'_> {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
         };
-        if self.args.write.dry_run {
+        if self.write.dry_run {
             let restore = self.places(self.open, &pruned)?;
             let payloads = restore.places().map(|(entry, field)| (entry, field, None));
             return self.print_rows(payloads, ui).map(|()| Exit::Done);
         }
-        if self.args.write.output.is_some() {
+        if self.write.output.is_some() {
             let restore = self.places(self.open, &pruned)?;
-            let committed = store::create(&self.place, file, self.args.write.force, &mut |out| {
+            let committed = store::create(&self.place, file, self.write.force, &mut |out| {
                 restore.write_session(&self.open.session, self.open.input.source(), &pruned, out)
             })?;
             return self.report(Some(committed), &Outcome { payloads: restore.count(), bytes: 0 }, ui);
         }
-        let options = store_options(&self.args.write, &self.open.session);
+        let options = store_options(self.write, &self.open.session);
         let mut unremoved = None;
         let mut remove = |is_whole: bool| {
             if is_whole {
@@ -71,7 +71,7 @@ impl Job<'_> {
     fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
         let restore = found_places(now, pruned)?;
         let name = visible(&pruned.path().to_string_lossy());
-        match restore.lost.first().filter(|_| !self.args.write.force) {
+        match restore.lost.first().filter(|_| !self.write.force) {
             None => Ok(restore),
             Some((id, field)) => Err(now
                 .input

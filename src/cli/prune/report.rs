@@ -21,7 +21,7 @@ impl Job<'_> {
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let (session, source) = (&self.open.session, self.open.input.source());
         let unreadable = |error| self.open.input.unreadable(error);
-        let prune = Prune::new(session, source, self.args.wanted()).map_err(unreadable)?;
+        let prune = Prune::new(session, source, self.wanted.clone()).map_err(unreadable)?;
         let payloads = prune.payloads.iter();
         self.print_rows(
             payloads.map(|found| (found.entry, &*found.field, Some((found.kind, found.bytes)))),
@@ -40,7 +40,7 @@ impl Job<'_> {
             context[0],
             context[1]
         );
-        match self.args.write.json {
+        match self.write.json {
             true => ui.status(&summary),
             false => ui.print(&(summary + "\n"))?,
         }
@@ -55,11 +55,11 @@ impl Job<'_> {
     ) -> Result<(), Failure> {
         let session = &self.open.session;
         let text = Column::text("");
-        let sizes = if self.args.restore { vec![] } else { vec![text, Column::number("")] };
+        let sizes = if self.restores { vec![] } else { vec![text, Column::number("")] };
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
         for (entry, field, what) in payloads {
             let id = session.id(entry);
-            if self.args.write.json {
+            if self.write.json {
                 let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
                 let row = row.number("line", f64::from(session.entry(entry).line.0)).str("field", field);
                 let row = row.with(what, |row, (kind, bytes)| {
@@ -98,8 +98,8 @@ impl Job<'_> {
     fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
         let Outcome { payloads, bytes } = outcome;
         let pruned = self.pruned.to_string_lossy();
-        if self.args.write.json {
-            let action = match (is_written, &self.args.write.output) {
+        if self.write.json {
+            let action = match (is_written, &self.write.output) {
                 (false, _) => "nothing",
                 (true, None) => "rewrite",
                 (true, Some(_)) => "create",
@@ -117,7 +117,7 @@ impl Job<'_> {
             return Ok(());
         }
         let payloads = counted(*payloads, "payload", "payloads");
-        match self.args.restore {
+        match self.restores {
             true => ui.status(&format!("{}: {payloads} restored", self.open.input.name)),
             false => {
                 ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));

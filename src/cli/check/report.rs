@@ -1,18 +1,18 @@
 //! Findings as text and as JSON, and the exit code that follows from them.
 
-use super::Args;
+use super::RepairArgs;
 use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
 use crate::ops::check::{Finding, Group, Severity, grouped};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The maximum number of lines about one file that each contain its path.
 const MANY: usize = 8;
 
 /// Prints findings and counts them.
 pub struct Report<'a> {
-    args: &'a Args,
+    args: &'a RepairArgs,
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
@@ -22,7 +22,7 @@ pub struct Report<'a> {
 
 impl<'a> Report<'a> {
     /// Returns a report without findings.
-    pub fn new(args: &'a Args, ui: &Ui) -> Self {
+    pub fn new(args: &'a RepairArgs, ui: &Ui) -> Self {
         Report { args, styles: ui.styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
     }
 
@@ -116,9 +116,9 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the arguments for a repair: of a single session to another file, of several in place.
-    fn how_to_repair(&self) -> String {
+    fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
-        match &self.args.sessions[..] {
+        match sessions {
             [path] if self.files == 1 => {
                 let path = path.to_string_lossy();
                 format!("-o FILE {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
@@ -128,7 +128,7 @@ impl<'a> Report<'a> {
     }
 
     /// Prints the number of findings.
-    pub fn summary(&self, ui: &mut Ui) {
+    pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) {
         if self.files == 0 {
             return;
         }
@@ -145,7 +145,7 @@ impl<'a> Report<'a> {
         };
         let hint = match self.repairable {
             0 => String::new(),
-            n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair()),
+            n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair(sessions)),
         };
         ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
     }

@@ -1,0 +1,60 @@
+//! What the user interface does with files: paths, what is copied from them to standard output, the warnings of a commit.
+
+use super::output::Ui;
+use crate::load::is_small;
+use pisess_store::{
+    Committed, Look, OnDisk, Piece, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
+};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+impl<'w> Ui<'w> {
+    /// Returns the absolute path, with symbolic links resolved as far as the path exists.
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        let path = self.world.folder.join(path);
+        OnDisk.real(&path)
+    }
+
+    /// Returns a function that checks whether a file is standard output.
+    pub fn stdout_is(&self) -> &'w (dyn Fn(&SessionFile) -> bool + Sync) {
+        self.world.stdout_is
+    }
+
+    /// Prints a range of bytes of a source.
+    ///
+    /// # Errors
+    /// If it cannot be read or written.
+    pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
+        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
+        self.world.stdout.flush()?;
+        send_range(source, range, file)
+    }
+
+    /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
+    ///
+    /// # Errors
+    /// If they cannot be read or written.
+    pub fn send_pieces<'p>(
+        &mut self,
+        pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
+    ) -> io::Result<bool> {
+        let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
+            return Ok(false);
+        };
+        self.world.stdout.flush()?;
+        let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
+        send_pieces(pieces, workers, file).map(|()| true)
+    }
+
+    /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
+    pub fn warn_of(&mut self, committed: &Committed) {
+        for warning in &committed.troubles {
+            match warning.is_loss() {
+                true => self.error(&warning.to_string()),
+                false => self.warn(&warning.to_string()),
+            }
+            self.has_loss |= warning.is_loss();
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What a row of `stats` is for, and what each row holds.
+
+use crate::ops::stats::Totals;
+use clap::ValueEnum;
+use pisess_json::js;
+use pisess_json::write::Object;
+
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A session.
+    Session,
+    /// A model of a provider.
+    Model,
+    /// A local day.
+    Day,
+    /// A week, by its Monday.
+    Week,
+    /// A month.
+    Month,
+    /// A working directory.
+    Project,
+    /// A tool.
+    Tool,
+    /// A billed entry.
+    Entry,
+}
+
+/// A group.
+pub struct Group {
+    /// The key; `None` if it is missing, as for a summary without a model.
+    pub key: Option<String>,
+    /// The path of the session, if groups are sessions.
+    pub path: Option<String>,
+    /// The key as shown to people, if different.
+    pub shown: Option<String>,
+    /// The sums.
+    pub totals: Totals,
+}
+
+/// Returns the name of a key, for JSON and for the column title.
+pub fn key_name(by: By) -> &'static str {
+    match by {
+        By::Session => "session",
+        By::Model => "model",
+        By::Day => "day",
+        By::Week => "week",
+        By::Month => "month",
+        By::Project => "project",
+        By::Tool => "tool",
+        By::Entry => "entry",
+    }
+}
+
+/// Returns the tokens for a row of any table, as JSON.
+pub fn tokens_json(totals: &Totals) -> Vec<u8> {
+    tokens(totals.input, totals.output, totals.cache_read, totals.cache_write)
+}
+
+/// Returns numbers of tokens as JSON.
+pub fn tokens(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Vec<u8> {
+    let number = |object: Object, key: &str, value: f64| object.json(key, js::number(value).as_bytes());
+    let mut object = Object::new();
+    for (key, value) in [
+        ("input", input),
+        ("output", output),
+        ("cacheRead", cache_read),
+        ("cacheWrite", cache_write),
+        ("total", input + output + cache_read + cache_write),
+    ] {
+        object = number(object, key, value);
+    }
+    object.finish()
+}
