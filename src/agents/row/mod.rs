@@ -36,7 +36,7 @@ pub enum Form {
     /// As in the agent's tree.
     #[default]
     Agent,
-    /// Readable: see [`readable`].
+    /// Readable: see [`readable`](crate::agents::readable).
     Readable,
 }
 

@@ -322,7 +322,7 @@ fn chinese() -> Story {
     s.fails(
         "",
         "npm run e2e",
-        "Error: browserType.launch: Executable doesn't exist at /root/.cache/ms-playwright",
+        "Error: browserType.launch: Executable doesn't exist at /home/ann/.cache/ms-playwright",
         1,
     );
     s.says("配置项 `auth.lockMinutes` 已加入 `config/app.yaml`，单元测试通过。`npm run e2e` 没能运行：这台机器没有安装浏览器。");
