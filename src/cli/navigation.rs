@@ -53,8 +53,12 @@ impl Move<'_> {
     }
 
     /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
-    /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended.
+    /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended. With
+    /// `--prepare` or `--prompt`, only prints.
     pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        if let Some(exit) = self.shown(ui)? {
+            return Ok(exit);
+        }
         if self.wants_summary
             && !self.summary.is_given()
             && let Some(left) = self.left_already().map_err(|error| self.open.input.unreadable(error))?
@@ -67,10 +71,17 @@ impl Move<'_> {
         }
     }
 
-    /// Makes the move: appends the summary under the new leaf. A move that starts at the leaf
-    /// (`from_leaf`) fails if another process has appended entries in the meantime: they are not in the
-    /// summary, and would be abandoned unnoticed.
-    pub fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// Makes the move with a summary. With `--prepare` or `--prompt`, only prints.
+    pub fn summarize(self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+        match self.shown(ui)? {
+            Some(exit) => Ok(exit),
+            None => self.make(from_leaf, write, ui),
+        }
+    }
+
+    /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails if another process
+    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed.
+    fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         let hook = self.hook(ui);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), ui)?;

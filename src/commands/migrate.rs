@@ -314,11 +314,11 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
         ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
     }
-    let printed = print(outcomes, args, ui).and_then(|()| ui.flush());
-    match printed {
-        Err(failure) if !migrated.is_empty() => Err(failure.after_writing(&migrated.join(" "))),
-        printed => printed.map(|()| exit),
+    match migrated.is_empty() {
+        true => print(outcomes, args, ui)?,
+        false => ui.print_after(&migrated.join(" "), |ui| print(outcomes, args, ui))?,
     }
+    Ok(exit)
 }
 
 fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {

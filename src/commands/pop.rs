@@ -66,9 +66,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         label: args.label.clone(),
         wants_summary: true,
     };
-    if let Some(exit) = step.shown(ui)? {
-        return Ok(exit);
-    }
     step.go(&args.write, ui)
 }
 

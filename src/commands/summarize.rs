@@ -78,8 +78,5 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         label: args.label.clone(),
         wants_summary: true,
     };
-    if let Some(exit) = step.shown(ui)? {
-        return Ok(exit);
-    }
-    step.make(args.at == "@", &args.write, ui)
+    step.summarize(args.at == "@", &args.write, ui)
 }

@@ -75,8 +75,5 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         label: args.label.clone(),
         wants_summary: args.summarize || args.summary.is_asked_for(),
     };
-    if let Some(exit) = step.shown(ui)? {
-        return Ok(exit);
-    }
     step.go(&args.write, ui)
 }

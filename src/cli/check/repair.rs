@@ -147,8 +147,7 @@ impl Repair<'_> {
             self.input.report_path(ui);
         }
         let file = visible(&committed.path.to_string_lossy());
-        let printed = self.report(findings, ui).and_then(|exit| ui.flush().map(|()| exit));
-        let exit = printed.map_err(|failure| failure.after_writing(&file))?;
+        let exit = ui.print_after(&file, |ui| self.report(findings, ui))?;
         if let Some(rejected) = rejected {
             ui.warn_of(&rejected);
             ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));

@@ -152,12 +152,13 @@ impl<'w> Ui<'w> {
     ///
     /// # Errors
     /// If standard output cannot be written.
-    pub fn print_after(
+    pub fn print_after<T>(
         &mut self,
         written: &str,
-        print: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        print(self).and_then(|()| self.flush()).map_err(|failure| failure.after_writing(written))
+        print: impl FnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let printed = print(self).and_then(|printed| self.flush().map(|()| printed));
+        printed.map_err(|failure| failure.after_writing(written))
     }
 
     /// Prints a warning on standard error, unless `-q` is given; the command continues.

@@ -87,12 +87,12 @@ impl Job<'_> {
             ui.warn_of(committed);
             self.open.input.report_path(ui);
         }
-        let printed = self.print_outcome(committed.is_some(), outcome, ui).and_then(|()| ui.flush());
-        let late = |failure: Failure| match committed {
-            Some(_) => failure.after_writing(&self.place.to_string_lossy()),
-            None => failure,
-        };
-        printed.map(|()| Exit::Done).map_err(late)
+        let print = |ui: &mut Ui| self.print_outcome(committed.is_some(), outcome, ui);
+        match &committed {
+            Some(_) => ui.print_after(&self.place.to_string_lossy(), print)?,
+            None => print(ui)?,
+        }
+        Ok(Exit::Done)
     }
 
     fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
