@@ -252,6 +252,12 @@ impl Rows {
         self.part = self.text.len();
     }
 
+    /// Appends spaces as a part.
+    pub fn skip(&mut self, columns: usize) {
+        self.push_spaces(columns);
+        self.put_part(Style::new());
+    }
+
     /// Appends a whole part, as far as it fits. No other part may be open.
     pub fn put(&mut self, text: &str, style: Style) {
         debug_assert_eq!(self.part, self.text.len(), "the part before is put first");

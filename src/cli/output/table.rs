@@ -146,13 +146,15 @@ impl Table {
             let mut used = 0;
             blank += if column.is_number { width.saturating_sub(text) } else { 0 };
             for (text, style) in cell.iter().filter(|(text, _)| !text.is_empty()) {
-                let shown = fitted(text, room, ELLIPSIS);
+                let whole = columns(text);
+                let cut = (whole > room).then(|| fitted(text, room, ELLIPSIS));
+                let shown = cut.as_deref().unwrap_or(text);
                 let word = shown.trim_end_matches(' ');
-                pen.put(&" ".repeat(blank), Style::new());
+                pen.skip(blank);
                 pen.put(word, *style);
                 blank = shown.len() - word.len();
-                room = room.saturating_sub(columns(text));
-                used += columns(&shown);
+                room = room.saturating_sub(whole);
+                used += if cut.is_some() { columns(shown) } else { whole };
             }
             blank += GAP + if column.is_number { 0 } else { width.saturating_sub(used) };
         }
