@@ -190,17 +190,21 @@ impl Needles {
         // A step waits for memory, and steps in different texts do not wait for each other.
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
         let even = texts.map(|text| &text[..shortest]);
-        let mut step = |text: usize, at: usize, byte: u8| {
-            states[text] = automaton.next_state(Anchored::No, states[text], byte);
-            if automaton.is_match(states[text]) {
-                see(states[text], text, at);
-            }
-        };
         for at in 0..shortest {
-            even.iter().enumerate().for_each(|(text, bytes)| step(text, at, bytes[at]));
+            for (text, (state, bytes)) in states.iter_mut().zip(even).enumerate() {
+                *state = automaton.next_state(Anchored::No, *state, bytes[at]);
+                if automaton.is_match(*state) {
+                    see(*state, text, at);
+                }
+            }
         }
-        for (text, bytes) in texts.iter().enumerate() {
-            bytes.iter().enumerate().skip(shortest).for_each(|(at, &byte)| step(text, at, byte));
+        for (text, mut state) in states.into_iter().enumerate() {
+            for (at, &byte) in texts[text].iter().enumerate().skip(shortest) {
+                state = automaton.next_state(Anchored::No, state, byte);
+                if automaton.is_match(state) {
+                    see(state, text, at);
+                }
+            }
         }
     }
 }
