@@ -21,6 +21,8 @@ pub use pisess_store as store;
 
 pub mod session;
 
+pub mod format;
+
 pub mod agents;
 pub mod load;
 

@@ -1,14 +1,13 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use super::locate::{NamedSessions, Places};
-use super::open::Input;
+use crate::cli::locate::{NamedSessions, Places};
+use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::ops::stats::AgentSessions;
 use crate::session::Header;
 use crate::session::read::line_chunks::StretchReader;
+use crate::session::usage::SubAgents;
+use pisess_store;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, FoundFile};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
@@ -31,8 +30,8 @@ pub struct SessionsArgs {
 /// The sessions found; none has been read yet.
 pub struct Sessions {
     files: Vec<Target>,
-    /// The sub-agents' sessions among all that were found.
-    pub agents: AgentSessions,
+    /// The sub-agents among all that were found.
+    pub agents: SubAgents,
     /// The exit code, unless reading fails.
     exit: Exit,
     /// Whether a single session was given, so that its path need not be printed with each row.
@@ -48,8 +47,6 @@ pub struct Target {
     pub path: PathBuf,
     /// Whether the path itself was given.
     named: bool,
-    /// Whether files of its sub-agents are in its directory.
-    pub has_agents: bool,
 }
 
 impl SessionsArgs {
@@ -63,19 +60,12 @@ impl SessionsArgs {
             return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
         }
         let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
-        let with_agents = with_agents(&found);
-        let agents = found.iter().filter(|file| is_agent(file)).map(|file| &*file.path).collect();
+        let agents = SubAgents::among(&found);
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =
             |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
         let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
-        let files: Vec<_> = found
-            .map(|file| Target {
-                named: file.named,
-                has_agents: with_agents.contains(&file.path),
-                path: file.path,
-            })
-            .collect();
+        let files: Vec<_> = found.map(|file| Target { named: file.named, path: file.path }).collect();
         if is_empty {
             ui.warn(NONE_HERE);
         }
@@ -89,8 +79,8 @@ impl SessionsArgs {
             return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         let path = PathBuf::from("-");
-        let stdin = Target { path, named: true, has_agents: false };
-        let agents = AgentSessions::default();
+        let stdin = Target { path, named: true };
+        let agents = SubAgents::default();
         Ok(Sessions { files: vec![stdin], agents, exit: Exit::Done, is_one: true, is_of_stores: false })
     }
 }
@@ -99,7 +89,8 @@ impl Sessions {
     /// Puts sessions with sub-agents first. If a fork copied a task's result, but not the sub-agents' directory, the
     /// copy that is read first is then the one that counts correctly.
     pub fn with_agents_first(&mut self) {
-        self.files.sort_by_key(|file| !file.has_agents);
+        let agents = &self.agents;
+        self.files.sort_by_key(|file| !agents.has(&file.path));
     }
 
     /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
@@ -159,27 +150,7 @@ impl Readers {
     }
 }
 
-/// Returns the sessions whose sub-agents' files were found; a nested sub-agent belongs to every session above it.
-/// Advisors are ignored: their usage is not in tool results, so it is not counted twice.
-fn with_agents(files: &[FoundFile]) -> HashSet<PathBuf> {
-    let mut sessions = HashSet::new();
-    for file in files.iter().filter(|file| is_agent(file)) {
-        let Some(owner) = file.owner.as_deref() else { continue };
-        let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
-        let below_owner = above.take_while(|session| session != owner);
-        sessions.extend(below_owner);
-        sessions.insert(owner.to_owned());
-    }
-    sessions
-}
-
-/// Whether a file that belongs to a session is that of a sub-agent, not of an advisor.
-fn is_agent(file: &FoundFile) -> bool {
-    let name = file.path.file_name().unwrap_or_default();
-    !name.as_encoded_bytes().starts_with(b"__advisor")
-}
-
 fn modified_ms(path: &Path) -> Option<i64> {
-    let since = store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
+    let since = pisess_store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok()
 }

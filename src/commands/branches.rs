@@ -4,10 +4,9 @@ use crate::agents::row::{Form, ROW_UNITS};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
-use crate::cli::output::age::age;
-use crate::cli::output::numbers::tokens;
 use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, visible};
 use crate::cli::rows::entry::{row_options, tone_style};
+use crate::format::{age, tokens};
 use crate::load::Options;
 use crate::ops::branches::{Branch, branches};
 use crate::ops::switch::is_mark;
@@ -108,7 +107,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 impl BranchList<'_> {
     fn size(&self, branch: &Branch) -> Option<f64> {
-        self.sizes.get(&branch.tip).copied()
+        self.sizes.get(&branch.tip).copied().filter(|size| size.is_finite())
     }
 
     fn label(&self, branch: &Branch) -> Option<Text<'_>> {

@@ -3,10 +3,10 @@
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::numbers::counted;
 use crate::cli::output::{Exit, Failure, Glyphs, Rows, Ui, visible};
 use crate::cli::rows::entry::{Look, row_options};
 use crate::cli::rows::hunk::{line_stat, print_hunks};
+use crate::format::counted;
 use crate::load::Options;
 use crate::ops::diff::context::compare;
 use crate::ops::diff::{Difference, Side, paths, sessions};

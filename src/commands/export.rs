@@ -12,6 +12,7 @@ use crate::export::page::page;
 use crate::export::source::Contents;
 use crate::export::static_html::paper;
 use crate::export::verify::{Rendition, left_over};
+use crate::load::Options;
 use crate::ops::plan::copy_all;
 use crate::ops::redact::{self, Report, redact};
 use crate::redact::values::Value;
@@ -107,15 +108,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         true => redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?,
         false => (input, None),
     };
-    let open = OpenSession::of(input, row_options(ui, Form::Readable), ui)?;
+    let options = Options { usage: true, ..row_options(ui, Form::Readable) };
+    let open = OpenSession::of(input, options, ui)?;
     let end = match &args.at {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
     let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end);
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
-    let unreadable = |error| open.input.unreadable(error);
-    let name = contents.name().map_err(unreadable)?;
+    let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());
     let export = Export { args, title, name, contents, workers: ui.processors() };
     let output = args.output.clone().unwrap_or_else(|| default_output(args, &open.input));

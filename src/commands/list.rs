@@ -11,7 +11,8 @@ use crate::load::{LoadError, Options};
 use crate::ops::list::{
     ListInput, Listed, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
 };
-use crate::session::list_stats::{Digesting, UsageSums};
+use crate::session::list_stats::Digesting;
+use crate::session::usage::SubAgents;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pisess_json::js;
 use pisess_json::time::iso_string;
@@ -119,8 +120,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn piped(args: &Args, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let Some(path) = args.paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
-    let listing = ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui) };
-    let options = Options { workers: ui.processors(), digest: Some(Digesting::Sums), ..Options::default() };
+    let agents = SubAgents::default();
+    let listing =
+        ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui), agents: &agents };
+    let options = options(ui.processors(), Digesting::Sums);
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
     // Standard input cannot be read again later.
@@ -149,6 +152,7 @@ type Unread = (FoundFile, Failure);
 
 /// Reads all files, on all processors.
 fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
+    let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
     let progress = ui.progress(files.len());
@@ -156,8 +160,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
     let work = |(file, is_fork): (FoundFile, bool)| {
         let digest = if is_fork { Digesting::Entries } else { Digesting::Sums };
-        let options = Options { workers: inner, digest: Some(digest), ..Options::default() };
-        let reading = one(&file, &options, stdout_is);
+        let reading = one(&file, &options(inner, digest), &agents, stdout_is);
         progress.advance();
         (file, reading)
     };
@@ -174,10 +177,15 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     (list, unread)
 }
 
+fn options(workers: usize, digest: Digesting) -> Options {
+    Options { workers, digest: Some(digest), usage: true, ..Options::default() }
+}
+
 /// Reads one file. Returns `None` if it is not a session and was not named on the command line.
 fn one(
     file: &FoundFile,
     options: &Options,
+    agents: &SubAgents,
     stdout_is: &dyn Fn(&store::SessionFile) -> bool,
 ) -> Result<Option<Reading>, Failure> {
     let reading = match file.named {
@@ -185,15 +193,13 @@ fn one(
         true => {
             let input = Input::open_path(&file.path, stdout_is)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
-            read(
-                ListInput { path: &file.path, source: input.source(), modified: milliseconds(modified) },
-                options,
-            )
+            let modified = milliseconds(modified);
+            read(ListInput { path: &file.path, source: input.source(), modified, agents }, options)
         }
         false => {
             let source = Glance::open(&file.path)?;
             let modified = milliseconds(source.modified());
-            read(ListInput { path: &file.path, source: &source, modified }, options)
+            read(ListInput { path: &file.path, source: &source, modified, agents }, options)
         }
     };
     match reading {
@@ -252,23 +258,13 @@ fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
         .number("branchCount", f64::from(session.branches))
         .text("firstMessage", &question.unwrap_or_else(kept))
         .json("models", &texts(session.models.iter()))
-        .json("tokens", &tokens(&session.usage))
+        .json("tokens", &session.usage.tokens_json())
         .number("cost", session.usage.cost)
-        .number("unpriced", f64::from(session.usage.unpriced))
+        .number("unpriced", session.usage.unpriced as f64)
         .json("contextTokens", context.as_bytes())
         .json("labels", &texts(session.labels.iter()))
         .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
         .number("depth", row.depth as f64)
         .bool("last", is_last)
-        .finish()
-}
-
-fn tokens(usage: &UsageSums) -> Vec<u8> {
-    Object::new()
-        .number("input", usage.input)
-        .number("output", usage.output)
-        .number("cacheRead", usage.cache_read)
-        .number("cacheWrite", usage.cache_write)
-        .number("total", usage.total())
         .finish()
 }

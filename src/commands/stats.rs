@@ -82,13 +82,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let exit = sessions.read(
         ui,
         |target, input| {
-            let stem = target.path.file_stem().unwrap_or_default().to_string_lossy();
-            let options = HarvestOptions {
-                texts: by_entry,
-                stem: &stem,
-                agents: agents.as_ref(),
-                has_agents: target.has_agents && !by_entry,
-            };
+            let agents = agents.as_ref().map(|agents| (&*target.path, agents));
+            let options = HarvestOptions { texts: by_entry, agents };
             let harvested = readers.with(|reader| harvest(input.source(), options, &hasher, reader));
             let harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             Ok((harvested.header.clone(), (harvested, input.name.clone())))

@@ -143,9 +143,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         drawing.set_rendered(args.renderers.rows(&open, drawn, ui)?);
         let edits = open.edits(drawing.leaf())?;
         if ui.stdout_is_terminal() {
-            let heading = heading(&open.session, &open.bodies());
-            let heading = heading.map_err(|error| open.input.unreadable(error))?;
-            print_heading(&heading, args.drawn().glyphs, ui)?;
+            print_heading(&heading(&open.session), args.drawn().glyphs, ui)?;
         }
         Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(ui)?;
     }

@@ -1,12 +1,14 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
 
-use super::markdown::{self, Breaks};
-use super::markup::Tag;
-use super::source::{Source, cut, decoded, shown};
-use super::tools;
-use super::view_parts::Article;
+use crate::export::markdown::{self, Breaks};
+use crate::export::markup::Tag;
+use crate::export::source::{Source, cut, decoded, shown};
+use crate::export::tools;
+use crate::export::view_parts::Article;
+use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies as _;
+use crate::session::usage::model_name;
 use pisess_json::Raw;
 use std::io;
 
@@ -16,6 +18,9 @@ use std::io;
 /// If its line, or the line of the call that it answers, cannot be read.
 pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
     let mut article = Article { number: source.number(ix).unwrap_or(u32::MAX), ..Article::default() };
+    if let Some(usage) = source.session.usage_of(ix) {
+        (article.cost, article.tokens) = (usage.cost.unwrap_or(0.0), usage.tokens());
+    }
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered(ix) {
@@ -61,7 +66,6 @@ impl Article {
                 self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
             }
             _ => {
-                self.usage(line.get("usage"));
                 self.rest("entry", line, &[]);
             }
         }
@@ -95,9 +99,8 @@ impl Article {
 
     fn assistant(&mut self, source: &Source, ix: EntryIx, message: Raw) {
         let part = |key| message.get(key).and_then(decoded);
-        let name = [part("provider"), part("model")].into_iter().flatten().collect::<Vec<_>>().join("/");
-        self.model = Some(name).filter(|name| !name.is_empty());
-        self.usage(message.get("usage"));
+        let model = part("responseModel").or_else(|| part("model"));
+        self.model = model_name(part("provider").as_deref(), model.as_deref());
         match message.get("content") {
             Some(content) if content.is_array() => {
                 for block in content.items() {
@@ -136,10 +139,9 @@ impl Article {
     fn compaction(&mut self, source: &Source, line: Raw) {
         let tokens = line.get("tokensBefore").and_then(Raw::number).filter(|tokens| tokens.is_finite());
         let title = match tokens {
-            Some(tokens) => format!("Compacted at {} tokens", thousands(tokens)),
+            Some(tokens) => format!("Compacted at {} tokens", grouped(tokens)),
             None => "Compacted".to_owned(),
         };
-        self.usage(line.get("usage"));
         let kept = line.get_text("firstKeptEntryId").and_then(|id| source.session.find(&id));
         self.summary(source, &title, None, line);
         if let Some(kept) =
@@ -216,17 +218,4 @@ impl Article {
             }
         });
     }
-}
-
-/// Returns 1234567 as `1,234,567`.
-pub fn thousands(number: f64) -> String {
-    let digits = format!("{:.0}", number.abs().min(1e18));
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -10,7 +10,7 @@
 //! 04                  closes
 //! ```
 
-use std::fmt::Write as _;
+use crate::format::push_shown;
 
 /// Opens an element.
 pub const OPEN: char = '\x01';
@@ -219,7 +219,7 @@ impl Markup {
 
     /// Appends text of a session; no character of it acts as a mark.
     pub fn text(&mut self, text: &str) {
-        push_text(&mut self.out, text);
+        push_shown(&mut self.out, text);
     }
 
     /// Appends an element with the content that `inside` appends.
@@ -257,7 +257,7 @@ impl Markup {
             out.push(OPEN_WITH);
             out.push(tag.code());
             // Newlines in a value have no meaning.
-            push_text(out, &value.replace(['\n', '\r', '\t'], " "));
+            push_shown(out, &value.replace(['\n', '\r', '\t'], " "));
             out.push(VALUE);
         });
     }
@@ -336,10 +336,10 @@ impl Markup {
             Some(word) if !text.is_empty() => {
                 self.out.push(WORD);
                 self.out.push(word.code());
-                push_text(&mut self.out, text);
+                push_shown(&mut self.out, text);
                 self.out.push(WORD_END);
             }
-            _ => push_text(&mut self.out, text),
+            _ => push_shown(&mut self.out, text),
         }
     }
 }
@@ -347,33 +347,8 @@ impl Markup {
 /// Returns the text as it may be shown: see [`Markup::text`].
 pub fn visible(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    push_text(&mut out, text);
+    push_shown(&mut out, text);
     out
-}
-
-/// Appends the text. Characters that would act instead of being shown are made visible, except newlines and tabs.
-/// A carriage return ends a line, too.
-fn push_text(out: &mut String, text: &str) {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        out.push_str(text);
-        return;
-    }
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' | '\t' => out.push(c),
-            '\r' if rest.peek() == Some(&'\n') => {}
-            '\r' => out.push('\n'),
-            '\0'..='\x1f' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')),
-            '\x7f' => out.push('\u{2421}'),
-            // A change of the writing direction could make text look like another.
-            '\u{80}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' => {
-                // Writing to a string cannot fail.
-                let _ = write!(out, "<U+{:04X}>", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The entries of an export, and the text of their fields.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::{Bodies as _, FileBodies};
 use pisess_json::Raw;
@@ -60,34 +60,6 @@ impl<'a> Contents<'a> {
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
         }
         Contents { session, file, entries, leaf: end, rendered: HashMap::new(), numbers, calls, results }
-    }
-
-    /// Returns the name of the session: the last one given, or that of its header.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
-    pub fn name(&self) -> io::Result<Option<String>> {
-        let of = |object: Raw, key: &str| {
-            object.get_text(key).map(|name| name.trim().to_string_lossy().into_owned())
-        };
-        let header = || {
-            let slot = self.session.title_slot.as_deref().map(Raw::checked);
-            slot.or(Some(Raw::checked(&self.session.header.bytes))).and_then(|header| of(header, "title"))
-        };
-        let gives = |ix: &&EntryIx| {
-            let kind = self.session.entry(**ix).kind;
-            kind == Kind::SessionInfo || kind == Kind::TitleChange && self.session.title_slot.is_none()
-        };
-        let name = match self.entries.iter().rev().find(gives) {
-            Some(&ix) => {
-                let bodies = FileBodies::new(self.session, self.file);
-                let line = bodies.line(ix)?;
-                let line = Raw::checked(line.trim_ascii());
-                of(line, "name").or(of(line, "title"))
-            }
-            None => header(),
-        };
-        Ok(name.filter(|name| !name.is_empty()))
     }
 
     /// Returns the title of the page: the session's name, or else its project and day.

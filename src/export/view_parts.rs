@@ -30,18 +30,6 @@ pub struct Article {
 }
 
 impl Article {
-    /// Adds a usage to the entry.
-    pub fn usage(&mut self, usage: Option<Raw>) {
-        let Some(usage) = usage else { return };
-        let number = |value: Option<Raw>| {
-            value.and_then(Raw::number).filter(|number| number.is_finite() && *number >= 0.0).unwrap_or(0.0)
-        };
-        self.cost = number(usage.get("cost").and_then(|cost| cost.get("total")));
-        let sum =
-            ["input", "output", "cacheRead", "cacheWrite"].iter().map(|key| number(usage.get(key))).sum();
-        self.tokens = usage.get("totalTokens").map_or(sum, |total| number(Some(total)));
-    }
-
     /// Appends the content of a message: a string, or blocks.
     pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };

@@ -1,10 +1,10 @@
 //! The entries that one worker collects from the lines that start in its chunk.
 
-use super::Options;
-use super::classify::{evidence, flags, role_of};
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
 use crate::agents::row::{Form, RowOptions};
+use crate::load::Options;
+use crate::load::classify::{evidence, flags, role_of};
 use crate::session::column::Column;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
@@ -13,9 +13,8 @@ use crate::session::list_stats::{Digest, Digesting};
 use crate::session::read::header::Version;
 use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::session::search::Matches;
-use crate::session::{
-    InLine, LabelChange, OtherName, ParentId, Problem, ProblemKind, ToolCall, ToolResult, TotalUsage,
-};
+use crate::session::usage::Billed;
+use crate::session::{InLine, LabelChange, OtherName, ParentId, Problem, ProblemKind, ToolCall, ToolResult};
 use memchr::memchr;
 use pisess_json::scan::RawString;
 use pisess_json::string::is_utf8;
@@ -41,12 +40,15 @@ pub struct Fragment {
     pub timestamps: Vec<Slice>,
     pub searchable: Vec<Slice>,
     pub found: Vec<(EntryIx, Matches)>,
-    pub usage: TotalUsage,
+    /// The requests that entries record, if requested.
+    pub billed: Vec<Billed>,
     pub messages: Vec<InLine>,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
     /// Labels that refer to their target by record number.
     pub numbered_targets: Vec<(EntryIx, f64)>,
+    /// The name in the last `session_info`.
+    pub given_name: Option<Text<'static>>,
     /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// The digest for a list, if requested.
@@ -309,10 +311,8 @@ impl Fragment {
             let kept = self.keep(timestamp);
             self.timestamps.push(kept);
         }
-        if let Some(usage) =
-            record.message.as_ref().and_then(|message| message.usage).filter(|_| options.usage)
-        {
-            self.usage += usage_of(usage);
+        if options.usage {
+            self.billed.extend(Billed::of(entry, typed));
         }
         if options.file_calls {
             self.keep_file_calls(entry, typed);
@@ -345,6 +345,9 @@ impl Fragment {
                 timestamp: self.keep(timestamp),
             };
             self.labels.push(change);
+        }
+        if kind == Kind::SessionInfo {
+            self.given_name = Some(record.name.and_then(Raw::text).unwrap_or_default().into_owned());
         }
         if kind == Kind::Leaf {
             let target = record.target_id.and_then(Raw::text).unwrap_or_default();
@@ -389,16 +392,6 @@ fn message_place(line: &[u8], record: &Record) -> InLine {
     match (u32::try_from(start), u32::try_from(message.bytes.len())) {
         (Ok(start), Ok(len)) => InLine { start, len },
         _ => InLine::default(),
-    }
-}
-
-fn usage_of(usage: Raw) -> TotalUsage {
-    let number = |value: Raw, key: &str| value.get(key).and_then(Raw::number).filter(|n| n.is_finite());
-    let kinds = ["input", "output", "cacheRead", "cacheWrite"];
-    let sum = || kinds.iter().filter_map(|key| number(usage, key)).sum();
-    TotalUsage {
-        tokens: number(usage, "totalTokens").unwrap_or_else(sum),
-        cost: usage.get("cost").and_then(|cost| number(cost, "total")).unwrap_or(0.0),
     }
 }
 

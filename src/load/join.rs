@@ -96,11 +96,12 @@ impl Fragment {
         self.timestamps.append(&mut next.timestamps);
         self.searchable.append(&mut next.searchable);
         self.found.append(&mut next.found);
-        self.usage += std::mem::take(&mut next.usage);
+        self.billed.append(&mut next.billed);
         self.messages.append(&mut next.messages);
         self.problems.append(&mut next.problems);
         self.draft_links.append(&mut next.draft_links);
         self.numbered_targets.append(&mut next.numbered_targets);
+        self.given_name = next.given_name.take().or(self.given_name.take());
         self.leaf_record = next.leaf_record.take().or(self.leaf_record);
         self.kinds.extend(std::mem::take(&mut next.kinds));
         self.draft |= std::mem::take(&mut next.draft);
@@ -150,6 +151,7 @@ impl Fragment {
             base.slices([&mut name.kind, &mut name.role]);
         }
         self.found.iter_mut().for_each(|(entry, _)| base.number(entry));
+        self.billed.iter_mut().for_each(|request| base.number(&mut request.entry));
         base.slices(self.timestamps.iter_mut().chain(&mut self.searchable));
         self.problems.iter_mut().for_each(|problem| problem.line.0 += base.lines);
         self.draft_links.iter_mut().for_each(|link| base.number(&mut link.entry));

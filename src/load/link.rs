@@ -1,11 +1,12 @@
 //! Turns fragments into a session: ids of older formats, parents, cycles, the leaf.
 
-use super::LoadError;
-use super::fragment::{DraftLink, Fragment};
+use crate::load::LoadError;
+use crate::load::fragment::{DraftLink, Fragment};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use crate::session::index::{IdIndex, may_repeat};
 use crate::session::read::header::{Preamble, Version};
+use crate::session::usage::remove_copies;
 use crate::session::{Format, ParentId, Problem, ProblemKind, Session};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
@@ -29,6 +30,7 @@ pub fn link(
         title_slot: preamble.title_slot,
         format,
         dialect,
+        given_name: fragment.given_name,
         leaf: None,
         problems,
         labels: fragment.labels,
@@ -39,7 +41,7 @@ pub fn link(
         timestamps: fragment.timestamps,
         searchable: fragment.searchable,
         found: fragment.found,
-        usage: fragment.usage,
+        billed: fragment.billed,
         messages: fragment.messages,
         digest: fragment.digest,
         len: source.len(),
@@ -59,6 +61,7 @@ pub fn link(
     if format == Format::Draft {
         link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
     }
+    remove_copies(&mut session.billed);
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)

@@ -2,8 +2,9 @@
 
 use crate::agents::row::{forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::list_stats::{Digest, EntryKey, Opening, PREVIEW, Question, UsageSums};
+use crate::session::list_stats::{Digest, EntryKey, Opening, PREVIEW, Question};
 use crate::session::read::record::{Block, Content, MessageFacts, Typed};
+use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
 use pisess_json::string::{decode, decode_head};
@@ -14,13 +15,6 @@ impl Digest {
     /// Adds one entry.
     pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
         let Typed { kind, role, record, blocks } = *typed;
-        if kind == Kind::SessionInfo {
-            self.name = Some(trimmed(record.name.and_then(Raw::text)));
-        }
-        let usage = billed(typed).map(UsageSums::of);
-        if let Some(usage) = &usage {
-            self.usage.add(usage);
-        }
         if kind != Kind::Message {
             return;
         }
@@ -33,16 +27,17 @@ impl Digest {
                 self.opening = Some(opening);
             }
         }
+        if role == Role::Assistant {
+            self.model(message);
+        }
         if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
             return;
         }
         let told = message.timestamp.and_then(Raw::number);
         let active = told.or(time.map(|time| time as f64));
         self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
-        match role {
-            Role::Assistant => self.model(message),
-            _ if self.question.is_none() => self.question = question(entry, message, blocks),
-            _ => {}
+        if role == Role::User && self.question.is_none() {
+            self.question = question(entry, message, blocks);
         }
     }
 
@@ -54,23 +49,23 @@ impl Digest {
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
             is_message: typed.kind == Kind::Message,
-            usage: billed(typed).map(UsageSums::of).unwrap_or_default(),
         });
     }
 
     fn model(&mut self, message: &MessageFacts) {
-        let (Some(provider), Some(model)) = (message.provider, message.model) else { return };
-        let (Some(provider), Some(model)) = (provider.text(), model.text()) else { return };
-        let is_last = |known: &Text| {
-            let rest = known.as_bytes().strip_prefix(provider.as_bytes());
-            rest.and_then(|rest| rest.strip_prefix(b"/")) == Some(model.as_bytes())
+        let (provider, model) = message.model_parts();
+        // Most messages are by the same model as those before.
+        let is = |known: &Text| {
+            let known = known.as_bytes();
+            let parts = (provider.as_ref().map(Text::as_bytes), model.as_ref().map(Text::as_bytes));
+            matches!(parts, (Some(provider), Some(model)) if known.strip_prefix(provider).and_then(|rest| rest.strip_prefix(b"/")) == Some(model))
         };
-        if !self.models.iter().rev().any(is_last) {
-            let mut name = provider.into_owned();
-            name.push_str("/");
-            name.push(&model);
-            self.models.push(name);
+        if self.models.iter().rev().any(is) {
+            return;
         }
+        let shown = |part: Option<Text>| part.map(|part| part.to_string_lossy().into_owned());
+        let name = model_name(shown(provider).as_deref(), shown(model).as_deref()).map(Text::from);
+        self.models.extend(name.filter(|name| !self.models.contains(name)));
     }
 
     /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
@@ -84,26 +79,13 @@ impl Digest {
         if next.opening.as_ref().is_some_and(|opening| opening.is_better_than(self.opening.as_ref())) {
             self.opening = next.opening.take();
         }
-        self.name = next.name.take().or(self.name.take());
         for model in next.models {
             if !self.models.contains(&model) {
                 self.models.push(model);
             }
         }
-        self.usage.add(&next.usage);
         self.entries.append(&mut next.entries);
     }
-}
-
-/// Returns the `usage` of an entry: a response, a tool result, a summary or a usage entry.
-fn billed<'a>(typed: &Typed<'a>) -> Option<Raw<'a>> {
-    let record = typed.record;
-    let usage = match (typed.kind, typed.role) {
-        (Kind::Message, Role::Assistant | Role::ToolResult) => record.message?.usage,
-        (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => record.usage,
-        _ => None,
-    };
-    usage.filter(|usage| usage.is_object())
 }
 
 /// Returns the words of a message that may stand for its session.
@@ -159,9 +141,4 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
 fn is_all(string: &[u8], out: &mut Vec<u8>) -> bool {
     // Decoding one unit more than is kept shows whether the string goes on.
     decode_head(string, PREVIEW + 1, out) > 0
-}
-
-/// Returns a name as pi shows it; `None` if it is empty.
-pub fn trimmed(name: Option<Text>) -> Option<Text<'static>> {
-    name.map(|name| name.trim().into_owned()).filter(|name| !name.is_empty())
 }

@@ -55,7 +55,7 @@ pub struct Options {
     pub search: Words,
     /// Keep each entry's `timestamp` as stored.
     pub timestamps: bool,
-    /// Add up the usage of the model's turns.
+    /// Keep the requests that entries record: their tokens and cost.
     pub usage: bool,
     /// Keep the location of each entry's message, for callers that will read all of them.
     pub messages: bool,

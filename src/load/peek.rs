@@ -1,10 +1,11 @@
 //! The header and the name of a session file, without reading all of it.
 
-use crate::load::list_stats::trimmed;
 use crate::load::{LoadError, Options, load};
 use crate::session::Header;
 use crate::session::content::content_text;
+use crate::session::dialect::Dialect;
 use crate::session::list_stats::Digesting;
+use crate::session::name::NameSources;
 use crate::session::read::header::{self, Version};
 use memchr::memmem;
 use pisess_json::Raw;
@@ -37,31 +38,9 @@ impl Head {
         let preamble = header::read(source)?;
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
     }
-
-    /// Returns the name as far as the start of the file determines it; oh-my-pi's title line takes
-    /// precedence.
-    pub fn title(&self) -> Title {
-        let title = |json: &[u8]| {
-            let title = Raw::checked(json).get_text("title").map(Text::into_owned);
-            title.filter(|title| !title.is_empty())
-        };
-        match &self.title_slot {
-            Some(slot) => Title::Decided(title(slot.trim_ascii())),
-            None => Title::UnlessNamed(title(&self.header.bytes)),
-        }
-    }
 }
 
-/// The name, as far as the start of a file determines it.
-#[derive(Debug)]
-pub enum Title {
-    /// The name; `None` if there is none.
-    Decided(Option<Text<'static>>),
-    /// The name, unless a `session_info` follows.
-    UnlessNamed(Option<Text<'static>>),
-}
-
-/// Returns the name of a session: the title of oh-my-pi, or the name in the last `session_info` of pi.
+/// Returns the name of a session.
 ///
 /// # Errors
 /// If the source cannot be read.
@@ -74,10 +53,22 @@ pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>
 /// # Errors
 /// If the source cannot be read.
 pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
-    match head.title() {
-        Title::Decided(name) => Ok(name),
-        Title::UnlessNamed(title) => Ok(last_session_info(source, bytes)?.unwrap_or(title)),
-    }
+    let given = match head.title_slot {
+        Some(_) => None,
+        None => last_session_info(source, bytes)?,
+    };
+    // The agent matters only if both have a name.
+    let agent = if given.is_some() { agent_at_start(source) } else { Dialect::Pi };
+    let (title_slot, header) = (head.title_slot.as_deref(), &head.header.bytes[..]);
+    Ok(NameSources { title_slot, header, given: given.as_ref() }.name(agent))
+}
+
+/// Returns the agent that the first entries belong to.
+fn agent_at_start(source: &dyn ReadAt) -> Dialect {
+    let mut start = vec![0; usize::try_from(source.len().min(NAME_LINE)).unwrap_or_default()];
+    let is_read = source.read_exact_at(&mut start, 0).is_ok();
+    let session = is_read.then(|| load(&start, &Options::default()).ok()).flatten();
+    session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
 /// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a session. If
@@ -133,9 +124,9 @@ pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {
     !bytes.split(|&byte| byte == b'\n').any(is_turn) && matches!(name(head, source), Ok(None))
 }
 
-/// Returns the name in the last `session_info`, or `Some(None)` if that clears it. Most files have none, so
+/// Returns the name in the last `session_info`; empty if that has none. Most files have none, so
 /// the bytes of the word are searched for, which is much faster than parsing.
-fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Option<Text<'static>>>> {
+fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     let finder = memmem::FinderRev::new(NEEDLE);
     let mut buffer = vec![0; STEP.min(usize::try_from(source.len()).unwrap_or(STEP))];
     // The steps overlap, so that a word that crosses their border is found.
@@ -164,7 +155,7 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Optio
 /// The line around a match.
 enum Around {
     /// A `session_info`, and the name it sets.
-    Name(Option<Text<'static>>),
+    Name(Text<'static>),
     /// Something else.
     Other { start: u64 },
 }
@@ -184,7 +175,9 @@ fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
     let other = Around::Other { start: start + from as u64 };
     let Ok(entry) = Raw::parse(&bytes[from..to]) else { return Ok(other) };
     match entry.get("type") {
-        Some(kind) if kind.is("session_info") => Ok(Around::Name(trimmed(entry.get_text("name")))),
+        Some(kind) if kind.is("session_info") => {
+            Ok(Around::Name(entry.get_text("name").unwrap_or_default().into_owned()))
+        }
         _ => Ok(other),
     }
 }

@@ -8,11 +8,10 @@
 //! entries is determined here: the session's name, which pi keeps in an entry and oh-my-pi in the first line,
 //! and pi's edits of the context, which are applied to the entries that they edit.
 
-use super::IdSource;
-use super::fork::{ForkOptions, Title, fork_subtree, head_for};
-use super::heading::name;
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::context::{Edit, Edits};
+use crate::ops::IdSource;
+use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
 use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
@@ -40,7 +39,7 @@ pub fn convert(
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
     };
-    let name = name(session, bodies)?;
+    let name = session.name();
     let title = name.as_ref().map(encoded);
     let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
     let title = if name.is_some() { title } else { Title::default() };

@@ -4,16 +4,16 @@
 //! assistant message, `firstMessage` is the first user message with text, and the name is that of the last
 //! `session_info`.
 
-use super::branches::branches;
-use crate::load::peek::{Head, Title};
+use crate::load::peek::Head;
 use crate::load::{LoadError, Options, load};
-use crate::session::Session;
+use crate::ops::branches::branches;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
-use crate::session::list_stats::{Digest, EntryKey, Opening, Question, UsageSums};
+use crate::session::list_stats::{EntryKey, Opening, Question};
 use crate::session::read::entry_reader::FileBodies;
 use crate::session::tree::Tree;
+use crate::session::usage::{Billed, SubAgents, UsageSums};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
@@ -74,6 +74,8 @@ pub struct Reading {
     pub listed: Listed,
     /// The keys that identify its entries, if requested.
     pub keys: Vec<EntryKey>,
+    /// The requests that its entries record.
+    pub billed: Vec<Billed>,
 }
 
 /// A file to be read, and when its content last changed, in milliseconds since 1970.
@@ -85,15 +87,21 @@ pub struct ListInput<'a> {
     pub source: &'a dyn ReadAt,
     /// The time at which they last changed.
     pub modified: i64,
+    /// The sub-agents that are listed as well; their usage is that of their own sessions.
+    pub agents: &'a SubAgents,
 }
 
-/// Reads one session. The options must request a digest.
+/// Reads one session. The options must request a digest and usage.
 ///
 /// # Errors
 /// If the file is not a session, or cannot be read.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
     let digest = std::mem::take(&mut session.digest);
+    session.billed.retain(|request| {
+        let reported = request.agents.as_deref();
+        reported.is_none_or(|reported| !file.agents.are_read(file.path, reported))
+    });
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
     let bodies = FileBodies::new(&session, file.source);
@@ -109,7 +117,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         owner: None,
         agent: session.dialect,
         version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
-        name: name(&session, &digest),
+        name: session.name(),
         cwd: session.header.cwd.clone().unwrap_or_default(),
         parent: header.get_text("parentSession").map(Text::into_owned),
         created,
@@ -121,21 +129,12 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         question: digest.question,
         opening: digest.opening,
         models: digest.models,
-        usage: digest.usage,
+        usage: session.usage(),
         labels,
         context: (context > 0.0).then_some(context),
         id: session.header.id,
     };
-    Ok(Reading { listed, keys: digest.entries })
-}
-
-/// Returns the name: that of oh-my-pi's title line, else of the last `session_info`, else of the header.
-fn name(session: &Session, digest: &Digest) -> Option<Text<'static>> {
-    let head = Head { header: session.header.clone(), title_slot: session.title_slot.clone() };
-    match head.title() {
-        Title::Decided(name) => name,
-        Title::UnlessNamed(title) => digest.name.clone().unwrap_or(title),
-    }
+    Ok(Reading { listed, keys: digest.entries, billed: session.billed })
 }
 
 /// Returns the whole text of the first question, reading it from the file unless the list holds all of it.
@@ -206,7 +205,7 @@ pub fn sort(list: &mut [Listed], order: Order) {
         Order::Project => list.sort_by(|a, b| a.cwd.as_bytes().cmp(b.cwd.as_bytes())),
         Order::Messages => list.sort_by_key(|session| std::cmp::Reverse(session.messages)),
         Order::Context => list.sort_by(|a, b| descending(a.context, b.context)),
-        Order::Tokens => list.sort_by(|a, b| descending(Some(a.usage.total()), Some(b.usage.total()))),
+        Order::Tokens => list.sort_by(|a, b| descending(Some(a.usage.tokens()), Some(b.usage.tokens()))),
         Order::Cost => list.sort_by(|a, b| descending(Some(a.usage.cost), Some(b.usage.cost))),
     }
 }
@@ -310,11 +309,13 @@ impl Own {
             return listed;
         }
         (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
-        for entry in reading.keys {
+        let mut billed = reading.billed.iter().peekable();
+        for (at, entry) in reading.keys.iter().enumerate() {
+            let request = billed.next_if(|request| request.entry.at() == at);
             if entry.key == EntryKey::NONE || self.seen.insert(entry.key) {
                 listed.entries += 1;
                 listed.messages += u32::from(entry.is_message);
-                listed.usage.add(&entry.usage);
+                request.iter().for_each(|request| listed.usage.add(&request.usage));
             }
         }
         listed

@@ -3,8 +3,7 @@
 //! The size of a digest does not depend on the number of entries, unless their keys are requested. It is
 //! collected while the file is loaded ([`crate::load`]).
 
-use super::entry::EntryIx;
-use pisess_json::Raw;
+use crate::session::entry::EntryIx;
 use pisess_json::text::Text;
 
 /// The maximum length of the first question's kept text, in UTF-16 units.
@@ -17,63 +16,6 @@ pub enum Digesting {
     Sums,
     /// Also the key of each entry, to recognize its copies in forks.
     Entries,
-}
-
-/// Tokens and cost, as providers counted them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct UsageSums {
-    /// Input tokens neither read from a cache nor written to one.
-    pub input: f64,
-    /// Tokens written, including reasoning.
-    pub output: f64,
-    /// Tokens read from a cache.
-    pub cache_read: f64,
-    /// Tokens written to a cache.
-    pub cache_write: f64,
-    /// The cost in dollars.
-    pub cost: f64,
-    /// Responses without a cost.
-    pub unpriced: u32,
-}
-
-impl UsageSums {
-    /// Returns the sum of all four kinds of tokens.
-    pub fn total(&self) -> f64 {
-        self.input + self.output + self.cache_read + self.cache_write
-    }
-
-    /// Adds the sums of `other`.
-    pub fn add(&mut self, other: &UsageSums) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.cost += other.cost;
-        self.unpriced += other.unpriced;
-    }
-
-    /// Reads a `usage`; values that are not numbers count as zero.
-    pub fn of(usage: Raw) -> UsageSums {
-        let mut sum = UsageSums::default();
-        let mut is_priced = false;
-        let number = |value: Raw| value.number().filter(|number| number.is_finite()).unwrap_or(0.0);
-        for (key, value) in usage.members() {
-            match key.bytes {
-                b"input" => sum.input = number(value),
-                b"output" => sum.output = number(value),
-                b"cacheRead" => sum.cache_read = number(value),
-                b"cacheWrite" => sum.cache_write = number(value),
-                b"cost" => {
-                    let total = value.get("total").filter(|total| total.is_number());
-                    is_priced = total.is_some();
-                    sum.cost = total.map_or(0.0, number);
-                }
-                _ => {}
-            }
-        }
-        sum.unpriced = u32::from(!is_priced && sum.total() > 0.0);
-        sum
-    }
 }
 
 /// The first question of a session.
@@ -116,15 +58,13 @@ impl Opening {
     }
 }
 
-/// The identity of an entry, and its contribution to the sums.
+/// The identity of an entry.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryKey {
     /// A hash of its id and its timestamp, which are the same in copies made by forks.
     pub key: u128,
     /// Whether it is a message.
     pub is_message: bool,
-    /// Its usage.
-    pub usage: UsageSums,
 }
 
 impl EntryKey {
@@ -143,12 +83,8 @@ pub struct Digest {
     pub question: Option<Question>,
     /// The words that stand for the session if it has no name.
     pub opening: Option<Opening>,
-    /// The name in the last `session_info`; `Some(None)` if that clears it.
-    pub name: Option<Option<Text<'static>>>,
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
-    /// The usage of all entries, including those of abandoned branches.
-    pub usage: UsageSums,
     /// Each entry, if [`Digesting::Entries`] was requested.
     pub entries: Vec<EntryKey>,
 }

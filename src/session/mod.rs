@@ -26,6 +26,10 @@ pub mod tree;
 
 pub mod read;
 
+pub mod usage;
+
+pub mod name;
+
 pub mod migrate;
 
 use crate::session::column::Column;
@@ -35,6 +39,7 @@ use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
 use crate::session::list_stats::Digest;
 use crate::session::search::Matches;
+use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
 use std::sync::OnceLock;
 
@@ -94,22 +99,6 @@ pub struct ToolCall {
     pub row: Slice,
     /// The range of a path in the row, in bytes.
     pub path: (u16, u16),
-}
-
-/// The total usage of the model's turns.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TotalUsage {
-    /// Tokens, including those read from and written to the cache.
-    pub tokens: f64,
-    /// Their cost in dollars.
-    pub cost: f64,
-}
-
-impl std::ops::AddAssign for TotalUsage {
-    fn add_assign(&mut self, other: TotalUsage) {
-        self.tokens += other.tokens;
-        self.cost += other.cost;
-    }
 }
 
 /// A tool result, recorded if rows were requested.
@@ -199,6 +188,8 @@ pub struct Session {
     pub format: Format,
     /// The agent it belongs to.
     pub dialect: Dialect,
+    /// The name in the last `session_info`, if there is one; see [`Session::name`].
+    pub given_name: Option<Text<'static>>,
     /// The leaf; `None` before the first entry.
     pub leaf: Option<EntryIx>,
     /// The problems of the file, in file order.
@@ -211,8 +202,8 @@ pub struct Session {
     pub tool_results: Vec<ToolResult>,
     /// The calls that name a file, in file order, if requested.
     pub file_calls: Option<Vec<FileCall>>,
-    /// The total usage of the model's turns, if requested.
-    pub usage: TotalUsage,
+    /// The requests that entries record, in file order and without copies, if requested.
+    pub billed: Vec<Billed>,
     /// Unknown names, in file order.
     pub other_names: Vec<OtherName>,
     /// The `timestamp` of each entry as stored, if requested.
@@ -246,6 +237,17 @@ pub struct Session {
 }
 
 impl Session {
+    /// Returns what an entry's request used, if it records one and usage was requested.
+    pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
+        let at = self.billed.binary_search_by_key(&ix, |request| request.entry).ok()?;
+        Some(&self.billed[at].usage)
+    }
+
+    /// Returns the sum of all requests, on all branches, if they were requested when the session was loaded.
+    pub fn usage(&self) -> UsageSums {
+        self.billed.iter().map(|request| &request.usage).collect()
+    }
+
     /// Returns the entry with this index.
     pub fn entry(&self, ix: EntryIx) -> &Entry {
         &self.entries[ix.at()]

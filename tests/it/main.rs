@@ -38,6 +38,7 @@ mod references;
 mod renderer;
 mod sessions;
 
+mod agreement;
 mod errors;
 mod every;
 mod fuzz;

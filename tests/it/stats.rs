@@ -169,7 +169,7 @@ fn a_missing_cost_is_said() {
     cache read   6
     cache write  8
     tokens       2,054
-    cost         $0.2500
+    cost         $0.25
     time         20s
     files        0
     1 of 2 requests unpriced: no cost is recorded for them

@@ -3,6 +3,7 @@
 use crate::agents::row::RowOptions;
 use crate::cli::locate::{Places, named};
 use crate::cli::output::Ui;
+use crate::format::{ID, id_end};
 use crate::load::peek::{self, Head};
 use crate::load::{Options, load};
 use crate::ops::tree::rows;
@@ -27,8 +28,6 @@ const NAME_TAIL: u64 = 256 * 1024;
 const TAIL: u64 = 1 << 20;
 /// The number of entries offered.
 const ENTRIES: usize = 200;
-/// The length of the id's end that is offered for a session without a name.
-const ID: usize = 8;
 
 /// A candidate and its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,8 +136,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
         offer("last", newest);
     }
     for session in sessions {
-        let end =
-            session.id.char_indices().rev().nth(ID - 1).map_or(&*session.id, |(at, _)| &session.id[at..]);
+        let end = id_end(&session.id, ID);
         let words =
             [session.name.as_deref(), session.name.is_none().then_some(end), Some(end), Some(&*session.id)];
         // For an empty word, this is the name, else the end of the id.

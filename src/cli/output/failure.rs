@@ -1,6 +1,6 @@
 //! The error type and the table of exit codes.
 
-use super::visible::{escaped_json, visible};
+use crate::format::{escaped_json, visible};
 use serde::Serialize;
 use std::fmt::Display;
 

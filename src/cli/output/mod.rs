@@ -3,23 +3,20 @@
 //! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed here.
 
 mod failure;
-mod visible;
+mod shown;
 
 mod clock;
 mod progress;
 mod rows;
 mod table;
 
-pub mod age;
-pub mod numbers;
-
+pub use crate::format::{is_plain, push_visible, visible, visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_path, styled};
 pub use table::{Cell, Column, Table};
-pub use visible::{is_plain, push_visible, visible, visible_lines};
 
 use crate::cli::options::GlobalArgs;
 use crate::world::World;
@@ -127,7 +124,7 @@ impl<'w> Ui<'w> {
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
         match self.world.terminals.stdout {
-            true => Box::new(visible::Shown::new(self.world.stdout)),
+            true => Box::new(shown::Shown::new(self.world.stdout)),
             false => Box::new(&mut *self.world.stdout),
         }
     }

@@ -1,9 +1,9 @@
 //! The appearance of human-readable rows: colours, width, glyphs.
 
-use super::Ui;
-use super::clock::Clock;
-use super::visible::{is_plain, push_visible};
 use crate::cli::options::ColorChoice;
+use crate::cli::output::Ui;
+use crate::cli::output::clock::Clock;
+use crate::format::{is_plain, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
 use pisess_store::workers::in_turns;

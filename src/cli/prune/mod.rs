@@ -9,7 +9,8 @@ use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
 use super::transaction::{Attempted, store_options, under_lock};
-use crate::ops::prune::{Prune, Wanted, pruned_file, size};
+use crate::format::size;
+use crate::ops::prune::{Prune, Wanted, pruned_file};
 use pisess_store::{self as store, Attempt, Beside, Committed, Locked, SessionFile, StoreError};
 use std::path::{Path, PathBuf};
 

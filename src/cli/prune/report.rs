@@ -1,9 +1,9 @@
 //! The rows of a plan, and the result of `prune`.
 
-use super::Job;
-use crate::cli::output::numbers::{counted, tokens};
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use crate::ops::prune::{PayloadKind, Prune, size};
+use crate::cli::prune::Job;
+use crate::format::{counted, size, tokens};
+use crate::ops::prune::{PayloadKind, Prune};
 use crate::session::entry::EntryIx;
 use owo_colors::Style;
 use pisess_json::write::Object;

@@ -1,7 +1,7 @@
 //! A unified diff for people, coloured, with differing words highlighted.
 
-use crate::cli::output::numbers::counted;
 use crate::cli::output::{Failure, Styles, Ui, styled, visible};
+use crate::format::counted;
 use crate::ops::diff::hunks::{Hunk, Tag};
 use owo_colors::Style;
 use similar::{ChangeTag, TextDiff};

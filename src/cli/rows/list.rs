@@ -1,7 +1,7 @@
 //! A list of sessions for people.
 
-use crate::cli::output::age::age;
 use crate::cli::output::{Cell, Clock, Column, Failure, Styles, Table, Ui, visible};
+use crate::format::{ID, age, dollars, id_end, tokens};
 use crate::ops::list::{Listed, Row};
 use crate::session::paths::{below_home, name};
 use owo_colors::Style;
@@ -12,8 +12,6 @@ use std::path::Path;
 const WIDE: usize = 110;
 /// The width of the project column if space is scarce.
 const PROJECT: usize = 12;
-/// The number of characters shown from the end of an id, unless more are needed to distinguish ids.
-pub const ID: usize = 8;
 
 /// The data that rows depend on, besides the list.
 pub struct Look<'a> {
@@ -81,7 +79,7 @@ impl Shape<'_> {
             (self.project(session), plain),
             (session.messages.to_string(), plain),
             (session.branches.to_string(), plain),
-            (session.context.map_or("-".to_owned(), short), plain),
+            (session.context.map_or("-".to_owned(), tokens), plain),
             (cost(session), plain),
             (title(session, row), if session.name.is_some() { styles.label } else { plain }),
         ];
@@ -128,48 +126,13 @@ fn id_length(list: &[Listed]) -> usize {
     [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)
 }
 
-/// Returns the last characters of an id, by which a session can be named.
-pub fn id_end(id: &str, length: usize) -> &str {
-    id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
-}
-
-/// Returns a number of tokens in four characters: `950`, `9.8k`, `120k`, `1.2M`.
-fn short(number: f64) -> String {
-    match number {
-        n if n < 1000.0 => format!("{n:.0}"),
-        n if n < 9950.0 => format!("{:.1}k", n / 1e3),
-        n if n < 999_500.0 => format!("{:.0}k", n / 1e3),
-        n if n < 9_950_000.0 => format!("{:.1}M", n / 1e6),
-        n => format!("{:.0}M", n / 1e6),
-    }
-}
-
 /// Returns dollars; `-` if no response has a cost, followed by `+` if only some have.
 fn cost(session: &Listed) -> String {
     let usage = &session.usage;
     let some = if usage.unpriced > 0 { "+" } else { "" };
     match usage.cost {
         cost if cost <= 0.0 && usage.unpriced > 0 => "-".to_owned(),
-        cost if cost <= 0.0 && usage.total() <= 0.0 => "-".to_owned(),
-        cost if cost < 99.995 => format!("${cost:.2}{some}"),
-        cost => format!("${cost:.0}{some}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_take_four_characters() {
-        let numbers = [0.0, 999.0, 1000.0, 9949.0, 9950.0, 120_400.0, 999_499.0, 999_500.0, 12e6];
-        let shown = ["0", "999", "1.0k", "9.9k", "10k", "120k", "999k", "1.0M", "12M"];
-        assert_eq!(numbers.map(short), shown);
-    }
-
-    #[test]
-    fn ids_end_where_they_should() {
-        assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
-        assert_eq!((id_end("abc", 8), id_end("", 8), id_end("éé", 1)), ("abc", "", "é"));
+        cost if cost <= 0.0 && usage.tokens() <= 0.0 => "-".to_owned(),
+        cost => format!("{}{some}", dollars(cost)),
     }
 }

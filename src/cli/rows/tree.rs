@@ -1,12 +1,11 @@
 //! The rows of the tree, for people.
 
-use super::entry::{Edits, ID_COLUMNS, Look};
 use crate::cli::ids::Ids;
-use crate::cli::output::age::age;
-use crate::cli::output::numbers::{counted, dollars, tokens};
 use crate::cli::output::{
     Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, styled, visible,
 };
+use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
+use crate::format::{age, counted, dollars, tokens};
 use crate::ops::heading::Heading;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::ops::tree::Drawing;
@@ -25,11 +24,11 @@ pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(
     let home = ui.home().filter(|home| home.len() > 1);
     let folder = heading.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let usage = heading.usage;
-    let used = usage.tokens > 0.0;
+    let used = usage.tokens() > 0.0;
     let facts: Vec<_> = folder
         .into_iter()
         .chain([counted(heading.entries, "entry", "entries")])
-        .chain(used.then(|| format!("{} tokens", tokens(usage.tokens))))
+        .chain(used.then(|| format!("{} tokens", tokens(usage.tokens()))))
         .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
         .collect();
     let name = heading.name.as_ref().map(|name| visible(&name.to_string()));

@@ -1,13 +1,14 @@
 //! `--by entry`: prints a row for each billed entry.
 
-use super::rows::tokens;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
 use crate::cli::sessions::Target;
-use crate::ops::stats::{Counted, Harvest, Usage};
+use crate::ops::stats::{Counted, Harvest};
+use crate::session::usage::{UsageSums, model_name, places};
 use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
+use std::path::Path;
 
 /// The rows, as they are printed.
 pub struct EntryRows {
@@ -58,7 +59,6 @@ impl EntryRows {
             id if id.is_empty() => format!(":{}", entry.line.0),
             id => id.to_string(),
         };
-        let parts = [harvest.provider(entry), harvest.model(entry)];
         let cells = [
             path + &id,
             harvest.timestamp(entry).to_string(),
@@ -68,7 +68,7 @@ impl EntryRows {
             js::number(usage.cache_read),
             js::number(usage.cache_write),
             usage.cost.map_or("unpriced".to_owned(), |cost| format!("${cost:.4}")),
-            parts.into_iter().flatten().collect::<Vec<_>>().join("/"),
+            model_name(harvest.provider(entry), harvest.model(entry)).unwrap_or_default(),
         ];
         cells.map(|text| vec![(visible(&text), Style::new())]).into()
     }
@@ -77,13 +77,10 @@ impl EntryRows {
 fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
     let some = |text: Text<'_>| Some(text.into_owned()).filter(|text| !text.is_empty());
     let name = |name: Option<&str>| name.map(|name| Text::from(name).into_owned());
-    let tokens = match entry.usage {
-        Some(Usage { input, output, cache_read, cache_write, .. }) => {
-            tokens(input, output, cache_read, cache_write)
-        }
-        None => b"null".to_vec(),
-    };
-    let agents: Vec<Text> = harvest.agents(entry).iter().map(|end| Text::from(&**end)).collect();
+    let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
+    let tokens = sums.unwrap_or_else(|| b"null".to_vec());
+    let agents = places(Path::new(path), harvest.agents(entry));
+    let agents: Vec<Text> = agents.iter().map(|end| Text::from(&**end)).collect();
     let cost = entry.usage.and_then(|usage| usage.cost).map_or("null".to_owned(), js::number);
     Object::new()
         .str("path", path)

@@ -1,11 +1,13 @@
 //! Sums for each key of `--by`.
 
-use super::rows::{By, Group, key_name, tokens_json};
-use super::table::{GroupTable, print_summary};
 use crate::cli::output::{Clock, Failure, Ui};
+use crate::cli::stats::rows::{By, Group, key_name};
+use crate::cli::stats::table::{GroupTable, print_summary};
+use crate::format::{ID, id_end};
 use crate::ops::stats::{Counted, Harvest, Role, Totals};
 use crate::session::Header;
 use crate::session::paths::{below_home, name};
+use crate::session::usage::model_name;
 use pisess_json::js;
 use pisess_json::time::{civil, parse_js_date};
 use pisess_json::write::Object;
@@ -90,7 +92,7 @@ impl Groups {
     /// Returns the name of a session: the end of its id, its date and the name of its directory.
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
-        let tail = id.char_indices().rev().nth(7).map_or(&*id, |(at, _)| &id[at..]);
+        let tail = id_end(&id, ID);
         let time = header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
         let mut day = String::new();
         self.push_date(By::Day, time.unwrap_or(i64::MIN), &mut day);
@@ -118,9 +120,7 @@ impl Groups {
             By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
             By::Model => {
                 let (provider, model) = (harvest.provider(entry), harvest.model(entry));
-                key.push_str(provider.unwrap_or_default());
-                key.push_str(if provider.is_some() && model.is_some() { "/" } else { "" });
-                key.push_str(model.unwrap_or_default());
+                key.push_str(&model_name(provider, model).unwrap_or_default());
             }
             By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
             By::Tool | By::Entry => {}
@@ -150,7 +150,7 @@ impl Groups {
             By::Day | By::Week | By::Month => self.list.sort_by(|a, b| a.key.cmp(&b.key)),
             By::Tool => self.list.sort_by_key(|group| std::cmp::Reverse(group.totals.tool_calls)),
             _ => self.list.sort_by(|a, b| {
-                let worth = |group: &Group| (group.totals.cost, group.totals.tokens());
+                let worth = |group: &Group| (group.totals.usage.cost, group.totals.usage.tokens());
                 worth(b).partial_cmp(&worth(a)).unwrap_or(std::cmp::Ordering::Equal)
             }),
         }
@@ -179,9 +179,9 @@ fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolResults", totals.tool_results as f64)
         .number("toolCalls", totals.tool_calls as f64)
         .number("toolFailures", totals.tool_failures as f64)
-        .json("tokens", &tokens_json(totals))
-        .json("cost", js::number(totals.cost).as_bytes())
-        .number("unpriced", totals.unpriced as f64)
+        .json("tokens", &totals.usage.tokens_json())
+        .json("cost", js::number(totals.usage.cost).as_bytes())
+        .number("unpriced", totals.usage.unpriced as f64)
         .number("files", totals.files() as f64)
         .json("seconds", js::number(totals.took_ms as f64 / 1000.0).as_bytes())
         .finish()

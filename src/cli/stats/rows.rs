@@ -2,8 +2,6 @@
 
 use crate::ops::stats::Totals;
 use clap::ValueEnum;
-use pisess_json::js;
-use pisess_json::write::Object;
 
 /// What a row is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -50,25 +48,4 @@ pub fn key_name(by: By) -> &'static str {
         By::Tool => "tool",
         By::Entry => "entry",
     }
-}
-
-/// Returns the tokens for a row of any table, as JSON.
-pub fn tokens_json(totals: &Totals) -> Vec<u8> {
-    tokens(totals.input, totals.output, totals.cache_read, totals.cache_write)
-}
-
-/// Returns numbers of tokens as JSON.
-pub fn tokens(input: f64, output: f64, cache_read: f64, cache_write: f64) -> Vec<u8> {
-    let number = |object: Object, key: &str, value: f64| object.json(key, js::number(value).as_bytes());
-    let mut object = Object::new();
-    for (key, value) in [
-        ("input", input),
-        ("output", output),
-        ("cacheRead", cache_read),
-        ("cacheWrite", cache_write),
-        ("total", input + output + cache_read + cache_write),
-    ] {
-        object = number(object, key, value);
-    }
-    object.finish()
 }

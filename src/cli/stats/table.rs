@@ -1,8 +1,8 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
-use super::rows::{By, Group, key_name};
-use crate::cli::output::numbers;
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
+use crate::cli::stats::rows::{By, Group, key_name};
+use crate::format::{decimals, grouped, tokens};
 use crate::ops::stats::Totals;
 use owo_colors::Style;
 
@@ -42,15 +42,15 @@ pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
         ),
     );
     for (name, tokens) in [
-        ("input", totals.input),
-        ("output", totals.output),
-        ("cache read", totals.cache_read),
-        ("cache write", totals.cache_write),
-        ("tokens", totals.tokens()),
+        ("input", totals.usage.input),
+        ("output", totals.usage.output),
+        ("cache read", totals.usage.cache_read),
+        ("cache write", totals.usage.cache_write),
+        ("tokens", totals.usage.tokens()),
     ] {
         row(name, grouped(tokens));
     }
-    row("cost", cost(totals, decimals(totals.cost)));
+    row("cost", cost(totals, decimals(totals.usage.cost)));
     row("time", duration(totals.took_ms));
     row("files", grouped(totals.files() as f64));
     table.print(ui)?;
@@ -59,12 +59,12 @@ pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
 
 /// Returns a note on the part of the cost that is unknown.
 fn unpriced(totals: &Totals) -> String {
-    match totals.unpriced {
+    match totals.usage.unpriced {
         0 => String::new(),
         count => format!(
             "{} of {} requests unpriced: no cost is recorded for them\n",
             grouped(count as f64),
-            grouped(totals.billed as f64)
+            grouped(totals.usage.billed as f64)
         ),
     }
 }
@@ -109,7 +109,7 @@ struct Numbers {
 
 impl Numbers {
     fn tokens(self, count: f64) -> String {
-        if self.is_short { numbers::tokens(count) } else { grouped(count) }
+        if self.is_short { tokens(count) } else { grouped(count) }
     }
 }
 
@@ -125,13 +125,14 @@ const SESSIONS: Figure = figure(["sessions", "sess"], 7, |totals, _| grouped(tot
 const MESSAGES: Figure = figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
 const CALLS: Figure = figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
 const FAILED: Figure = figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
-const INPUT: Figure = figure(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.input));
-const OUTPUT: Figure = figure(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.output));
+const INPUT: Figure = figure(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.input));
+const OUTPUT: Figure = figure(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.output));
 const CACHE_WRITE: Figure =
-    figure(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.cache_write));
+    figure(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.usage.cache_write));
 const CACHE_READ: Figure =
-    figure(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.cache_read));
-const TOTAL: Figure = figure(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.tokens()));
+    figure(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.usage.cache_read));
+const TOTAL: Figure =
+    figure(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.usage.tokens()));
 const COST: Figure = figure(["cost"; 2], 0, |totals, numbers| cost(totals, numbers.places));
 const TIME: Figure = figure(["time"; 2], 8, |totals, _| duration(totals.took_ms));
 const FILES: Figure = figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
@@ -155,7 +156,7 @@ impl GroupTable<'_> {
     /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures.
     fn layout(&self, room: usize) -> Layout {
         let key = KEY.min(room / 5 * 2).max(SHORTEST_KEY);
-        let numbers = Numbers { places: decimals(self.total.cost), is_short: false };
+        let numbers = Numbers { places: decimals(self.total.usage.cost), is_short: false };
         let mut layout = Layout { key, figures: self.figures(), numbers };
         layout.numbers.is_short = self.table(&layout, None).width() > room;
         while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
@@ -219,7 +220,7 @@ impl GroupTable<'_> {
             (By::Session, "sessions") => false,
             (By::Tool, "messages") => false,
             (By::Tool, "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost") => {
-                self.total.billed > 0
+                self.total.usage.billed > 0
             }
             _ => true,
         });
@@ -230,8 +231,8 @@ impl GroupTable<'_> {
     fn worth(&self, totals: &Totals) -> f64 {
         match self.by {
             By::Tool => totals.tool_calls as f64,
-            _ if self.total.cost > 0.0 => totals.cost,
-            _ => totals.tokens(),
+            _ if self.total.usage.cost > 0.0 => totals.usage.cost,
+            _ => totals.usage.tokens(),
         }
     }
 }
@@ -246,29 +247,10 @@ fn drawn(part: f64, columns: usize) -> String {
     format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
 }
 
-/// Returns a whole number with its digits in groups of three.
-fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number);
-    let mut out = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        let left = digits.len() - at;
-        if at > 0 && left % 3 == 0 && !out.ends_with('-') {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Returns the number of decimal places for an amount of dollars.
-fn decimals(cost: f64) -> usize {
-    if cost == 0.0 || cost >= 1.0 { 2 } else { 4 }
-}
-
 fn cost(totals: &Totals, places: usize) -> String {
-    match totals.billed > 0 && totals.billed == totals.unpriced {
+    match totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
         true => "unpriced".to_owned(),
-        false => format!("${:.places$}", totals.cost),
+        false => format!("${:.places$}", totals.usage.cost),
     }
 }
 
@@ -287,11 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_read_easily() {
-        assert_eq!(
-            [0.0, 999.0, 1000.0, 1234567.0, -1000.0].map(grouped),
-            ["0", "999", "1,000", "1,234,567", "-1,000"]
-        );
+    fn durations_read_easily() {
         assert_eq!(
             [0, 59_999, 60_000, 3_599_000, 90_000_000].map(duration),
             ["0s", "59s", "1m00s", "59m59s", "25h00m"]

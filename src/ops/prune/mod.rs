@@ -8,7 +8,7 @@
 mod payload;
 mod restore;
 
-pub use payload::{PayloadKind, Wanted, size};
+pub use payload::{PayloadKind, Wanted};
 pub use restore::{Restore, RestoreError, find_places};
 
 use crate::ops::plan::copy;

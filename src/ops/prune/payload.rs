@@ -4,6 +4,7 @@
 //! note that the agents accept in its place and a model understands. Values that providers verify or agents
 //! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
 
+use crate::format::size;
 use crate::session::entry::Role;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -157,19 +158,6 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
     Some(Object::new().str("type", "text").str("text", &note.replace(" ]", "]")).finish())
 }
 
-/// Formats a number of bytes for people and models.
-pub fn size(bytes: usize) -> String {
-    let scaled = |unit: f64, name: &str| {
-        let value = bytes as f64 / unit;
-        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
-    };
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..999_500 => scaled(1e3, "kB"),
-        _ => scaled(1e6, "MB"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,14 +228,5 @@ mod tests {
             String::from_utf8(note).unwrap()
         );
         assert_eq!(found(&line), "");
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        let sizes = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 12_345_678];
-        assert_eq!(
-            sizes.map(size),
-            ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"]
-        );
     }
 }

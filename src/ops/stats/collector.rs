@@ -1,18 +1,17 @@
 //! Reads a session file line by line into a [`Harvest`].
 
-use super::agents::{Reported, reported};
-use super::entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
-use super::interned::Name;
-use super::scan::{CallFacts, Line, Message, Usage, scan};
 use crate::load::{LoadError, Options, load};
+use crate::ops::stats::entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
+use crate::ops::stats::interned::Name;
+use crate::ops::stats::scan::{CallFacts, Line, Message, scan};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
 use crate::session::read::line_chunks::{Stretch, StretchReader};
 use crate::session::read::record::{self, Member};
+use crate::session::usage::{Reported, Seen, Usage, fingerprint, reported};
 use foldhash::quality::RandomState;
-use hashbrown::HashTable;
 use memchr::memchr;
 use pisess_json::scan::RawString;
 use pisess_json::string::decode;
@@ -44,7 +43,7 @@ pub fn harvest(
         lines,
         turn: Turn::Over,
         last: Entry::NO_TIME,
-        messages: HashTable::new(),
+        messages: Seen::default(),
         model: Default::default(),
     };
     let size = source.len();
@@ -70,8 +69,7 @@ struct Harvester<'h> {
     turn: Turn,
     /// The latest time of a message; [`Entry::NO_TIME`] if there is none.
     last: i64,
-    /// Hashes of the messages before, to recognize copies.
-    messages: HashTable<u64>,
+    messages: Seen,
     /// The provider and model of the last assistant message, to which tool results are attributed.
     model: (Name, Name),
 }
@@ -135,7 +133,7 @@ impl Harvester<'_> {
 
     fn message(&mut self, line: &Line, message: &Message, calls: &[CallFacts]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
-        let is_copy = self.is_copy(message);
+        let is_copy = message.timestamp.is_some() && !self.messages.is_new(fingerprint(message.bytes));
         let mut entered = match name.as_bytes() {
             b"user" => Entered::new(Role::User),
             b"assistant" => {
@@ -159,29 +157,13 @@ impl Harvester<'_> {
         self.push(line, Entered { name, ..entered });
     }
 
-    /// Whether the same message, with the time in it, is earlier in the file.
-    fn is_copy(&mut self, message: &Message) -> bool {
-        if message.timestamp.is_none() {
-            return false;
-        }
-        let hash = self.hasher.hash_one(message.bytes);
-        let is_copy = self.messages.find(hash, |&other| other == hash).is_some();
-        if !is_copy {
-            self.messages.insert_unique(hash, hash, |&hash| hash);
-        }
-        is_copy
-    }
-
     /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
     /// their own sessions are read as well. A result without usage is attributed to the model that made the call.
     fn result_usage<'a>(&self, message: &Message, entered: Entered<'a>) -> Entered<'a> {
-        let HarvestOptions { stem, agents, has_agents, .. } = self.options;
-        let (usage, sessions) = match reported(message, stem) {
+        let (usage, sessions) = match reported(message.tool_name, message.usage, message.details) {
             Some(Reported { usage, sessions }) => {
-                let is_read = match sessions[..] {
-                    [] => has_agents,
-                    _ => agents.is_some_and(|agents| agents.holds_any(&sessions)),
-                };
+                let is_read =
+                    self.options.agents.is_some_and(|(path, agents)| agents.are_read(path, &sessions));
                 (Usage::of(usage).filter(|_| !is_read), Some(sessions))
             }
             None => (message.usage.and_then(Usage::of), None),

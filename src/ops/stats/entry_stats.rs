@@ -1,23 +1,20 @@
 //! Collects the facts of one file for statistics.
 
-use super::agents::AgentSessions;
-use super::interned::{Name, Names};
-use super::scan::Usage;
+use crate::ops::stats::interned::{Name, Names};
 use crate::session::Header;
 use crate::session::entry::{LineNo, Slice};
+use crate::session::usage::{SubAgents, Usage};
 use pisess_json::text::Text;
+use std::path::Path;
 
 /// What to collect from a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HarvestOptions<'a> {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
-    /// The name of the file, without `.jsonl`: that of the directory of its sub-agents.
-    pub stem: &'a str,
-    /// The sub-agents' sessions that are read as well. The usage that a tool result reports for these is omitted.
-    pub agents: Option<&'a AgentSessions>,
-    /// Whether one of them is in the directory of this file's sub-agents.
-    pub has_agents: bool,
+    /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
+    /// for these is omitted.
+    pub agents: Option<(&'a Path, &'a SubAgents)>,
 }
 
 /// The facts of one file.
@@ -117,7 +114,7 @@ impl Harvest {
         &self.calls[entry.calls.0 as usize..entry.calls.1 as usize]
     }
 
-    /// Returns the ends of the paths that the sessions of an entry's sub-agents may have, as far as it names them.
+    /// Returns the ends of the paths of the sessions of an entry's sub-agents, as far as it names them.
     pub fn agents(&self, entry: &Counted) -> &[String] {
         &self.agents[entry.agents.0 as usize..entry.agents.1 as usize]
     }

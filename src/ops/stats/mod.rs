@@ -7,22 +7,15 @@
 //! Files are harvested in parallel, independently of each other; the harvests are then added up in the order
 //! of the files. A fork copies entries: of entries with the same id and timestamp in several files, only the
 //! first counts ([`Seen`]).
-//!
-//! Usage is counted wherever a file records it, as pi's `/session` does: in assistant messages and tool
-//! results, in compactions and branch summaries, in usage entries. Nothing is estimated: a billed entry
-//! without a cost is counted as unpriced.
 
-mod agents;
 mod collector;
 mod entry_stats;
 mod interned;
 mod scan;
 mod totals;
 
-pub use agents::AgentSessions;
 pub use collector::harvest;
 pub use entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
-pub use scan::Usage;
 pub use totals::{Seen, Totals};
 
 #[cfg(test)]

@@ -4,46 +4,6 @@ use crate::session::read::record::{Member, string, value};
 use pisess_json::scan::RawString;
 use pisess_json::{KeyCache, Malformed, Raw, Scanner};
 
-/// Tokens and cost of one request.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
-    /// Tokens of the prompt that were not read from a cache.
-    pub input: f64,
-    /// Tokens of the response, including reasoning.
-    pub output: f64,
-    /// Tokens read from the cache.
-    pub cache_read: f64,
-    /// Tokens written to the cache.
-    pub cache_write: f64,
-    /// `cost.total`; `None` if the file has no cost.
-    pub cost: Option<f64>,
-}
-
-impl Usage {
-    /// Parses a `usage` object; `None` if the value is not one.
-    pub fn of(value: Raw) -> Option<Usage> {
-        if !value.is_object() {
-            return None;
-        }
-        let mut usage = Usage::default();
-        for (key, value) in value.members() {
-            let number = value.number().filter(|number| number.is_finite());
-            match () {
-                () if key.is("input") => usage.input = number.unwrap_or(0.0),
-                () if key.is("output") => usage.output = number.unwrap_or(0.0),
-                () if key.is("cacheRead") => usage.cache_read = number.unwrap_or(0.0),
-                () if key.is("cacheWrite") => usage.cache_write = number.unwrap_or(0.0),
-                () if key.is("cost") => {
-                    let total = value.get("total").and_then(Raw::number);
-                    usage.cost = total.filter(|total| total.is_finite());
-                }
-                () => {}
-            }
-        }
-        Some(usage)
-    }
-}
-
 /// The result of the walk over one line. Of duplicate keys the last counts, as in the agents.
 #[derive(Debug, Default)]
 pub struct Line<'a> {

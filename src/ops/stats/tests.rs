@@ -1,7 +1,10 @@
-use super::*;
+use crate::ops::stats::*;
 use crate::session::read::line_chunks::StretchReader;
+use crate::session::usage::SubAgents;
 use foldhash::quality::RandomState;
+use pisess_store::FoundFile;
 use std::fmt::Write as _;
+use std::path::Path;
 
 const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
 
@@ -60,8 +63,11 @@ fn a_turn_is_counted() {
     let totals = Made::session("s").turn().entry(9999, "label", r#""label":"l""#).totals();
     assert_eq!((totals.messages, totals.user_messages, totals.assistant_messages), (4, 1, 1));
     assert_eq!((totals.tool_calls, totals.tool_results, totals.tool_failures), (2, 2, 1));
-    assert_eq!((totals.input, totals.output, totals.cache_read, totals.cache_write), (10.0, 5.0, 3.0, 2.0));
-    assert_eq!((totals.cost, totals.billed, totals.unpriced), (0.5, 1, 0));
+    assert_eq!(
+        (totals.usage.input, totals.usage.output, totals.usage.cache_read, totals.usage.cache_write),
+        (10.0, 5.0, 3.0, 2.0)
+    );
+    assert_eq!((totals.usage.cost, totals.usage.billed, totals.usage.unpriced), (0.5, 1, 0));
     assert_eq!((totals.took_ms, totals.files(), totals.sessions), (8000, 1, 1));
 }
 
@@ -79,10 +85,16 @@ fn usage_is_found_wherever_an_agent_writes_it() {
         .message(1, r#""role":"assistant","usage":{"input":1}"#)
         .entry(1, "custom", USAGE);
     let totals = made.totals();
-    assert_eq!((totals.billed, totals.unpriced, totals.cost, totals.input), (8, 2, 3.0, 61.0));
+    assert_eq!(
+        (totals.usage.billed, totals.usage.unpriced, totals.usage.cost, totals.usage.input),
+        (8, 2, 3.0, 61.0)
+    );
     assert_eq!(totals.messages, 4);
     let source = made.lines.clone().into_bytes();
-    let options = HarvestOptions { has_agents: true, ..HarvestOptions::default() };
+    let owner = Path::new("s.jsonl");
+    let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
+    let agents = SubAgents::among(&[child]);
+    let options = HarvestOptions { agents: Some((owner, &agents)), ..HarvestOptions::default() };
     let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
     assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }

@@ -1,6 +1,7 @@
 //! Sums of harvests.
 
-use super::entry_stats::{Counted, Harvest, Role};
+use crate::ops::stats::entry_stats::{Counted, Harvest, Role};
+use crate::session::usage::UsageSums;
 use hashbrown::HashTable;
 use std::collections::HashSet;
 
@@ -43,20 +44,8 @@ pub struct Totals {
     pub tool_calls: u64,
     /// Tool results that are errors.
     pub tool_failures: u64,
-    /// Tokens of prompts that were not read from a cache.
-    pub input: f64,
-    /// Tokens of responses.
-    pub output: f64,
-    /// Tokens read from the cache.
-    pub cache_read: f64,
-    /// Tokens written to the cache.
-    pub cache_write: f64,
-    /// The cost as recorded in the files.
-    pub cost: f64,
-    /// Billed entries.
-    pub billed: u64,
-    /// Billed entries without a cost.
-    pub unpriced: u64,
+    /// What the billed entries used.
+    pub usage: UsageSums,
     /// The total duration of turns.
     pub took_ms: i64,
     /// The time of the latest entry.
@@ -98,25 +87,13 @@ impl Totals {
         self.took_ms += entry.took_ms;
         self.last_ms = self.last_ms.max(Some(entry.time_ms));
         if entry.is_billed() {
-            let usage = entry.usage.unwrap_or_default();
-            self.input += usage.input;
-            self.output += usage.output;
-            self.cache_read += usage.cache_read;
-            self.cache_write += usage.cache_write;
-            self.cost += usage.cost.unwrap_or(0.0);
-            self.billed += 1;
-            self.unpriced += u64::from(usage.cost.is_none());
+            self.usage.add(&entry.usage.unwrap_or_default());
         }
     }
 
     /// Returns the number of files that were written or edited.
     pub fn files(&self) -> usize {
         self.files.len()
-    }
-
-    /// Returns the sum of all tokens.
-    pub fn tokens(&self) -> f64 {
-        self.input + self.output + self.cache_read + self.cache_write
     }
 
     fn begin(&mut self, session: usize) {

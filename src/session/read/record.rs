@@ -49,7 +49,11 @@ pub struct MessageFacts<'a> {
     pub timestamp: Option<Raw<'a>>,
     pub provider: Option<Raw<'a>>,
     pub model: Option<Raw<'a>>,
+    /// pi: the model that responded, if it is not the requested one.
+    pub response_model: Option<Raw<'a>>,
     pub usage: Option<Raw<'a>>,
+    /// Of a tool result: what the tool returned besides its content.
+    pub details: Option<Raw<'a>>,
     pub stop_reason: Option<Raw<'a>>,
     pub error_message: Option<Raw<'a>>,
     pub command: Option<Raw<'a>>,
@@ -64,6 +68,14 @@ pub struct MessageFacts<'a> {
     pub is_error: Option<Raw<'a>>,
     pub exit_code: Option<Raw<'a>>,
     pub cancelled: Option<Raw<'a>>,
+}
+
+impl<'a> MessageFacts<'a> {
+    /// Returns the provider and the model that responded, which may not be the one that was requested.
+    pub fn model_parts(&self) -> (Option<Text<'a>>, Option<Text<'a>>) {
+        let model = self.response_model.filter(|model| model.is_string()).or(self.model);
+        (self.provider.and_then(Raw::text), model.and_then(Raw::text))
+    }
 }
 
 /// An entry's record, with its type and role.
@@ -272,7 +284,9 @@ fn message<'a>(
             Member::Timestamp => facts.timestamp = Some(value(scanner, keys)?),
             Member::Provider => facts.provider = Some(value(scanner, keys)?),
             Member::Model => facts.model = Some(value(scanner, keys)?),
+            Member::ResponseModel => facts.response_model = Some(value(scanner, keys)?),
             Member::Usage => facts.usage = Some(value(scanner, keys)?),
+            Member::Details => facts.details = Some(value(scanner, keys)?),
             Member::StopReason => facts.stop_reason = Some(value(scanner, keys)?),
             Member::ErrorMessage => facts.error_message = Some(value(scanner, keys)?),
             Member::Command => facts.command = Some(value(scanner, keys)?),

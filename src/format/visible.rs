@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 
 /// Returns the text with every character that would act on a terminal escaped: control characters as
 /// their pictures (`␛`), the others by number (`<U+202E>`).
@@ -72,6 +71,23 @@ pub fn escaped_json(json: &str) -> String {
     out
 }
 
+/// Appends a text of a session to an export: as [`visible_lines`], but a carriage return ends a line, too.
+pub fn push_shown(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        out.push_str(text);
+        return;
+    }
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\n' | '\t' => out.push(c),
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' => out.push('\n'),
+            c => push(out, c),
+        }
+    }
+}
+
 fn push(out: &mut String, c: char) {
     match c {
         '\n' | '\t' => out.push(' '),
@@ -96,40 +112,8 @@ fn acts(c: char) -> bool {
         || matches!(
             c,
             '\u{2028}' | '\u{2029}' | '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+                | '\u{2066}'..='\u{2069}' | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
         )
-}
-
-/// A writer that escapes characters that would act on a terminal.
-pub(super) struct Shown<'a> {
-    out: &'a mut dyn Write,
-    line: Vec<u8>,
-}
-
-impl<'a> Shown<'a> {
-    pub fn new(out: &'a mut dyn Write) -> Self {
-        Shown { out, line: Vec::new() }
-    }
-}
-
-impl Write for Shown<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        // Escape up to the last complete character.
-        let end = match std::str::from_utf8(&self.line) {
-            Ok(_) => self.line.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => self.line.len(),
-        };
-        let text = String::from_utf8_lossy(&self.line[..end]).into_owned();
-        self.out.write_all(visible_lines(&text).as_bytes())?;
-        self.line.drain(..end);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }
 
 #[cfg(test)]
@@ -141,5 +125,8 @@ mod tests {
         assert_eq!(visible("a\x1b[31m\r\n\tb\x7f\u{9b}\u{202e}c"), "a␛[31m␍  b␡<U+009B><U+202E>c");
         assert_eq!(visible("plain é 😀 \u{200d}"), "plain é 😀 \u{200d}");
         assert_eq!(visible_lines("a\n\tb\x1b"), "a\n\tb␛");
+        let mut shown = String::new();
+        push_shown(&mut shown, "a\r\nb\rc\x1b\u{200e}\u{200f}\u{61c}");
+        assert_eq!(shown, "a\nb\nc␛<U+200E><U+200F><U+061C>");
     }
 }

@@ -1,0 +1,93 @@
+//! Numbers of tokens and bytes, prices, counts, ids.
+
+use pisess_json::js;
+
+/// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
+pub fn tokens(count: f64) -> String {
+    let scaled = |value: f64, unit: &str| match value < 100.0 {
+        true => format!("{value:.1}{unit}"),
+        false => format!("{value:.0}{unit}"),
+    };
+    match count {
+        // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.
+        count if count < 999.5 => format!("{count:.0}"),
+        count if count < 999_500.0 => scaled(count / 1e3, "k"),
+        count => scaled(count / 1e6, "M"),
+    }
+}
+
+/// Returns a price in dollars; small prices have more digits.
+pub fn dollars(cost: f64) -> String {
+    format!("${cost:.*}", decimals(cost))
+}
+
+/// Returns the number of decimal places for a price in dollars.
+pub fn decimals(cost: f64) -> usize {
+    if cost > 0.0 && cost < 0.1 { 4 } else { 2 }
+}
+
+/// Returns a number and the noun for what it counts.
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// Returns a whole number with its digits in groups of three.
+pub fn grouped(number: f64) -> String {
+    js::grouped(number.round())
+}
+
+/// Formats a number of bytes for people and models.
+pub fn size(bytes: usize) -> String {
+    let scaled = |unit: f64, name: &str| {
+        let value = bytes as f64 / unit;
+        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
+    };
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..999_500 => scaled(1e3, "kB"),
+        _ => scaled(1e6, "MB"),
+    }
+}
+
+/// The number of characters that are shown of the end of a session's id.
+pub const ID: usize = 8;
+
+/// Returns the last characters of a session's id. Ids begin with a time, so their ends tell them apart.
+pub fn id_end(id: &str, length: usize) -> &str {
+    id.char_indices().rev().nth(length - 1).map_or(id, |(at, _)| &id[at..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_short() {
+        let counts = [0.0, 999.0, 999.6, 1_000.0, 12_345.0, 123_456.0, 999_499.0, 999_500.0, 4_500_000.0];
+        assert_eq!(counts.map(tokens), ["0", "999", "1.0k", "1.0k", "12.3k", "123k", "999k", "1.0M", "4.5M"]);
+        assert_eq!([0.0, 0.0123, 0.1, 12.345].map(dollars), ["$0.00", "$0.0123", "$0.10", "$12.35"]);
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        let sizes = [0, 999, 1_000, 9_949, 9_950, 999_499, 999_500, 12_345_678];
+        assert_eq!(
+            sizes.map(size),
+            ["0 B", "999 B", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "12 MB"]
+        );
+    }
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!(
+            [0.0, 999.0, 1000.4, 1234567.0, -1000.0].map(grouped),
+            ["0", "999", "1,000", "1,234,567", "-1,000"]
+        );
+    }
+
+    #[test]
+    fn ids_end_where_they_should() {
+        assert_eq!(id_end("0199-abcdefgh", 8), "abcdefgh");
+        assert_eq!((id_end("abc", 8), id_end("", 8), id_end("éé", 1)), ("abc", "", "é"));
+    }
+}

@@ -1,0 +1,10 @@
+//! The form in which people see facts: ages, amounts, ids, and text of others. Everything that is printed, exported or
+//! put into a summary uses these.
+
+mod age;
+mod amounts;
+mod visible;
+
+pub use age::age;
+pub use amounts::{ID, counted, decimals, dollars, grouped, id_end, size, tokens};
+pub use visible::{escaped_json, is_plain, push_shown, push_visible, visible, visible_lines};

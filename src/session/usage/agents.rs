@@ -1,0 +1,118 @@
+//! The sessions of sub-agents, and the tool results that name them.
+//!
+//! A sub-agent's usage may be in two places: in its own session, and as a sum in the tool result of the session that
+//! started it. oh-my-pi and the extension pi-subagents keep the sessions of sub-agents in the directory named like
+//! the session without `.jsonl`, and record their paths in the `details` of the result: oh-my-pi the path of the
+//! output (`<session>/<agent>.md`, beside `<agent>.jsonl`), pi-subagents that of the session
+//! (`<session>/<run>/run-0/session.jsonl`). Stores are moved and copied, so only the end of a path identifies a
+//! session.
+
+use pisess_json::Raw;
+use pisess_store::{self as store, FoundFile};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// The sub-agents whose sessions are read in one run.
+#[derive(Clone, Debug, Default)]
+pub struct SubAgents {
+    /// The ends of the paths of their sessions.
+    ends: HashSet<String>,
+    /// The sessions that have some of them in their directory. A nested sub-agent belongs to every session above it.
+    owners: HashSet<PathBuf>,
+}
+
+impl SubAgents {
+    /// Returns the sub-agents among these files. Advisors are none: no tool result reports their usage.
+    pub fn among(files: &[FoundFile]) -> SubAgents {
+        let mut agents = SubAgents::default();
+        for file in files {
+            let name = file.path.file_name().unwrap_or_default();
+            if name.as_encoded_bytes().starts_with(b"__advisor") {
+                continue;
+            }
+            agents.ends.insert(end(&file.path.to_string_lossy()).join("/"));
+            let Some(owner) = file.owner.as_deref() else { continue };
+            let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
+            agents.owners.extend(above.take_while(|session| session != owner));
+            agents.owners.insert(owner.to_owned());
+        }
+        agents
+    }
+
+    /// Whether sub-agents of this session are read.
+    pub fn has(&self, session: &Path) -> bool {
+        self.owners.contains(session)
+    }
+
+    /// Whether the sub-agents that a tool result of this session reports are read.
+    pub fn are_read(&self, session: &Path, reported: &[String]) -> bool {
+        if reported.is_empty() {
+            return self.has(session);
+        }
+        places(session, reported).iter().any(|end| self.ends.contains(end))
+    }
+}
+
+/// The usage of sub-agents.
+pub struct Reported<'a> {
+    /// The usage, a sum.
+    pub usage: Raw<'a>,
+    /// The ends of the paths of their sessions; none if the result does not name them.
+    pub sessions: Vec<String>,
+}
+
+/// Returns the usage that the result of a tool reports for sub-agents, if any.
+pub fn reported<'a>(
+    tool: Option<Raw<'a>>,
+    usage: Option<Raw<'a>>,
+    details: Option<Raw<'a>>,
+) -> Option<Reported<'a>> {
+    let is_tool = |name: &str| tool.is_some_and(|tool| tool.is(name));
+    let own = usage.filter(|usage| usage.is_object());
+    let sum = details.filter(|_| is_tool("task")).and_then(|details| details.get("usage"));
+    let usage = own.or(sum).filter(|usage| usage.is_object())?;
+    let sessions = details.map(sessions).unwrap_or_default();
+    (own.is_none() || is_tool("subagent") || !sessions.is_empty()).then_some(Reported { usage, sessions })
+}
+
+/// Returns the ends of the paths of the sessions that a tool result's details name.
+fn sessions(details: Raw) -> Vec<String> {
+    let path = |result: Raw| {
+        let session = result.get_text("sessionFile").map(|path| path.to_string_lossy().into_owned());
+        let output = || {
+            let path = result.get_text("outputPath")?;
+            Some(path.to_string_lossy().strip_suffix(".md")?.to_owned() + ".jsonl")
+        };
+        session.or_else(output)
+    };
+    results(details).filter_map(path).map(|path| end(&path).join("/")).collect()
+}
+
+/// Returns the ends of the paths that the reported sessions may have: a fork may have copied the directory under its
+/// own name.
+pub fn places(session: &Path, reported: &[String]) -> Vec<String> {
+    let stem = session.file_stem().unwrap_or_default().to_string_lossy();
+    let own = reported.iter().filter_map(|end| match end.split('/').collect::<Vec<_>>()[..] {
+        [folder, name] if folder != stem => Some(format!("{stem}/{name}")),
+        _ => None,
+    });
+    reported.iter().cloned().chain(own).collect()
+}
+
+/// Returns the results of the sub-agents in a tool result's details: its own, and those of runs it waited for.
+fn results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
+    let items = |value: Raw<'a>, key: &str| value.get(key).into_iter().flat_map(Raw::items);
+    let awaited = items(details, "completions").flat_map(move |completion| items(completion, "results"));
+    items(details, "results").chain(awaited)
+}
+
+/// Returns the last parts of a session's path, which identify it: its directory and its name. The sessions of
+/// pi-subagents all have the same name, in directories with the same names, so theirs begin with the run.
+fn end(path: &str) -> Vec<&str> {
+    let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();
+    if parts[0] != "session.jsonl" {
+        parts.truncate(2);
+    }
+    parts.reverse();
+    parts
+}

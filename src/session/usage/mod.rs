@@ -1,0 +1,198 @@
+//! What requests to models used: tokens and cost, wherever an agent records them, as pi's `/session` adds them up. They
+//! are in assistant messages and tool results, in compactions and branch summaries, and in usage entries.
+//!
+//! Nothing is estimated: a request without a cost is counted as unpriced. A message that is earlier in the file, with
+//! the same time in it, is a copy that `pick` made, and was paid for once.
+
+mod agents;
+
+pub use agents::{Reported, SubAgents, places, reported};
+
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::record::{MessageFacts, Typed};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use pisess_json::Raw;
+use pisess_json::write::Object;
+use std::hash::BuildHasher;
+
+/// Tokens and cost of one request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Tokens of the prompt that were not read from a cache.
+    pub input: f64,
+    /// Tokens of the response, including reasoning.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// `cost.total`; `None` if the file has no cost.
+    pub cost: Option<f64>,
+}
+
+impl Usage {
+    /// Parses a `usage` object; `None` if the value is not one. Values that are not numbers count as zero.
+    pub fn of(value: Raw) -> Option<Usage> {
+        if !value.is_object() {
+            return None;
+        }
+        let mut usage = Usage::default();
+        for (key, value) in value.members() {
+            let number = value.number().filter(|number| number.is_finite());
+            match () {
+                () if key.is("input") => usage.input = number.unwrap_or(0.0),
+                () if key.is("output") => usage.output = number.unwrap_or(0.0),
+                () if key.is("cacheRead") => usage.cache_read = number.unwrap_or(0.0),
+                () if key.is("cacheWrite") => usage.cache_write = number.unwrap_or(0.0),
+                () if key.is("cost") => {
+                    let total = value.get("total").and_then(Raw::number);
+                    usage.cost = total.filter(|total| total.is_finite());
+                }
+                () => {}
+            }
+        }
+        Some(usage)
+    }
+
+    /// Returns the sum of all tokens.
+    pub fn tokens(&self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+}
+
+/// Sums over requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UsageSums {
+    /// The sums of the tokens.
+    pub input: f64,
+    /// Tokens of responses.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+    /// The cost as recorded in the file.
+    pub cost: f64,
+    /// Requests.
+    pub billed: u64,
+    /// Requests without a cost.
+    pub unpriced: u64,
+}
+
+impl UsageSums {
+    /// Adds a request.
+    pub fn add(&mut self, usage: &Usage) {
+        self.input += usage.input;
+        self.output += usage.output;
+        self.cache_read += usage.cache_read;
+        self.cache_write += usage.cache_write;
+        self.cost += usage.cost.unwrap_or(0.0);
+        self.billed += 1;
+        self.unpriced += u64::from(usage.cost.is_none());
+    }
+
+    /// Returns the sum of all tokens.
+    pub fn tokens(&self) -> f64 {
+        self.input + self.output + self.cache_read + self.cache_write
+    }
+
+    /// Returns the tokens as JSON.
+    pub fn tokens_json(&self) -> Vec<u8> {
+        Object::new()
+            .number("input", self.input)
+            .number("output", self.output)
+            .number("cacheRead", self.cache_read)
+            .number("cacheWrite", self.cache_write)
+            .number("total", self.tokens())
+            .finish()
+    }
+}
+
+impl<'u> FromIterator<&'u Usage> for UsageSums {
+    fn from_iter<T: IntoIterator<Item = &'u Usage>>(requests: T) -> Self {
+        let mut sums = UsageSums::default();
+        requests.into_iter().for_each(|usage| sums.add(usage));
+        sums
+    }
+}
+
+/// A request that an entry records.
+#[derive(Clone, Debug)]
+pub struct Billed {
+    /// The entry.
+    pub entry: EntryIx,
+    /// What it used.
+    pub usage: Usage,
+    /// For the sum that a tool result reports for sub-agents: the ends of the paths of their sessions.
+    pub agents: Option<Box<[String]>>,
+    /// The fingerprint of the message, if it has a time.
+    pub(super) print: Option<u64>,
+}
+
+impl Billed {
+    /// Returns the request that an entry records, if any.
+    pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
+        let Typed { kind, role, record, .. } = *typed;
+        let plain = |usage: Option<Raw>| usage.and_then(Usage::of);
+        let (usage, agents, message) = match (kind, role, &record.message) {
+            (Kind::Message, Role::Assistant, Some(message)) => {
+                (plain(message.usage).unwrap_or_default(), None, Some(message))
+            }
+            (Kind::Message, Role::ToolResult, Some(message)) => {
+                match reported(message.tool_name, message.usage, message.details) {
+                    Some(Reported { usage, sessions }) => {
+                        (Usage::of(usage)?, Some(sessions.into_boxed_slice()), Some(message))
+                    }
+                    None => (plain(message.usage)?, None, Some(message)),
+                }
+            }
+            (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, ..) => {
+                (plain(record.usage)?, None, None)
+            }
+            _ => return None,
+        };
+        let print = |message: &MessageFacts| message.timestamp.map(|_| fingerprint(message.bytes));
+        Some(Billed { entry, usage, agents, print: message.and_then(print) })
+    }
+}
+
+/// Removes copies of messages that come before.
+pub fn remove_copies(billed: &mut Vec<Billed>) {
+    let mut seen = Seen::default();
+    billed.retain(|request| request.print.is_none_or(|print| seen.is_new(print)));
+}
+
+/// The messages of a file that were seen, to recognize copies.
+#[derive(Debug, Default)]
+pub struct Seen(HashTable<u64>);
+
+impl Seen {
+    /// Adds a message by its fingerprint. Returns whether it was not seen before.
+    pub fn is_new(&mut self, print: u64) -> bool {
+        let is_new = self.0.find(print, |&other| other == print).is_none();
+        if is_new {
+            self.0.insert_unique(print, print, |&print| print);
+        }
+        is_new
+    }
+}
+
+/// The number of bytes at the start and the end of a message that its fingerprint is made of.
+const PRINTED: usize = 1024;
+
+/// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
+/// read as a whole.
+pub fn fingerprint(message: &[u8]) -> u64 {
+    let (head, tail) = match message.len() > 2 * PRINTED {
+        true => (&message[..PRINTED], &message[message.len() - PRINTED..]),
+        false => (message, &[][..]),
+    };
+    FixedState::with_seed(message.len() as u64).hash_one((head, tail))
+}
+
+/// Returns the name of a model: `provider/model`, or what there is of it.
+pub fn model_name(provider: Option<&str>, model: Option<&str>) -> Option<String> {
+    let parts: Vec<_> = [provider, model].into_iter().flatten().collect();
+    Some(parts.join("/")).filter(|name| !name.is_empty())
+}
