@@ -40,7 +40,7 @@ class Formula
   def version = FACTS[:url][/(\d+\.\d+\.\d+)\.crate\z/, 1]
 
   def system(*command)
-    raise "unexpected #{command}" unless command == ["cargo", "install", *std_cargo_args] && File.exist?("Cargo.lock")
+    raise "unexpected #{command}" unless command == ["cargo", "install", "--profile=dist", *std_cargo_args] && File.exist?("Cargo.lock")
     bin.mkpath
     FileUtils.cp(BINARY, bin + "pisess")
   end

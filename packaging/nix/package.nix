@@ -15,6 +15,7 @@ rustPlatform.buildRustPackage {
   inherit (manifest) version;
   src = lib.cleanSource root;
   cargoLock.lockFile = root + "/Cargo.lock";
+  buildType = "dist";
   env = lib.optionalAttrs (commit != null) { PISESS_COMMIT = commit; };
   nativeBuildInputs = [ installShellFiles ];
   # The tests need a terminal and the shells, so .ci/run runs them.
