@@ -4,11 +4,11 @@
 pub const READS: &[&str] = &[
     "tree F",
     "tree F --filter all --json",
-    "tree F --filter no-tools --times --ascii",
+    "tree F --filter no-tools --times --ascii --no-ids --unfold",
     "tree F --search one",
     "path F",
     "path F --json",
-    "path F root",
+    "path F root --ids",
     "context F",
     "context F --as llm",
     "context F --as text",
@@ -55,18 +55,19 @@ pub const READS: &[&str] = &[
     "grep e F",
     "grep -i --raw --json e F",
     "grep -c --active e F",
+    "grep -l -F -w --role user --since 2020-01-01 -e e F",
     "stats F",
     "stats F --json",
-    "stats F --by model",
+    "stats F --by model --since 2020-01-01",
     "stats F --by entry --json",
     "check F",
     "check F --json",
     "check F --repair -n",
     "redact F --check",
     "redact F --check --json",
-    "redact F -n --paths",
+    "redact F -n --paths --keep-images",
     "prune F -n",
-    "prune F -n --over 100 --json",
+    "prune F -n --over 100 --images --results --details --json",
     "diff F root @",
     "diff F root @ --json",
     "diff F root @ --stat",
@@ -74,7 +75,12 @@ pub const READS: &[&str] = &[
 ];
 
 /// Read-only forms of commands that also accept directories of sessions.
-pub const SEARCHES: &[&str] = &["list F", "list F --json", "list F --forks", "relocate F . -n"];
+pub const SEARCHES: &[&str] = &[
+    "list F",
+    "list F --json",
+    "list F --forks --sort cost --limit 9 --since 2020-01-01",
+    "relocate F . -n",
+];
 
 /// Forms that change the session itself.
 pub const CHANGES: &[&str] = &[

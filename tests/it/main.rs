@@ -54,6 +54,7 @@ mod reports;
 mod terminal;
 mod writing;
 
+mod complete;
 #[cfg(target_os = "linux")]
 mod documents;
 mod generated;

@@ -11,4 +11,5 @@ mod every;
 mod sandbox;
 
 mod limits;
+mod others;
 mod sizes;
