@@ -4,6 +4,21 @@ use clap::{Arg, Command};
 use pisess::guide::{self, Example, Guide, Row, Section};
 use std::fmt::Write as _;
 
+/// Commands that are used together. The page of each names the others of its groups.
+const RELATED: &[&[&str]] = &[
+    &["tree", "path", "show", "branches", "label"],
+    &["context", "compact", "prune"],
+    &["list", "grep", "stats"],
+    &["list", "relocate"],
+    &["switch", "pop", "summarize", "merge"],
+    &["compact", "summarize"],
+    &["fork", "pick"],
+    &["append", "edit"],
+    &["diff", "branches"],
+    &["export", "redact"],
+    &["check", "migrate"],
+];
+
 /// Returns the name and the text of each page.
 pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
@@ -81,9 +96,15 @@ fn of_command(command: &Command, guide: &Guide) -> String {
         true => "`pisess(1)` describes how files are written, and what to do while an agent is running.",
         false => "This command writes no file. Older formats are read as if they were migrated.",
     });
-    let others = pisess::guides().map(|guide| format!("pisess-{}", guide.verb));
-    page.see_also(std::iter::once("pisess".to_owned()).chain(others.filter(|other| *other != name)));
+    let others = pisess::guides().filter(|other| related(guide.verb, other.verb));
+    let others = others.map(|other| format!("pisess-{}", other.verb));
+    page.see_also(std::iter::once("pisess".to_owned()).chain(others));
     page.text
+}
+
+/// Whether the page of one command names the other.
+fn related(verb: &str, other: &str) -> bool {
+    verb != other && RELATED.iter().any(|group| group.contains(&verb) && group.contains(&other))
 }
 
 /// Returns a word of a synopsis such as `pisess fork [OPTIONS] <SESSION> [REF]`: names in bold, arguments in
