@@ -164,7 +164,7 @@ impl Move<'_> {
         }
         // A summary given by an option takes precedence over the hook's, but the hook may still cancel.
         let hooked = self.ask(hook, ui)?;
-        self.stored(given.map(|text| Source::Given(Text::from(text))).or(hooked), ui)
+        self.stored(given.or(hooked), ui)
     }
 
     /// Returns the text of the target to be edited again, if the target has one.
@@ -219,8 +219,8 @@ impl Move<'_> {
             .hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns the summary from `source`, or else from the summarizer, or else from the built-in extract.
-    fn stored(&self, source: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
+    /// Returns the summary from the text given, or else from its other sources.
+    fn stored(&self, given: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         let (messages, file_ops) = session
@@ -228,19 +228,24 @@ impl Move<'_> {
             .prepare_branch(session, &self.navigation.abandoned, &bodies)
             .map_err(unreadable)?;
         let files = session.agent().files(&file_ops);
-        let source = match (source, self.summary.shell(&self.open.input, ui)) {
-            (Some(source), _) => source,
-            (None, Some(shell)) => Source::Made(self.summary.ask(&shell, self.prompt()?, ui)?),
-            (None, None) => {
-                let material = Material {
-                    messages: &messages,
-                    turn_prefix: &[],
-                    previous_summary: None,
-                    instructions: self.summary.instructions.as_deref(),
-                };
-                Source::Made(extract(self.open, &material)?)
-            }
+        let prompts = || Ok(vec![self.prompt()?]);
+        let built_in = || {
+            let material = Material {
+                messages: &messages,
+                turn_prefix: &[],
+                previous_summary: None,
+                instructions: self.summary.instructions.as_deref(),
+            };
+            extract(self.open, &material)
         };
+        let source = self.summary.source(
+            given,
+            self.open,
+            prompts,
+            |answers| answers.into_iter().next().unwrap_or_default(),
+            built_in,
+            ui,
+        )?;
         Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops.all())))
     }
 

@@ -74,7 +74,7 @@ impl Source {
 
 impl SummaryArgs {
     /// Returns the text given by an option, if any. It is read before anything is locked.
-    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<String>, Failure> {
+    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Source>, Failure> {
         let text = match (&self.summary, &self.summary_file) {
             (Some(text), _) => text.clone(),
             (None, None) => return Ok(None),
@@ -85,7 +85,7 @@ impl SummaryArgs {
                 Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
             );
         }
-        Ok(Some(text))
+        Ok(Some(Source::Given(Text::from(text))))
     }
 
     /// Whether an option gives the text.
@@ -114,8 +114,29 @@ impl SummaryArgs {
         }
     }
 
+    /// Returns the source of a summary, the first of these: the text that an option or a hook gave, the output of the
+    /// summarizer for the prompts, the built-in summary.
+    pub fn source(
+        &self,
+        given: Option<Source>,
+        open: &OpenSession,
+        prompts: impl FnOnce() -> Result<Vec<Vec<u8>>, Failure>,
+        joined: impl FnOnce(Vec<Text<'static>>) -> Text<'static>,
+        built_in: impl FnOnce() -> Result<Text<'static>, Failure>,
+        ui: &Ui,
+    ) -> Result<Source, Failure> {
+        match (given, self.shell(&open.input, ui)) {
+            (Some(given), _) => Ok(given),
+            (None, Some(shell)) => {
+                let answers = prompts()?.into_iter().map(|prompt| ask(&shell, prompt, ui));
+                Ok(Source::Made(joined(answers.collect::<Result<_, _>>()?)))
+            }
+            (None, None) => Ok(Source::Made(built_in()?)),
+        }
+    }
+
     /// Returns the summarizer: that of the option, else that of the environment. An empty command is none.
-    pub fn shell<'a>(&'a self, input: &'a Input, ui: &Ui) -> Option<Shell<'a>> {
+    fn shell<'a>(&'a self, input: &'a Input, ui: &Ui) -> Option<Shell<'a>> {
         let (option, command) = match &self.summarizer {
             Some(command) => ("--summarizer", Cow::from(command)),
             None => (SUMMARIZER, Cow::from(ui.env(SUMMARIZER)?)),
@@ -127,15 +148,15 @@ impl SummaryArgs {
         let hint = "--prompt prints its input, to run it by hand";
         Some(Shell { session: &input.name, option, command, timeout, outcome: UNTOUCHED, hint })
     }
+}
 
-    /// Runs the summarizer on one prompt and returns its output.
-    pub fn ask(&self, shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
-        let _waiting = ui.spinner("waiting for the summarizer");
-        let answer = shell.run(prompt)?;
-        let answer = String::from_utf8_lossy(&answer);
-        if answer.trim().is_empty() {
-            return Err(shell.failed("it printed nothing"));
-        }
-        Ok(Text::from(answer.trim().to_owned()))
+/// Runs the summarizer on one prompt and returns its output.
+fn ask(shell: &Shell, prompt: Vec<u8>, ui: &Ui) -> Result<Text<'static>, Failure> {
+    let _waiting = ui.spinner("waiting for the summarizer");
+    let answer = shell.run(prompt)?;
+    let answer = String::from_utf8_lossy(&answer);
+    if answer.trim().is_empty() {
+        return Err(shell.failed("it printed nothing"));
     }
+    Ok(Text::from(answer.trim().to_owned()))
 }

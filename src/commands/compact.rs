@@ -204,17 +204,16 @@ impl Compact<'_> {
     fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Ready, Failure> {
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
-        let given = self.args.summary.given(&self.open.input, ui)?;
-        let mut source = given.map(|given| Source::Given(Text::from(given)));
+        let mut source = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.prepare()?;
         if let Some(hook) = hook {
             let hooked = self.ask(hook, &mut preparation, ui)?;
             source = source.or(hooked);
         }
-        let source = match source {
-            Some(source) => source,
-            None => Source::Made(self.made(&preparation, ui)?),
-        };
+        let prompts = || self.prompts(&preparation);
+        let joined = |answers| agents::merged_summary(&preparation, answers);
+        let built_in = || self.built_in(&preparation);
+        let source = self.args.summary.source(source, self.open, prompts, joined, built_in, ui)?;
         let session = &self.open.session;
         let files = details(&session.agent().files(&preparation.file_ops));
         let around = |text| session.agent().compaction_text(text, &preparation.file_ops.all());
@@ -272,22 +271,16 @@ impl Compact<'_> {
         self.args.summary.instructions.as_deref().map(Text::from)
     }
 
-    /// Returns the output of the summarizer, or the built-in summary.
-    fn made(&self, preparation: &Preparation, ui: &Ui) -> Result<Text<'static>, Failure> {
-        let (session, options) = (&self.open.session, &self.args.summary);
+    fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
+        let session = &self.open.session;
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        if let Some(shell) = options.shell(&self.open.input, ui) {
-            let answers =
-                self.prompts(preparation)?.into_iter().map(|prompt| options.ask(&shell, prompt, ui));
-            return Ok(agents::merged_summary(preparation, answers.collect::<Result<Vec<_>, _>>()?));
-        }
         let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
             previous_summary: previous.as_deref(),
-            instructions: options.instructions.as_deref(),
+            instructions: self.args.summary.instructions.as_deref(),
         };
         extract(self.open, &material)
     }
