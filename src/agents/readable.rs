@@ -136,6 +136,7 @@ fn head(value: Raw, units: usize) -> Option<Text<'static>> {
 
 fn whole(mut text: Text<'static>) -> Call {
     text.truncate(ROW_UNITS);
+    text.drop_half();
     Call { text, path: 0..0 }
 }
 
@@ -145,6 +146,7 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
     let end = text.as_bytes().len();
     text.push_str(behind);
     text.truncate(ROW_UNITS);
+    text.drop_half();
     // If the path itself was truncated, its range is not recorded.
     let path = if text.as_bytes().len() < end { 0..0 } else { start..end };
     Call { text, path }

@@ -83,7 +83,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             marks.push(tip);
         }
     }
-    let mut typed = HashMap::new();
+    let mut typed = HashMap::default();
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
     for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
         let text = session.agent().draft_text(session, &bodies, request).map_err(unreadable)?;
@@ -173,7 +173,9 @@ impl BranchList<'_> {
 
     /// Returns the text of a request; for a skill, what the user typed to invoke it.
     fn asked(&self, ix: EntryIx) -> Text<'_> {
-        self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed)
+        let mut asked = self.typed.get(&ix).map_or_else(|| self.drawing.row(ix).body, Text::borrowed);
+        asked.drop_half();
+        asked
     }
 
     /// Returns the label of the branch and its last user message.

@@ -18,7 +18,7 @@ use crate::session::{InLine, LabelChange, OtherName, ParentId, Problem, ProblemK
 use memchr::memchr;
 use pisess_json::scan::RawString;
 use pisess_json::string::is_utf8;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, drop_half};
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 
@@ -246,9 +246,14 @@ impl Fragment {
             Form::Readable => readable::text(typed),
             Form::Agent => None,
         };
-        self.rows.push(entry.at(), |row| match readable {
-            Some(text) => text.append_to(row),
-            None => agent.push_row(typed, row),
+        self.rows.push(entry.at(), |row| {
+            match readable {
+                Some(text) => text.append_to(row),
+                None => agent.push_row(typed, row),
+            }
+            if rows.form == Form::Readable {
+                drop_half(row);
+            }
         });
         if rows.searchable {
             let text = self.keep(&agent.searchable(typed));

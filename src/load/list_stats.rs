@@ -133,7 +133,7 @@ fn question(entry: EntryIx, message: &MessageFacts, blocks: &[Block]) -> Option<
     }
     let text = Text::from_wtf8(text);
     let cut = text.utf16_len() > PREVIEW;
-    let text = if cut { text.head(PREVIEW).into_owned() } else { text };
+    let text = if cut { text.head_whole(PREVIEW).into_owned() } else { text };
     (!text.is_empty()).then_some(Question { entry, text, is_whole: is_whole && !cut })
 }
 

@@ -85,6 +85,11 @@ impl<'a> Text<'a> {
         self.part(0..end)
     }
 
+    /// Removes half a surrogate pair at the end, as [`Text::head`] may leave it.
+    pub fn drop_half(&mut self) {
+        drop_half(self.0.to_mut());
+    }
+
     /// Appends a text, joining a high surrogate at the end with a low one that follows, as concatenation in
     /// JavaScript does.
     pub fn push(&mut self, other: &Text) {
@@ -260,6 +265,13 @@ pub fn leading_space(bytes: &[u8]) -> usize {
     at
 }
 
+/// Does what [`Text::drop_half`] does.
+pub fn drop_half(bytes: &mut Vec<u8>) {
+    if let [.., 0xed, 0xa0..=0xaf, _] = bytes[..] {
+        bytes.truncate(bytes.len() - 3);
+    }
+}
+
 /// Returns the offset after the first `units` UTF-16 units, and the code point that a cut there would split.
 fn utf16_offset(bytes: &[u8], units: usize) -> (usize, Option<u32>) {
     if bytes.len() <= units {
@@ -346,6 +358,9 @@ mod tests {
         assert_eq!(text.head(2).utf16_len(), 2);
         assert_eq!(text.head(2).to_string_lossy(), "a\u{fffd}");
         assert_eq!(text.head_whole(2), Text::from("a"));
+        let mut half = text.head(2);
+        half.drop_half();
+        assert_eq!(half, Text::from("a"));
     }
 
     #[test]
