@@ -3,7 +3,6 @@
 //! The binary builds a [`World`] from the process, tests build one from buffers. Nothing else in the library
 //! accesses the outside world, except files.
 
-use pisess_store::SessionFile;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,7 +30,7 @@ pub struct World<'a> {
     /// exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
     /// Whether standard output is this file.
-    pub stdout_is: &'a (dyn Fn(&SessionFile) -> bool + Sync),
+    pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
     /// The directory that relative paths start from.
     pub folder: PathBuf,
     /// Returns the number of processors to use.

@@ -17,7 +17,7 @@ impl<'w> Ui<'w> {
     }
 
     /// Returns a function that checks whether a file is standard output.
-    pub fn stdout_is(&self) -> &'w (dyn Fn(&SessionFile) -> bool + Sync) {
+    pub fn stdout_is(&self) -> &'w (dyn Fn(&File) -> bool + Sync) {
         self.world.stdout_is
     }
 

@@ -13,6 +13,7 @@ use pisess_json::text::Text;
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
 use std::collections::HashMap;
 use std::fmt::Display;
+use std::fs::File;
 use std::path::Path;
 
 /// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if those
@@ -58,14 +59,11 @@ impl Input {
     }
 
     /// Opens a path; refuses one that is standard output.
-    pub fn open_path(path: &Path, is_stdout: &dyn Fn(&SessionFile) -> bool) -> Result<Input, Failure> {
+    pub fn open_path(path: &Path, is_stdout: &dyn Fn(&File) -> bool) -> Result<Input, Failure> {
         let name = visible(&path.to_string_lossy());
         let opened = store::open(path, SPOOL)?;
-        if let Opened::File(file) = &opened
-            && is_stdout(file)
-        {
-            return Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
-                .hint("omit the redirection to change the session, or write elsewhere with -o"));
+        if let Opened::File(file) = &opened {
+            refuse_stdout(path, is_stdout(file.handle()))?;
         }
         Ok(Input { name, opened, redacted: None, by_name: false })
     }
@@ -152,6 +150,16 @@ impl Input {
             error => Failure::load(&self.name, error),
         }
     }
+}
+
+/// Fails if a session is standard output.
+pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
+    if !is_stdout {
+        return Ok(());
+    }
+    let name = visible(&path.to_string_lossy());
+    Err(Failure::cannot(format_args!("{name}: standard output is the session file itself"))
+        .hint("omit the redirection to change the session, or write elsewhere with -o"))
 }
 
 impl OpenSession {

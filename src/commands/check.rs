@@ -8,7 +8,8 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::check::Finding;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, SessionFile, StoreError};
+use pisess_store::{self as store, StoreError};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
@@ -118,7 +119,7 @@ impl Subject {
     fn checked(
         self,
         options: &Options,
-        is_stdout: &dyn Fn(&SessionFile) -> bool,
+        is_stdout: &dyn Fn(&File) -> bool,
     ) -> (PathBuf, Result<Vec<Finding>, Failure>) {
         let opened =
             self.input.and_then(|input| input.map_or_else(|| Input::open_path(&self.path, is_stdout), Ok));

@@ -3,7 +3,7 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::{Ids, since_ms};
 use crate::cli::locate::{NamedSessions, Places};
-use crate::cli::open::Input;
+use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::rows::list::{Look, print};
 use crate::cli::sessions::NONE_HERE;
@@ -20,6 +20,7 @@ use pisess_json::write::{Object, texts};
 use pisess_store::workers::in_order;
 use pisess_store::{self as store, FoundFile, Glance};
 use std::convert::Infallible;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -198,6 +199,7 @@ fn one(
         }
         false => {
             let source = Glance::open(&file.path)?;
+            refuse_stdout(&file.path, stdout_is(source.handle()))?;
             let modified = milliseconds(source.modified());
             read(ListInput { path: &file.path, source: &source, modified, agents }, options)
         }

@@ -197,5 +197,10 @@ fn a_session_is_not_listed_into_itself() {
         let output = redirected(&s, &format!("{verb} ./two-branches.jsonl"), ">> two-branches.jsonl");
         assert_eq!(output.status.code(), Some(2), "{verb}: {output:?}");
         assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{verb}");
+        // In a directory, it is skipped.
+        let output = redirected(&s, &format!("{verb} ."), ">> two-branches.jsonl");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("standard output is the session file itself"), "{verb}: {said}");
+        assert_eq!(s.bytes("two-branches.jsonl"), fixture("two-branches.jsonl"), "{verb}");
     }
 }

@@ -333,7 +333,7 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Whether a stream of this process (stdout after `>> input`) is the file itself (rule 2).
-pub fn same_file(file: &SessionFile, stream: impl AsStream) -> bool {
-    let is_here = |stream| DISK.stat(&stream).and_then(|stat| file.is_at(&DISK, &stat));
+pub fn same_file(file: &File, stream: impl AsStream) -> bool {
+    let is_here = |stream| Ok(DISK.stat(&stream)?.is_same_inode(&DISK.stat(file)?));
     duplicate(stream).and_then(is_here).unwrap_or(false)
 }

@@ -32,6 +32,11 @@ impl Glance {
         Ok(Glance { file, size: stat.size, modified: stat.modified })
     }
 
+    /// Returns the open file, to be compared with another.
+    pub fn handle(&self) -> &File {
+        &self.file
+    }
+
     /// Returns when its content was last modified.
     pub fn modified(&self) -> SystemTime {
         self.modified

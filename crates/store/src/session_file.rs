@@ -47,6 +47,11 @@ impl SessionFile {
         &self.resolved
     }
 
+    /// Returns the open file, to be compared with another.
+    pub fn handle(&self) -> &File {
+        &self.file
+    }
+
     /// Returns the size when it was opened.
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {

@@ -119,8 +119,8 @@ fn the_input_is_refused_by_any_name() {
     }
     assert_eq!(bench.content(), OLD);
     let behind_redirection = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    assert!(same_file(&bench.open(), &behind_redirection));
-    assert!(!same_file(&bench.open(), fs::File::open("/dev/null").unwrap()));
+    assert!(same_file(bench.open().handle(), &behind_redirection));
+    assert!(!same_file(bench.open().handle(), fs::File::open("/dev/null").unwrap()));
 }
 
 #[test]
