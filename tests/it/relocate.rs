@@ -368,3 +368,36 @@ fn a_store_that_cannot_be_read_is_reported() {
     assert_eq!(done.code, 2, "{done}");
     assert!(!done.stderr.contains("no session of that directory"), "{done}");
 }
+
+/// The session is moved under its lock: what another pisess puts beside it until then is moved with it.
+#[cfg(unix)]
+#[test]
+fn a_session_is_moved_under_its_lock() {
+    let home = Home::new();
+    let lock = |name: &str| {
+        let file = std::fs::OpenOptions::new().append(true).open(home.s.path(name)).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    let session = format!("{}/2026_p1.jsonl", home.pi[0]);
+    let fork = lock(&format!(".pi/agent/sessions/--{}--/2026_fork.jsonl", folder_name(&home.s, "older")));
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_pisess"));
+    command.args(["relocate", "--force", "--wait", "60", &session, "new"]).current_dir(home.s.path(""));
+    command.env("HOME", home.s.path("").to_str().unwrap().trim_end_matches('/'));
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    // It changes the header, then waits for the fork.
+    let new = home.s.path("new");
+    while !String::from_utf8_lossy(&home.s.bytes(&session)).contains(new.to_str().unwrap()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let held = lock(&session);
+    drop(fork);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(home.exists(&session));
+    home.s.put(&format!("{session}.pruned"), "");
+    drop(held);
+    assert!(child.wait().unwrap().success());
+    for name in ["2026_p1.jsonl", "2026_p1.jsonl.pruned"] {
+        assert!(home.exists(&format!("{}/{name}", home.pi[1])), "{name}: {:?}", home.s.names());
+    }
+}

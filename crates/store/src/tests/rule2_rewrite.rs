@@ -1,6 +1,6 @@
 //! Rule 2: a rewrite keeps the attributes of a file, and is one rename.
 
-use super::seam::{EOPNOTSUPP, EPERM};
+use super::seam::{EEXIST, EOPNOTSUPP, EPERM};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -74,6 +74,15 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
 }
 
 /// The path of the temporary file of a rewrite.
+/// Where no name can be had, the names end.
+#[test]
+fn names_of_temporary_files_are_tried_a_thousand_times() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak().with_broken(&[("create_new", EEXIST)]);
+    let error = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap_err();
+    assert_eq!((seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
+}
+
 fn temp_of(bench: &Bench) -> PathBuf {
     let mut path = None;
     let look = &mut |_: &mut dyn Write| {

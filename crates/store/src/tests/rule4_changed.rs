@@ -234,6 +234,21 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 
+/// What belongs to a session, such as a file beside it, changes before another process can lock the session.
+#[test]
+fn what_follows_a_rewrite_is_done_under_the_lock() {
+    let bench = Bench::new(OLD);
+    let locked = lock_on(&DISK, &bench.open(), &now(PI)).unwrap();
+    let mut is_busy = false;
+    let mut then = || {
+        let new = SessionFile::open(&bench.path).unwrap();
+        is_busy = lock_on(&DISK, &new, &now(PI)).is_err_and(|error| error.is_busy());
+    };
+    let written = locked.rewrite_then(None, &mut |out| out.write_all(NEW.as_bytes()), &mut then);
+    written.and_then(Attempt::done).unwrap();
+    assert!(is_busy);
+}
+
 /// A fast agent appends between each comparison and the commit. The file is then returned, still locked, so that
 /// the caller reads it and decides again, until the time to wait is over. Nothing that the agent wrote is lost.
 #[test]

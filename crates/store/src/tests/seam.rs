@@ -58,6 +58,7 @@ impl fmt::Debug for Seam {
 }
 
 pub const EIO: i32 = 5;
+pub const EEXIST: i32 = 17;
 pub const EPERM: i32 = 1;
 pub const ENOSPC: i32 = 28;
 pub const EOPNOTSUPP: i32 = 95;
