@@ -6,8 +6,8 @@
 use crate::session::entry::EntryIx;
 use crate::session::file_calls::{FileAct, FileTool};
 use crate::session::read::entry_reader::Message;
+use foldhash::HashSet;
 use pisess_json::text::Text;
-use std::collections::HashSet;
 
 /// Where the kept part of a compaction starts, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

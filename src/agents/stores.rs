@@ -298,7 +298,7 @@ fn lexical(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
+    use foldhash::HashMap;
 
     /// A machine: variables, files, links.
     #[derive(Default)]

@@ -2,9 +2,8 @@
 
 use super::output::Ui;
 use crate::load::is_small;
-use pisess_store::{
-    Committed, Look, OnDisk, Piece, Pieces, ReadAt, SessionFile, copy_range, send_pieces, send_range,
-};
+use pisess_store::{Committed, Look, OnDisk, Piece, Pieces, ReadAt, copy_range, send_pieces, send_range};
+use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};

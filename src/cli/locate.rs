@@ -5,8 +5,8 @@ use crate::cli::output::{Failure, Ui};
 use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
 use crate::session::paths::is_windows;
+use foldhash::{HashMap, HashSet};
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, OnDisk, Trouble};
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// The set of sessions to read, for a command that reads many.
@@ -88,7 +88,7 @@ impl Places {
         let flat: HashSet<_> =
             self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
         if !flat.is_empty() {
-            let mut known: HashMap<PathBuf, bool> = HashMap::new();
+            let mut known: HashMap<PathBuf, bool> = HashMap::default();
             finding.files.retain(|file| {
                 // A sub-agent may work in another directory; that of the session that started it decides.
                 let decides = file.owner.as_deref().unwrap_or(&file.path);

@@ -11,10 +11,10 @@ use crate::export::markdown::one_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::push_valid;
-use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 /// The time limit of a renderer.
@@ -57,7 +57,7 @@ impl RendererArgs {
         entries: impl Iterator<Item = EntryIx>,
         ui: &mut Ui,
     ) -> Result<HashMap<EntryIx, String>, Failure> {
-        let mut rendered = HashMap::new();
+        let mut rendered = HashMap::default();
         if self.renderers.is_empty() {
             return Ok(rendered);
         }

@@ -15,11 +15,11 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
+use foldhash::HashMap;
 use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

@@ -187,7 +187,7 @@ fn one(
     file: &FoundFile,
     options: &Options,
     agents: &SubAgents,
-    stdout_is: &dyn Fn(&store::SessionFile) -> bool,
+    stdout_is: &dyn Fn(&File) -> bool,
 ) -> Result<Option<Reading>, Failure> {
     let reading = match file.named {
         // A named file may be a FIFO.

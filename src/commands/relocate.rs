@@ -14,12 +14,12 @@ use crate::ops::prune::pruned_file;
 use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::write::Object;
 use pisess_store::{
     self as store, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions,
 };
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
     }
-    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::new() };
+    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::default() };
     let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
         (Some(_), [_, ..]) => {
             return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));

@@ -16,9 +16,9 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::Bodies;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.

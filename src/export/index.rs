@@ -11,10 +11,10 @@ use crate::ops::rows::Row;
 use crate::ops::tree::{Filter, passes};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::tree::Tree;
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
-use std::collections::HashMap;
 
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
@@ -121,7 +121,7 @@ pub(super) fn letter(entry: &Entry) -> char {
 /// name, …]`.
 fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     let mut names: Vec<String> = Vec::new();
-    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut known: HashMap<String, usize> = HashMap::default();
     let mut of = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
         if !matches!(letter(contents.session.entry(ix)), 'n' | 'o' | 's' | 'b') {

@@ -4,12 +4,12 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::{Bodies as _, FileBodies};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::io;
 
 /// The contents of an export, shared by the threads that read it.
@@ -59,7 +59,7 @@ impl<'a> Contents<'a> {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
         }
-        Contents { session, file, entries, leaf: end, rendered: HashMap::new(), numbers, calls, results }
+        Contents { session, file, entries, leaf: end, rendered: HashMap::default(), numbers, calls, results }
     }
 
     /// Returns the title of the page: the session's name, or else its project and day.

@@ -9,9 +9,9 @@ use super::view_parts::Article;
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::Bodies as _;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::time::iso_string;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// Writes the path to the leaf.
@@ -133,7 +133,7 @@ pub(super) struct Edits(HashMap<EntryIx, bool>);
 impl Edits {
     /// Returns the last edit of each entry.
     pub fn of(source: &Source, path: &[EntryIx]) -> io::Result<Edits> {
-        let mut edits = HashMap::new();
+        let mut edits = HashMap::default();
         for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
             let line = source.bodies.line(ix)?;
             let line = Raw::checked(line.trim_ascii());

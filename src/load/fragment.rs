@@ -247,13 +247,14 @@ impl Fragment {
             Form::Agent => None,
         };
         self.rows.push(entry.at(), |row| {
-            match readable {
+            let parts = match readable {
                 Some(text) => text.append_to(row),
                 None => agent.push_row(typed, row),
-            }
+            };
             if rows.form == Form::Readable {
                 drop_half(row);
             }
+            parts
         });
         if rows.searchable {
             let text = self.keep(&agent.searchable(typed));

@@ -8,10 +8,10 @@ use crate::session::index::{IdIndex, may_repeat};
 use crate::session::read::header::{Preamble, Version};
 use crate::session::usage::remove_copies;
 use crate::session::{Format, ParentId, Problem, ProblemKind, Session};
+use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_store::ReadAt;
-use std::collections::HashSet;
 use std::sync::OnceLock;
 use uuid::Uuid;
 
@@ -111,7 +111,7 @@ fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
 /// number in the namespace of the session's id; if taken, those of `number:1`, `number:2`, …
 fn give_ids(session: &mut Session) -> Result<(), LoadError> {
     let namespace = namespace(&session.header.id);
-    let mut taken = HashSet::with_capacity(session.entries.len());
+    let mut taken = HashSet::with_capacity_and_hasher(session.entries.len(), Default::default());
     for entry in &mut session.entries {
         let id = (0..)
             .map(|again: u32| short_id(&namespace, entry.record, again))

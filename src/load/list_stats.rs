@@ -90,7 +90,8 @@ impl Digest {
 
 /// Returns the words of a message that may stand for its session.
 fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
-    let row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
+    let mut row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
+    row.drop_half();
     let is_command = || {
         let name = row.as_bytes().strip_prefix(b"/").unwrap_or_default();
         !name.is_empty() && !name.iter().any(|&byte| byte == b'/' || byte.is_ascii_whitespace())

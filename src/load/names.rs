@@ -8,9 +8,9 @@ use super::peek::{self, Head};
 use crate::agents::stores::{Here, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
+use foldhash::HashSet;
 use pisess_store::workers::wait_for;
 use pisess_store::{self as store, Glance};
-use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -142,7 +142,7 @@ impl Names<'_> {
     /// Returns the sessions of the current project, most recently changed first: among those of each agent, the first
     /// is the one that its `--continue` opens.
     pub fn newest(&self) -> impl Iterator<Item = PathBuf> {
-        let mut folders = HashSet::new();
+        let mut folders = HashSet::default();
         let mut files = Vec::new();
         for store in self.stores {
             for folder in store.project_folders().iter().filter(|folder| folders.insert(*folder)) {

@@ -11,11 +11,12 @@ use crate::session::Session;
 use crate::session::content::text_content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::io;
 
 /// How to edit an entry.
@@ -83,7 +84,7 @@ pub fn edit(
         return Err(EditError::Compacted(gone));
     }
     let edits = Edits::among(session, context.iter().copied(), bodies)?;
-    let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::new();
+    let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
     for &target in targets {
         let before = seen(session, bodies, target, &edits)?;
         changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
@@ -182,8 +183,8 @@ fn halves(
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
     let pairs = pairs(session, bodies, context)?;
     // The calls of a message before and after the edit, computed once for all of its results.
-    let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::new();
-    let mut parted = HashSet::new();
+    let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
+    let mut parted = HashSet::default();
     for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
     {
         if !turns.contains_key(call) {
@@ -213,7 +214,7 @@ fn pairs(
     bodies: &dyn Bodies,
     context: &[EntryIx],
 ) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
-    let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::new();
+    let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
@@ -239,7 +240,7 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
 
 fn calls_in(seen: &Seen) -> HashSet<Text<'static>> {
     match seen {
-        Seen::Nothing => HashSet::new(),
+        Seen::Nothing => HashSet::default(),
         Seen::Content(content) => call_ids(Some(Raw::checked(content))).map(Text::into_owned).collect(),
     }
 }

@@ -18,10 +18,10 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::Bodies;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// The parameters of a fork.

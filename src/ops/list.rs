@@ -14,11 +14,11 @@ use crate::session::list_stats::{EntryKey, Opening, Question};
 use crate::session::read::entry_reader::FileBodies;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_store::{FoundFile, Glance, ReadAt};
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -27,8 +27,8 @@ pub mod switch;
 pub mod tree;
 
 use crate::session::Session;
+use foldhash::HashSet;
 use pisess_json::text::Text;
-use std::collections::HashSet;
 
 /// A source of ids and the time for new entries, passed in: the core has neither clock nor randomness.
 pub struct IdSource<'a> {
@@ -42,7 +42,7 @@ pub struct IdSource<'a> {
 impl<'a> IdSource<'a> {
     /// Returns a source that takes its candidates from a function.
     pub fn new(now_ms: i64, candidates: &'a mut dyn FnMut() -> String) -> Self {
-        IdSource { now_ms, candidates, issued: HashSet::new() }
+        IdSource { now_ms, candidates, issued: HashSet::default() }
     }
 
     /// Returns the time as the agents write it.

@@ -6,7 +6,7 @@
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::reference::Position;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// A move from one position to another.
 #[derive(Clone, Debug, PartialEq, Eq)]

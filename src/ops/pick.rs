@@ -18,11 +18,12 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
 use crate::session::reference::Position;
 use crate::session::tree::{Ancestry, Tree, active};
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::io;
 
 /// Copies, ready to be written.
@@ -92,7 +93,7 @@ pub fn pick(
         bodies,
         ancestry: Ancestry::new(session),
         above: session.path(onto).into_iter().collect(),
-        ids: HashMap::new(),
+        ids: HashMap::default(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
     for &ix in &order {
@@ -123,7 +124,7 @@ impl Groups<'_> {
     /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
     fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
         let mut picked = self.chosen.clone();
-        let mut turns: HashMap<EntryIx, Position> = HashMap::new();
+        let mut turns: HashMap<EntryIx, Position> = HashMap::default();
         let mut calling = BTreeSet::new();
         for &ix in self.chosen {
             if self.session.is_message(ix, Role::Assistant) {
@@ -133,7 +134,7 @@ impl Groups<'_> {
             }
         }
         let is_active = active(self.session, self.session.leaf);
-        let mut answering = HashSet::new();
+        let mut answering = HashSet::default();
         for &turn in &calling {
             for (_, results) in self.results_of(turn)? {
                 let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
@@ -177,7 +178,7 @@ impl Groups<'_> {
     /// Returns the calls of an assistant message by id, each with its results before the next assistant
     /// message, on all branches.
     fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
-        let mut calls: HashMap<_, Vec<_>> = HashMap::new();
+        let mut calls: HashMap<_, Vec<_>> = HashMap::default();
         self.bodies.with_message(turn, &mut |message| {
             let blocks = message.get("content").into_iter().flat_map(Raw::items);
             let blocks = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));

@@ -7,9 +7,9 @@ use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
 use crate::session::reference::Position;
 use crate::session::tree::{Tree, active};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
@@ -215,7 +215,7 @@ pub fn edited(
     bodies: &dyn Bodies,
     leaf: Position,
 ) -> io::Result<HashMap<EntryIx, Edited>> {
-    let mut edits = HashMap::new();
+    let mut edits = HashMap::default();
     if !session.agent().heeds_edits() || !session.kinds.has(Kind::ContextEdit) {
         return Ok(edits);
     }

@@ -8,10 +8,10 @@ use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
 use crate::session::tree::{Place, Tree, active, layout};
 use crate::session::{Session, ToolCall, ToolResult};
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_store::workers::both;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub fn draw<'a>(
     let (tree, (is_active, is_visible)) = both(is_parallel, || Tree::new(session), of_entries);
     let places = layout(session, tree, &is_active, &is_visible);
     let calls = calls(session, &is_active);
-    let rendered = HashMap::new();
+    let rendered = HashMap::default();
     Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }
 }
 
@@ -87,7 +87,7 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
         leaf,
         calls,
         words: Words::default(),
-        rendered: HashMap::new(),
+        rendered: HashMap::default(),
     }
 }
 
@@ -287,7 +287,7 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     }
     let mut in_order: Vec<_> = (1_u32..).zip(&session.tool_calls).collect();
     in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
-    let numbers: HashMap<_, _, foldhash::quality::RandomState> =
+    let numbers: HashMap<_, _> =
         in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
     let number = |result: &ToolResult| numbers.get(session.bytes(result.call)).copied().unwrap_or(0);
     session.tool_results.iter().map(number).collect()

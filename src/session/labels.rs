@@ -3,8 +3,8 @@
 
 use super::entry::EntryIx;
 use crate::session::{LabelChange, Session};
+use foldhash::HashMap;
 use pisess_json::text::Text;
-use std::collections::HashMap;
 
 /// The labels in effect.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Labels<'a> {
 impl<'a> Labels<'a> {
     /// Returns the labels of a session.
     pub fn new(session: &'a Session) -> Self {
-        let mut labels = Labels { session, order: Vec::new(), place: HashMap::new() };
+        let mut labels = Labels { session, order: Vec::new(), place: HashMap::default() };
         for change in &session.labels {
             let target = session.bytes(change.target);
             match (change.name.is_empty(), labels.place.get(target).copied()) {

@@ -6,8 +6,9 @@ use super::message::{Call, End};
 use super::quote::{clean, clip, code, line, quoted};
 use super::shell::{self, Command, Step};
 use super::turns::Turn;
+use foldhash::HashSet;
 use regex::Regex;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
 
 /// Tools of both agents that only look. If they find nothing, the work has not failed.
@@ -95,7 +96,7 @@ impl Work {
 
     /// Returns the commands whose last run is known to have passed, newest first, without commits.
     pub fn passed(&self) -> Vec<String> {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let acts = |deed: &&Deed| deed.call.command.is_some() && !deed.command.looks && !deed.commits();
         let last = self.deeds.iter().rev().filter(acts).filter(|deed| seen.insert(&deed.command.steps));
         series(last.filter(|deed| deed.is_passed()).map(|deed| self.named(&deed.call)))
@@ -118,7 +119,7 @@ impl Work {
     /// Returns the files changed by the calls from `start` on, newest first, if the current turn is `turn`.
     fn changed(&self, start: usize, turn: usize) -> Vec<String> {
         let own = self.deeds.range(start..).rev().filter(|deed| turn == self.turn && deed.changes());
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let paths = own.filter_map(|deed| deed.call.path.as_ref()).filter(|path| seen.insert(*path));
         series(paths.map(|path| code(&self.near(path), COMMAND)))
     }

@@ -253,7 +253,7 @@ fn what_an_agent_appends_during_rewrites_is_kept() {
     let agent = std::thread::spawn(move || {
         for number in 0..LINES {
             let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
-            let line = crate::tree::user(&format!("eeee{number:04}"), None, "more");
+            let line = crate::sandbox::user(&format!("eeee{number:04}"), None, "more");
             file.write_all(format!("{line}\n").as_bytes()).unwrap();
             drop(file);
             std::thread::sleep(Duration::from_millis(3));

@@ -131,6 +131,9 @@ fn the_library_keeps_to_itself() {
         let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
         for (number, line) in code.lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
+            // Its tables take random keys from the system, which may have none.
+            let is_keyed = code.contains("std::collections") && code.contains("Hash");
+            assert!(!is_keyed, "{name}:{}: a table of std in the core, not of foldhash", number + 1);
             for word in banned.clone() {
                 assert!(!code.contains(word), "{name}:{}: {word}", number + 1);
             }

@@ -278,7 +278,7 @@ impl Writer<'_> {
 /// Returns the properties in JavaScript's order, each as two indexes: of the first member with its key, and
 /// of the member with its value.
 fn order(keys: &[&[u8]]) -> Vec<(usize, usize)> {
-    let mut by_key = std::collections::HashMap::with_capacity(keys.len());
+    let mut by_key = std::collections::BTreeMap::new();
     let mut order: Vec<(usize, usize)> = Vec::with_capacity(keys.len());
     for (at, key) in keys.iter().enumerate() {
         let place = *by_key.entry(key).or_insert_with(|| {

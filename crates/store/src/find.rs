@@ -9,7 +9,7 @@
 
 use super::error::StoreError;
 use super::files::{self, DISK, FileType, Files, Stat};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -133,7 +133,7 @@ impl Above {
 
 /// The identity of a directory, independent of the path to it: its inode, or its real path if the system has
 /// no inodes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     Inode(u64, u64),
     Path(PathBuf),
@@ -151,9 +151,9 @@ impl Key {
 #[derive(Default)]
 struct Search {
     finding: FoundFiles,
-    folders: HashSet<Key>,
+    folders: BTreeSet<Key>,
     /// The files that were given by their path.
-    named: HashSet<PathBuf>,
+    named: BTreeSet<PathBuf>,
 }
 
 impl Search {

@@ -17,10 +17,10 @@ use crate::session::read::entry_reader::{Bodies, Context, Message};
 use crate::session::read::record::{Block, MessageFacts, Typed};
 use crate::session::tree::Tree;
 use crate::session::{Format, Session};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// oh-my-pi (`@oh-my-pi/pi-coding-agent`).

@@ -3,11 +3,11 @@
 
 use super::path_tree::{Line, outline};
 use crate::session::content;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::js;
 use pisess_json::text;
 use pisess_json::text::Text;
-use std::collections::HashMap;
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
@@ -195,7 +195,7 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     out.push(&js::template(summary));
     out.push_str("):\n");
     let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
-    let mut places: HashMap<Text, usize> = HashMap::new();
+    let mut places: HashMap<Text, usize> = HashMap::default();
     let mut others = Vec::new();
     for message in &messages {
         let Some((file, rest)) = place(message) else {

@@ -1,7 +1,7 @@
 //! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
-use std::collections::{HashMap, HashSet};
 
 /// A line of the outline.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
 use crate::session::content;
 use crate::session::read::entry_reader::{Bodies, Body, Message};
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::array;
-use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// A tool call's id; `None` for one that is not a string.
@@ -104,7 +104,7 @@ fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
 
 /// A failed turn is removed with its results, unless the note on its thinking follows.
 fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
-    let mut results: HashMap<&CallId, Vec<usize>> = HashMap::new();
+    let mut results: HashMap<&CallId, Vec<usize>> = HashMap::default();
     for (at, (_, kind)) in items.iter().enumerate() {
         if let MessageKind::Result(id) = kind {
             results.entry(id).or_default().push(at);

@@ -4,10 +4,10 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
+use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
-use std::collections::HashSet;
 use std::io;
 
 /// Members of the context besides its messages, as JSON, in the order they are printed. Members that
@@ -67,7 +67,7 @@ impl Default for Settings {
             inferred: None,
             default_chosen: false,
             rules: Vec::new(),
-            seen_rules: HashSet::new(),
+            seen_rules: HashSet::default(),
             mode: Some(b"\"none\"".to_vec()),
             mode_data: None,
         }

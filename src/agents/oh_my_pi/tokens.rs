@@ -5,9 +5,9 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::Bodies;
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
-use std::collections::HashMap;
 use std::io;
 
 /// Tokens of a picture.
@@ -119,7 +119,7 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
 /// # Errors
 /// If an entry cannot be read.
 pub fn sizes(session: &Session, tips: &[EntryIx], bodies: &dyn Bodies) -> io::Result<HashMap<EntryIx, f64>> {
-    let mut sizes: HashMap<EntryIx, f64> = HashMap::new();
+    let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
     for &tip in tips {
         let (mut size, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {

@@ -8,9 +8,9 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Bodies, Body, Message};
+use foldhash::HashSet;
 use pisess_json::text::{Text, is_js_space, joined};
 use pisess_json::{Raw, js};
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 /// The limit for a tool result, in UTF-16 units.
@@ -38,7 +38,7 @@ fn useless_calls(
     messages: &[Message],
     bodies: &dyn Bodies,
 ) -> io::Result<HashSet<Text<'static>>> {
-    let mut useless = HashSet::new();
+    let mut useless = HashSet::default();
     for message in messages {
         if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {
             continue;

@@ -12,9 +12,9 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Bodies, Message};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::HashSet;
 use std::io;
 use std::ops::Range;
 

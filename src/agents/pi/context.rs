@@ -10,11 +10,11 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use foldhash::HashMap;
 use pisess_json::edit;
 use pisess_json::text::Text;
 use pisess_json::time;
 use pisess_json::{Raw, string, write};
-use std::collections::HashMap;
 use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
@@ -253,7 +253,7 @@ impl Edits {
         entries: impl Iterator<Item = EntryIx>,
         bodies: &dyn Bodies,
     ) -> io::Result<Self> {
-        let mut edits = HashMap::new();
+        let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
         if !session.kinds.has(Kind::ContextEdit) {
             return Ok(Edits(edits));

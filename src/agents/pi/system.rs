@@ -6,9 +6,9 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Bodies, Message};
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, string, write};
-use std::collections::HashMap;
 use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since

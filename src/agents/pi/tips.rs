@@ -18,7 +18,7 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::Bodies;
 use crate::session::tree::{Ancestry, Tree};
-use std::collections::{HashMap, HashSet};
+use foldhash::{HashMap, HashSet};
 use std::io;
 
 /// Limits the total length of the paths for which sizes are computed separately: a multiple of the entries of the
@@ -35,7 +35,7 @@ pub fn sizes(
     tips: &[EntryIx],
     bodies: &dyn Bodies,
 ) -> io::Result<HashMap<EntryIx, f64>> {
-    let mut sizes = HashMap::with_capacity(tips.len());
+    let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = Counts::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
     let has_edits = session.kinds.has(Kind::ContextEdit);

@@ -92,7 +92,7 @@ impl<'a> Body<'a> {
     /// tools that were called are defined.
     fn tools(&self) -> Vec<Vec<u8>> {
         let is_own = self.target.model.provider == "anthropic";
-        let mut names = std::collections::HashSet::new();
+        let mut names = foldhash::HashSet::default();
         let called = self.called.iter().filter(|name| names.insert(*name)).cloned().map(Tool::named);
         match self.survey.tools.is_empty() {
             true => called.map(|tool| definition(&tool, false)).collect(),

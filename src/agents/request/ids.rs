@@ -4,8 +4,8 @@ use super::blocks::Source;
 use super::gemini::takes_ids;
 use super::sink::whole_text;
 use super::{Api, Target};
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
-use std::collections::{HashMap, HashSet};
 
 /// An id in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]

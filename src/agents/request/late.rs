@@ -1,9 +1,10 @@
 //! Results of tool calls that come too late: not directly after the calls or another result.
 
 use crate::session::content;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// An id as the session has it; `None` for one that is missing or not a string.
 type Id = Option<Text<'static>>;

@@ -9,10 +9,10 @@ use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target, Written};
 use crate::session::content;
+use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
-use std::collections::HashSet;
 use std::io;
 
 /// A body in progress.
@@ -48,8 +48,8 @@ impl<'a> Body<'a> {
             survey,
             sink,
             takes_grammars,
-            custom_calls: HashSet::new(),
-            items: HashSet::new(),
+            custom_calls: HashSet::default(),
+            items: HashSet::default(),
             messages: 0,
             ends_with_answer: false,
         }

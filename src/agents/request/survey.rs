@@ -7,9 +7,9 @@ use crate::agents::Agent;
 use crate::agents::pi::system::System;
 use crate::session::content;
 use crate::session::read::entry_reader::{Bodies, Message};
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// The result of a first pass over the messages.
@@ -49,7 +49,7 @@ impl Survey {
             Ok(())
         })?;
         let tools = system.tools().filter_map(|json| Tool::of(Raw::checked(json), api)).collect::<Vec<_>>();
-        let mut names = HashSet::new();
+        let mut names = HashSet::default();
         let tools = tools.into_iter().filter(|tool| names.insert(tool.name.clone())).collect::<Vec<_>>();
         let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar()?.clone()));
         let grammars = tools.iter().filter_map(grammar).collect();

@@ -168,7 +168,7 @@ pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'stati
     let mut head = Vec::new();
     push_head(message, blocks, FORWARDED_UNITS, &mut head);
     let mut row = Text::from(forwarded::MARK).into_owned();
-    row.push(&normalize(Text::from_wtf8(forwarded::words(&head)?)).head(ROW_UNITS));
+    row.push(&normalize(Text::from_wtf8(forwarded::words(&head)?)).head_whole(ROW_UNITS));
     Some(row)
 }
 

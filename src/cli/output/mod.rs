@@ -21,7 +21,6 @@ pub use table::{Cell, Column, Table};
 use crate::cli::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 

@@ -14,11 +14,11 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::read::entry_reader::Bodies;
 use crate::session::search::Hit;
+use foldhash::HashMap;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::ops::Range;
 
 /// The maximum width of the id column: a UUID fits. A longer id shifts the rest of its row.

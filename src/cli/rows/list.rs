@@ -4,8 +4,8 @@ use crate::cli::output::{Cell, Clock, Column, Failure, Styles, Table, Ui, visibl
 use crate::format::{ID, age, dollars, id_end, tokens};
 use crate::ops::list::{Listed, Row};
 use crate::session::paths::{below_home, name};
+use foldhash::HashSet;
 use owo_colors::Style;
-use std::collections::HashSet;
 use std::path::Path;
 
 /// The width from which times and directories are shown in full.
@@ -120,7 +120,7 @@ fn title(session: &Listed, row: &Row) -> String {
 /// Returns the number of characters from the end that distinguish all ids.
 fn id_length(list: &[Listed]) -> usize {
     let tells_apart = |&length: &usize| {
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         list.iter().all(|session| seen.insert(id_end(&session.id.to_string_lossy(), length).to_owned()))
     };
     [ID, ID + 4].into_iter().find(tells_apart).unwrap_or(ID)

@@ -8,10 +8,10 @@ use crate::ops::stats::{Counted, Harvest, Role, Totals};
 use crate::session::Header;
 use crate::session::paths::{below_home, name};
 use crate::session::usage::model_name;
+use foldhash::HashMap;
 use pisess_json::js;
 use pisess_json::time::{civil, parse_js_date};
 use pisess_json::write::Object;
-use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub struct Groups {
     clock: Clock,
     home: Option<String>,
     list: Vec<Group>,
-    table: HashMap<String, usize, foldhash::quality::RandomState>,
+    table: HashMap<String, usize>,
     /// The sum of all groups.
     pub total: Totals,
     sessions: usize,

@@ -16,12 +16,13 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Bodies, kind_of};
 use crate::session::reference::Position;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::io;
 
 /// Why an entry cannot be appended, or a message cannot be sent to a model.
@@ -59,7 +60,7 @@ pub fn append<'a>(
     let mut batch = Batch {
         session,
         bodies,
-        ids: HashMap::new(),
+        ids: HashMap::default(),
         parents: Vec::new(),
         entries: Vec::new(),
         unknown: BTreeSet::new(),

@@ -6,9 +6,9 @@ use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Bodies, FileBodies};
 use crate::session::tree::Ancestry;
 use crate::session::{Format, Session};
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use std::collections::{HashMap, HashSet};
 use std::io;
 
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
@@ -162,8 +162,8 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
 /// Checks calls and results on the active path.
 fn tools(session: &Session, findings: &mut Vec<Draft>) {
     // The calls not answered yet, and whether the agents omit their message.
-    let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::new();
-    let mut called: HashSet<Text> = HashSet::new();
+    let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::default();
+    let mut called: HashSet<Text> = HashSet::default();
     for ix in session.path(session.leaf) {
         let entry = session.entry(ix);
         if session.is_message(ix, Role::ToolResult) {

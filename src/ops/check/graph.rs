@@ -12,8 +12,9 @@ use super::line_repair::{Mending, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 /// Changes to ids and parents.
 #[derive(Debug, Default)]
@@ -121,7 +122,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let replaced = replaced(session, mending);
         let sizes = self.trees.sizes();
-        let mut orphans = HashMap::new();
+        let mut orphans = HashMap::default();
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
             let entry = session.entry(ix);
@@ -158,7 +159,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let mut ends = Ends::new(session);
         // Entries with the same missing parent have one again.
-        let mut found = HashMap::new();
+        let mut found = HashMap::default();
         for ix in session.all() {
             if let Some((missing, mut draft)) = orphans.remove(&ix) {
                 let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
@@ -281,7 +282,7 @@ impl<'s> Graph<'s, '_> {
 
 /// Returns the new parents for children of missing entries, by the missing ids.
 fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
-    let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::new();
+    let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::default();
     let known: HashSet<&[u8]> =
         mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
     for gone in &mending.gone {

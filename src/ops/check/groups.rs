@@ -2,7 +2,7 @@
 
 use super::Finding;
 use crate::session::entry::LineNo;
-use std::collections::HashMap;
+use foldhash::HashMap;
 use std::fmt::Write as _;
 
 /// The minimum number of equal findings to group.
@@ -53,7 +53,7 @@ impl<'a> Group<'a> {
 /// Groups equal findings at the position of the first; too few to group stay separate.
 pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut known = HashMap::new();
+    let mut known = HashMap::default();
     for finding in findings {
         let says =
             (finding.kind, finding.severity, &finding.message, finding.consequence, finding.is_repairable());

@@ -6,11 +6,11 @@
 use super::Side;
 use super::hunks::{AROUND, Hunk, Hunks};
 use crate::ops::show::{Part, block, fields};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use sha2::{Digest, Sha256};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
-use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
@@ -91,7 +91,7 @@ fn near_changes(messages: &[Measured], run: Range<usize>, follows_change: bool, 
 }
 
 fn texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> {
-    let mut texts = HashMap::new();
+    let mut texts = HashMap::default();
     each(side, &mut |at, message| {
         if is_needed.get(at) == Some(&true) {
             texts.insert(at, text(message));

@@ -10,10 +10,11 @@ pub mod hunks;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::Bodies;
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, string};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
 /// A path to compare.
@@ -94,7 +95,7 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
 /// Returns for each entry of the left path the index of the same entry on the right, found by id, else by
 /// content.
 fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Option<usize>> {
-    let mut by_id: HashMap<&[u8], usize> = HashMap::new();
+    let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (at, &ix) in right.path.iter().enumerate() {
         by_id.insert(right.session.bytes(right.session.entry(ix).id), at);
     }
@@ -106,7 +107,7 @@ fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Opti
         .collect();
     let mut is_taken = vec![false; right.path.len()];
     partners.iter().flatten().for_each(|&at| is_taken[at] = true);
-    let mut by_content: HashMap<Content, VecDeque<usize>> = HashMap::new();
+    let mut by_content: HashMap<Content, VecDeque<usize>> = HashMap::default();
     for at in (0..right.path.len()).filter(|&at| !is_taken[at]) {
         by_content.entry(contents[1][at]).or_default().push_back(at);
     }

@@ -2,8 +2,8 @@
 
 use crate::ops::stats::entry_stats::{Counted, Harvest, Role};
 use crate::session::usage::UsageSums;
+use foldhash::HashSet;
 use hashbrown::HashTable;
-use std::collections::HashSet;
 
 /// The keys of the entries in earlier files: eight bytes per entry.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub struct Totals {
     pub took_ms: i64,
     /// The time of the latest entry.
     pub last_ms: Option<i64>,
-    files: HashSet<u64, foldhash::quality::RandomState>,
+    files: HashSet<u64>,
     session: Option<usize>,
 }
 

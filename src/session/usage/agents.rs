@@ -7,9 +7,9 @@
 //! (`<session>/<run>/run-0/session.jsonl`). Stores are moved and copied, so only the end of a path identifies a
 //! session.
 
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_store::{self as store, FoundFile};
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// The sub-agents whose sessions are read in one run.

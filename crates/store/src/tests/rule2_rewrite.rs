@@ -79,7 +79,7 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
 fn names_of_temporary_files_are_tried_a_thousand_times() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak().with_broken(&[("create_new", EEXIST)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(Dialect::Pi)).unwrap(), NEW).unwrap_err();
+    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap_err();
     assert_eq!((seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
 }
 
