@@ -191,10 +191,10 @@ impl Needles {
         let shortest = texts.iter().map(|text| text.len()).min().unwrap_or(0);
         let even = texts.map(|text| &text[..shortest]);
         for at in 0..shortest {
-            for (text, (state, bytes)) in states.iter_mut().zip(even).enumerate() {
-                *state = automaton.next_state(Anchored::No, *state, bytes[at]);
-                if automaton.is_match(*state) {
-                    see(*state, text, at);
+            for (text, bytes) in even.iter().enumerate() {
+                states[text] = automaton.next_state(Anchored::No, states[text], bytes[at]);
+                if automaton.is_match(states[text]) {
+                    see(states[text], text, at);
                 }
             }
         }

@@ -141,7 +141,7 @@ impl Search {
         }
         if !self.strings(line, needles, calls.any(Calls::SIGNATURES), &mut finds) {
             // A torn or malformed line is searched as text.
-            finds.hits = if calls.any(Calls::TEXT) { self.hits_in(line, 0, true) } else { Vec::new() };
+            finds.hits = if calls.any(Calls::TEXT) { self.hits_in(line, 0, calls, true) } else { Vec::new() };
             finds.splices.clear();
             return finds;
         }
@@ -189,9 +189,13 @@ impl Search {
                 continue;
             }
             while needles.next_if(|needle| needle.at < found.range.start).is_some() {}
-            if needles.next_if(|needle| needle.at < found.range.end).is_some() {
+            let mut calls = Calls::default();
+            while let Some(needle) = needles.next_if(|needle| needle.at < found.range.end) {
+                calls |= needle.calls;
+            }
+            if calls != Calls::default() {
                 let rules = found.is_key || !is_name(strings.nearest_key(), found.raw.bytes);
-                let mut hits = self.hits_in(found.raw.bytes, found.range.start, rules);
+                let mut hits = self.hits_in(found.raw.bytes, found.range.start, calls, rules);
                 if !hits.is_empty() {
                     let field = strings.path();
                     hits.iter_mut().for_each(|hit| hit.field.clone_from(&field));
@@ -201,16 +205,16 @@ impl Search {
         }
     }
 
-    /// Returns the secrets in the bytes of one string, which begin at `start` in the line. Their `field` is
-    /// empty.
-    fn hits_in(&self, raw: &[u8], start: usize, rules: bool) -> Vec<Hit> {
+    /// Returns the secrets in the bytes of one string, which begin at `start` in the line, and whose needles call for
+    /// `calls`. Their `field` is empty.
+    fn hits_in(&self, raw: &[u8], start: usize, calls: Calls, rules: bool) -> Vec<Hit> {
         let mut hits: Vec<Hit> = Vec::new();
         if raw.len() < 6 {
             return hits;
         }
         let mut spoken = Spoken::plain(raw);
         for _ in 0..LEVELS {
-            self.hits_at_level(&spoken, rules, &mut hits);
+            self.hits_at_level(&spoken, calls, rules, &mut hits);
             match spoken.unescaped() {
                 Some(next) => spoken = next,
                 None => break,
@@ -223,7 +227,7 @@ impl Search {
         hits
     }
 
-    fn hits_at_level(&self, spoken: &Spoken, rules: bool, hits: &mut Vec<Hit>) {
+    fn hits_at_level(&self, spoken: &Spoken, calls: Calls, rules: bool, hits: &mut Vec<Hit>) {
         let text = &*spoken.text;
         self.exact.each(text, &mut |range, value| {
             let value = &self.values[value];
@@ -232,7 +236,8 @@ impl Search {
         if !rules || is_base64(text) {
             return;
         }
-        let calls = self.calls_in(text);
+        // Unless letters are escaped, what this level calls for was called for by the raw bytes.
+        let calls = if calls.any(Calls::ESCAPES) { self.calls_in(text) } else { calls };
         apply(calls, text, &mut |range, kind, secret| put(hits, spoken.source(range), kind, secret));
         if calls.any(Calls::BASE64) {
             each_decoded(text, &mut |start, decoded| {

@@ -16,38 +16,50 @@ pub(super) const LEVELS: usize = 6;
 pub struct Spoken<'a> {
     /// The text, UTF-8 except for lone surrogates and bytes that were not UTF-8 before.
     pub text: Cow<'a, [u8]>,
-    /// For each byte of `text` its offset in the source, then the length of the source; empty if text and
-    /// source are the same.
-    offsets: Vec<usize>,
+    /// The runs of each level of escapes that was decoded.
+    levels: Vec<Vec<Run>>,
+}
+
+/// Bytes of a text that come from consecutive bytes of the text before, or all from one escape.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Its offset in the text.
+    text: usize,
+    /// Where it came from.
+    source: usize,
+    is_escape: bool,
 }
 
 impl<'a> Spoken<'a> {
     /// Returns the bytes unchanged.
     pub fn plain(bytes: &'a [u8]) -> Self {
-        Spoken { text: Cow::Borrowed(bytes), offsets: Vec::new() }
+        Spoken { text: Cow::Borrowed(bytes), levels: Vec::new() }
     }
 
     /// Decodes one level of escapes; `None` if there is none left.
     pub fn unescaped(&self) -> Option<Spoken<'static>> {
         let bytes = &*self.text;
         memchr::memchr(b'\\', bytes)?;
-        let (mut text, mut offsets) = (Vec::with_capacity(bytes.len()), Vec::with_capacity(bytes.len() + 1));
+        let mut text = Vec::with_capacity(bytes.len());
+        let mut runs = vec![Run { text: 0, source: 0, is_escape: false }];
         let mut at = 0;
-        while at < bytes.len() {
-            let (code_point, width) = match bytes[at] {
-                b'\\' => escape(&bytes[at..]),
-                _ => (None, 1),
+        while let Some(backslash) = memchr::memchr(b'\\', &bytes[at..]) {
+            text.extend_from_slice(&bytes[at..at + backslash]);
+            at += backslash;
+            let (code_point, width) = escape(&bytes[at..]);
+            let Some(code_point) = code_point else {
+                text.push(b'\\');
+                at += width;
+                continue;
             };
-            let before = text.len();
-            match code_point {
-                Some(code_point) => push_code_point(&mut text, code_point),
-                None => text.push(bytes[at]),
-            }
-            offsets.resize(offsets.len() + text.len() - before, self.offset(at));
+            runs.push(Run { text: text.len(), source: at, is_escape: true });
+            push_code_point(&mut text, code_point);
             at += width;
+            runs.push(Run { text: text.len(), source: at, is_escape: false });
         }
-        offsets.push(self.offset(bytes.len()));
-        (text.len() < bytes.len()).then_some(Spoken { text: Cow::Owned(text), offsets })
+        text.extend_from_slice(&bytes[at..]);
+        let levels = || self.levels.iter().cloned().chain([runs]).collect();
+        (text.len() < bytes.len()).then(|| Spoken { text: Cow::Owned(text), levels: levels() })
     }
 
     /// Returns the bytes of the source for a range of the text.
@@ -56,7 +68,10 @@ impl<'a> Spoken<'a> {
     }
 
     fn offset(&self, at: usize) -> usize {
-        if self.offsets.is_empty() { at } else { self.offsets[at] }
+        self.levels.iter().rev().fold(at, |at, runs| {
+            let run = runs[runs.partition_point(|run| run.text <= at) - 1];
+            run.source + if run.is_escape { 0 } else { at - run.text }
+        })
     }
 }
 
