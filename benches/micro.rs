@@ -100,5 +100,5 @@ fn layout(bencher: Bencher) {
     let session = loaded(&turns(), &with_rows());
     bencher
         .counter(ItemsCount::new(session.entries.len()))
-        .bench(|| draw(black_box(&session), session.leaf, Filter::Default, "", 1).places.len());
+        .bench(|| draw(black_box(&session), session.leaf, Filter::Default, "").places.len());
 }

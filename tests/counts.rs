@@ -92,7 +92,7 @@ fn an_entry_takes_at_most_120_bytes() {
     let [some, more] = [20_000, 60_000].map(|entries| made(Shape::Chain, entries)).map(|bytes| {
         peak(|| {
             let session = load(&bytes, &with_rows()).unwrap();
-            draw(&session, session.leaf, Filter::Default, "", 1).places.len()
+            draw(&session, session.leaf, Filter::Default, "").places.len()
         })
     });
     assert!(more - some <= 120 * 40_000, "{some} bytes held, then {more}");
@@ -130,7 +130,7 @@ fn deep_chains_and_deep_values_need_no_stack() {
     let run = || {
         for shape in [Shape::Chain, Shape::Comb, Shape::Fan] {
             let session = load(&made(shape, 50_000), &with_rows()).unwrap();
-            assert!(draw(&session, session.leaf, Filter::All, "", 1).places.len() >= 50_000);
+            assert!(draw(&session, session.leaf, Filter::All, "").places.len() >= 50_000);
         }
         let deep = format!(
             "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"custom\",\"id\":\"a\",\"data\":{}{}}}\n",

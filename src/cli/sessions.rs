@@ -4,12 +4,10 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::session::Header;
-use crate::session::read::line_chunks::StretchReader;
 use crate::session::usage::SubAgents;
 use pisess_store;
 use pisess_store::workers::in_order;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
@@ -132,21 +130,6 @@ impl Sessions {
             }
         })?;
         Ok(exit)
-    }
-}
-
-/// Reading buffers, one per worker.
-#[derive(Default)]
-pub struct Readers(Mutex<Vec<StretchReader>>);
-
-impl Readers {
-    /// Calls `work` with a buffer that is not in use.
-    pub fn with<T>(&self, work: impl FnOnce(&mut StretchReader) -> T) -> T {
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut reader = lock().pop().unwrap_or_default();
-        let done = work(&mut reader);
-        lock().push(reader);
-        done
     }
 }
 

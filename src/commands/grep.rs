@@ -4,7 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::since_ms;
 use crate::cli::open::Input;
 use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, fitted, push_visible, styled, visible};
-use crate::cli::sessions::{Readers, Sessions, SessionsArgs, Target};
+use crate::cli::sessions::{Sessions, SessionsArgs, Target};
 use crate::format::{ID, id_end};
 use crate::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
 use crate::session::Header;
@@ -14,6 +14,7 @@ use crate::session::paths::below_home;
 use crate::session::read::line_chunks::StretchReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
+use pisess_store::workers::Pool;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -111,7 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let sessions = args.sessions.find(since, ui)?;
     let paint = Paint::new(&args, &sessions, ui);
-    let readers = Readers::default();
+    let readers = Pool::new(StretchReader::default);
     let mut matched = false;
     let exit = sessions.read(
         ui,

@@ -222,7 +222,7 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outco
         done.extend(outcome);
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = in_order(paths.iter().collect(), workers, work, keep);
+    let Ok(()) = in_order(paths, workers, work, keep);
     done
 }
 

@@ -3,10 +3,12 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::since_ms;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::sessions::{Readers, SessionsArgs};
+use crate::cli::sessions::SessionsArgs;
 use crate::cli::stats::{By, EntryRows, Groups};
 use crate::ops::stats::{Counted, Harvest, HarvestOptions, Seen, harvest};
+use crate::session::read::line_chunks::StretchReader;
 use foldhash::quality::RandomState;
+use pisess_store::workers::Pool;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -68,7 +70,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let mut sessions = args.sessions.find(since, ui)?;
-    let (readers, hasher) = (Readers::default(), RandomState::default());
+    let (readers, hasher) = (Pool::new(StretchReader::default), RandomState::default());
     let by_entry = args.by == Some(By::Entry);
     let mut seen = Seen::default();
     let mut groups = Groups::new(args.by, ui);

@@ -133,7 +133,7 @@ impl From<Mode> for Filter {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
     let leaf = open.resolve(&args.at)?;
-    let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search, open.workers());
+    let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
     if args.json {
         for place in &drawing.places {
             ui.print_json(&json_row(&open.session, &drawing, place))?;

@@ -74,14 +74,6 @@ pub struct DraftLink {
     pub head: bool,
 }
 
-/// How far [`Fragment::read_lines`] read.
-pub enum Progress {
-    /// All lines that start before the limit were read.
-    Done,
-    /// The line at this offset of the buffer is incomplete; more bytes are needed.
-    NeedsMore(usize),
-}
-
 /// The options for reading lines.
 pub struct Reading<'a> {
     pub options: &'a Options,
@@ -92,40 +84,19 @@ pub struct Reading<'a> {
     pub cwd: Option<&'a Text<'static>>,
 }
 
-/// A range of the file in memory.
-pub struct Window<'a> {
-    pub bytes: &'a [u8],
-    /// Its offset in the file.
-    pub start: u64,
-    /// Lines that start at or after this offset belong to the next part.
-    pub limit: u64,
-    /// Whether it ends with the file.
-    pub at_end: bool,
-}
-
 impl Fragment {
-    /// Adds the lines of the window from `pos` on.
-    pub fn read_lines(
-        &mut self,
-        window: &Window,
-        mut pos: usize,
-        reading: &Reading,
-        keys: &mut KeyCache<Member>,
-    ) -> Progress {
-        let bytes = window.bytes;
+    /// Adds whole lines, which begin at the offset `start` of the file. Only its last line may lack a newline.
+    pub fn read_lines(&mut self, bytes: &[u8], start: u64, reading: &Reading, keys: &mut KeyCache<Member>) {
         let mut scanner = Scanner::new(bytes);
         let mut blocks = Vec::new();
-        while pos < bytes.len() && window.start + (pos as u64) < window.limit {
+        let mut pos = 0;
+        while pos < bytes.len() {
             scanner.seek(pos);
             let mut record = Record::default();
             let parsed = (!scanner.at_end()).then(|| scan_into(&mut scanner, keys, &mut record, &mut blocks));
             let whole = scanner.at_end();
             let newline = newline_after(bytes, scanner.pos().max(pos));
-            let end = match newline {
-                Some(end) => end,
-                None if window.at_end => bytes.len(),
-                None => return Progress::NeedsMore(pos),
-            };
+            let end = newline.unwrap_or(bytes.len());
             let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
             match parsed {
@@ -135,7 +106,7 @@ impl Fragment {
                     if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
-                    let span = Span { start: window.start + pos as u64, len: (end - pos) as u64 };
+                    let span = Span { start: start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
                         // Grows only if an entry was added.
@@ -152,7 +123,6 @@ impl Fragment {
             self.lines += 1;
             pos = end + 1;
         }
-        Progress::Done
     }
 
     /// Adds one value.

@@ -3,37 +3,6 @@
 use super::LoadError;
 use super::fragment::Fragment;
 use crate::session::entry::{EntryIx, Slice};
-use crate::session::read::header::Preamble;
-use std::collections::BTreeMap;
-
-/// Joins fragments in file order, in whatever order they arrive.
-pub struct Joiner {
-    pub whole: Fragment,
-    next: u64,
-    waiting: BTreeMap<u64, Fragment>,
-    /// Fragments that were joined: empty, to be reused for the next chunk.
-    spare: Vec<Fragment>,
-}
-
-impl Joiner {
-    /// Returns a joiner that has joined nothing yet.
-    pub fn new(preamble: &Preamble) -> Self {
-        // The next line follows those of the preamble, and the next record follows the header, which is 0.
-        let whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
-        Joiner { whole, next: 0, waiting: BTreeMap::new(), spare: Vec::new() }
-    }
-
-    /// Adds a fragment, and returns an empty one to fill.
-    pub fn add(&mut self, chunk: u64, fragment: Fragment) -> Result<Fragment, LoadError> {
-        self.waiting.insert(chunk, fragment);
-        while let Some(mut fragment) = self.waiting.remove(&self.next) {
-            self.whole.append(&mut fragment)?;
-            self.next += 1;
-            self.spare.push(fragment);
-        }
-        Ok(self.spare.pop().unwrap_or_default())
-    }
-}
 
 /// The numbers of entries, strings, lines and records before a fragment.
 #[derive(Clone, Copy)]
@@ -61,7 +30,7 @@ impl Fragment {
     ///
     /// # Errors
     /// If the strings of all entries, or their rows, no longer fit (4 GiB).
-    fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
+    pub fn append(&mut self, next: &mut Fragment) -> Result<(), LoadError> {
         let fits = |ours: usize, theirs: usize| ours + theirs <= u32::MAX as usize;
         if !fits(self.arena.len(), next.arena.len())
             || !fits(self.rows.len(), next.rows.len())

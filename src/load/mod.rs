@@ -1,6 +1,6 @@
-//! Loads a file in one pass: chunks, workers, envelopes.
+//! Loads a file in one pass: ranges, workers, envelopes.
 //!
-//! The file is cut into chunks at newlines; each worker reads a chunk into its own buffer, walks its lines
+//! The file is divided into ranges; each worker reads the lines that begin in a range into its own buffer, walks them
 //! once and makes a `Fragment`; fragments are joined in file order. Only the parts of a body that [`Options`]
 //! request are kept, so memory grows with the number of entries, plus the longest line per worker.
 
@@ -22,25 +22,19 @@ use crate::session::dialect::Dialect;
 use crate::session::list_stats::Digesting;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::record::{self, Member};
+use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
+use crate::session::read::record;
 use crate::session::search::Words;
 use crate::session::{Header, Session};
-use fragment::{Fragment, Progress, Reading, Window};
-use join::Joiner;
-use pisess_json::KeyCache;
-use pisess_store::workers::wait_for;
-use pisess_store::{PageBuffer, ReadAt, fill};
+use fragment::{Fragment, Reading};
+use pisess_store::ReadAt;
+use pisess_store::workers::{Pool, in_order};
 pub use rows::add_rows;
 use std::io;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::ops::ControlFlow;
 
-/// The number of bytes a worker reads at a time: small enough for the cache, large enough for few reads.
-const CHUNK: u64 = 512 * 1024;
-
-/// The number of chunks for which a further worker is started.
-const CHUNKS_PER_WORKER: u64 = 2;
+/// The length from which a second worker saves time.
+const SMALL: u64 = 1 << 20;
 
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug)]
@@ -107,7 +101,7 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
 
 /// Whether a source of this length is certainly read by one worker.
 pub fn is_small(length: u64) -> bool {
-    length <= CHUNK * CHUNKS_PER_WORKER
+    length <= SMALL
 }
 
 /// Whether the first bytes of a file contain a session header.
@@ -140,20 +134,18 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: usize) -> i
     let rest = usize::try_from(source.len() - preamble.end).unwrap_or(length);
     let mut bytes = vec![0; length.min(rest)];
     let read = source.read_at(&mut bytes, preamble.end)?;
+    bytes.truncate(read);
+    if preamble.end + (read as u64) < source.len() {
+        bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
+    }
     let mut fragment = Fragment::default();
-    let window = Window {
-        bytes: &bytes[..read],
-        start: preamble.end,
-        limit: source.len(),
-        at_end: preamble.end + read as u64 == source.len(),
-    };
     let reading = Reading {
         options: &Options::default(),
         version: preamble.version,
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
-    fragment.read_lines(&window, 0, &reading, &mut record::keys());
+    fragment.read_lines(&bytes, preamble.end, &reading, &mut record::keys());
     Ok(fragment.dialect)
 }
 
@@ -167,94 +159,32 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn run(&self) -> Result<Fragment, LoadError> {
-        let chunks = (self.source.len() - self.preamble.end).div_ceil(CHUNK);
-        let joiner = Mutex::new(Joiner::new(self.preamble));
-        let next = AtomicU64::new(0);
-        let read = || -> Result<(), LoadError> {
-            let mut buffer = PageBuffer::default();
-            let mut fragment = Fragment::default();
-            let mut keys = record::keys();
-            loop {
-                let chunk = next.fetch_add(1, Ordering::Relaxed);
-                if chunk >= chunks {
-                    return Ok(());
-                }
-                self.read_chunk(chunk, &mut buffer, &mut fragment, &mut keys)?;
-                let mut joiner = joiner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                fragment = joiner.add(chunk, fragment)?;
-            }
+        let Pass { source, options, preamble, agent } = *self;
+        let reading =
+            Reading { options, version: preamble.version, agent, cwd: preamble.header.cwd.as_ref() };
+        let readers = Pool::new(|| (StretchReader::default(), record::keys()));
+        // Those that were joined are empty, and filled again.
+        let fragments = Pool::new(Fragment::default);
+        let read = |range| {
+            let mut fragment = fragments.get();
+            let read = readers.with(|(reader, keys)| {
+                reader.read(source, range, |Stretch { start, bytes }| {
+                    fragment.read_lines(bytes, start, &reading, keys);
+                    ControlFlow::<()>::Continue(())
+                })
+            });
+            read.map(|_| fragment)
         };
-        // If one worker cannot read, the others stop.
-        let work = || read().inspect_err(|_| next.store(chunks, Ordering::Relaxed));
-        let most = usize::try_from(chunks / CHUNKS_PER_WORKER).unwrap_or(usize::MAX).max(1);
-        match self.options.workers.clamp(1, most) {
-            1 => work()?,
-            workers => thread::scope(|scope| -> Result<(), LoadError> {
-                // If no further thread can be started, the existing ones do the work.
-                let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
-                let others: Vec<_> = (1..workers).map_while(start).collect();
-                let mine = work();
-                for other in others {
-                    wait_for(other)?;
-                }
-                mine
-            })?,
-        }
-        Ok(joiner.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).whole)
-    }
-
-    /// Reads the lines that start in one chunk.
-    fn read_chunk(
-        &self,
-        chunk: u64,
-        buffer: &mut PageBuffer,
-        fragment: &mut Fragment,
-        keys: &mut KeyCache<Member>,
-    ) -> Result<(), LoadError> {
-        let source = self.source;
-        let nominal = self.preamble.end + chunk * CHUNK;
-        let limit = (nominal + CHUNK).min(source.len());
-        // The byte before shows whether a line starts here.
-        let start = nominal - u64::from(chunk > 0);
-        fill(source, buffer.start(start, (limit - start) as usize)?, start)?;
-        let mut pos = match chunk {
-            0 => 0,
-            _ => match memchr::memchr(b'\n', buffer.bytes()) {
-                Some(newline) => newline + 1,
-                None => return Ok(()),
-            },
-        };
-        let reading = Reading {
-            options: self.options,
-            version: self.preamble.version,
-            agent: self.agent,
-            cwd: self.preamble.header.cwd.as_ref(),
-        };
-        loop {
-            let bytes = buffer.bytes();
-            let at_end = start + bytes.len() as u64 == source.len();
-            let window = Window { bytes, start, limit, at_end };
-            match fragment.read_lines(&window, pos, &reading, keys) {
-                Progress::Done => return Ok(()),
-                Progress::NeedsMore(at) => pos = at,
-            }
-            extend_to_newline(source, buffer, start)?;
-        }
-    }
-}
-
-/// Reads on until there is a newline, or the file ends.
-fn extend_to_newline(source: &dyn ReadAt, buffer: &mut PageBuffer, start: u64) -> io::Result<()> {
-    let mut step = 8 * 1024;
-    loop {
-        let at = start + buffer.bytes().len() as u64;
-        let more = step.min(usize::try_from(source.len() - at).unwrap_or(usize::MAX));
-        let new = buffer.extend(more)?;
-        fill(source, new, at)?;
-        if more == 0 || memchr::memchr(b'\n', new).is_some() {
-            return Ok(());
-        }
-        step = step.saturating_mul(2).min(16 << 20);
+        // The next line follows those of the preamble, and the next record follows the header, which is 0.
+        let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
+        let workers = if is_small(source.len()) { 1 } else { options.workers };
+        in_order(ranges(source, preamble.end), workers, read, |fragment| {
+            let mut fragment = fragment?;
+            whole.append(&mut fragment)?;
+            fragments.put(fragment);
+            Ok::<(), LoadError>(())
+        })?;
+        Ok(whole)
     }
 }
 

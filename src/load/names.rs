@@ -238,12 +238,17 @@ fn id_in_name(path: &Path) -> Option<&str> {
 
 /// Returns the ids and names of all files that are sessions.
 fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
-    let share = files.len().div_ceil(workers.max(1)).max(1);
-    let read = |files: &[PathBuf]| files.iter().filter_map(|path| known(path)).collect::<Vec<_>>();
-    std::thread::scope(|scope| {
-        let shares: Vec<_> = files.chunks(share).map(|files| scope.spawn(move || read(files))).collect();
-        shares.into_iter().flat_map(wait_for).collect()
-    })
+    let mut all = Vec::new();
+    let Ok(()) = in_order(
+        files,
+        workers,
+        |path| known(path),
+        |known| {
+            all.extend(known);
+            Ok::<(), Infallible>(())
+        },
+    );
+    all
 }
 
 fn known(path: &Path) -> Option<Known> {

@@ -147,7 +147,7 @@ fn chunks_and_workers_change_nothing() {
             "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":{parent},\"message\":{{\"role\":\"assistant\",\"content\":[{{\"type\":\"toolCall\",\"name\":\"read\",\"arguments\":{{\"path\":\"{id}\",\"{pad}\":0}}}}]}}}}\n"
         );
         if at % 500 == 250 {
-            text += &format!("broken {}\n", "y".repeat(CHUNK as usize));
+            text += &format!("broken {}\n", "y".repeat(600_000));
         }
         parent = format!("\"{id}\"");
     }

@@ -7,14 +7,14 @@ use crate::ops::plan::copy;
 use crate::redact::{Finds, Redacted, Redactor, Secret};
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::is_title_slot;
-use crate::session::read::line_chunks::{Stretch, StretchReader, parts};
+use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::workers::in_order;
+use pisess_store::workers::{Pool, in_order};
 use pisess_store::{ReadAt, resize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// A secret and the entry that contains it.
 #[derive(Clone, Debug)]
@@ -165,8 +165,9 @@ struct Line {
 /// Searches a session.
 fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Line>> {
     let (mut lines, mut count) = (Vec::new(), 0);
-    let look = |part| search_part(source, redactor, part);
-    in_order(parts(source, workers)?, workers, look, |part| {
+    let readers = Pool::new(StretchReader::default);
+    let look = |range| readers.with(|reader| search_range(source, redactor, range, reader));
+    in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
         part.lines.iter_mut().for_each(|line| line.number.0 += count);
         lines.append(&mut part.lines);
@@ -177,9 +178,14 @@ fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Resul
 }
 
 /// Searches the lines that begin in a range.
-fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> io::Result<Searched> {
+fn search_range(
+    source: &dyn ReadAt,
+    redactor: &Redactor,
+    range: Range<u64>,
+    reader: &mut StretchReader,
+) -> io::Result<Searched> {
     let mut searched = Searched::default();
-    StretchReader::default().read_part(source, range, |Stretch { start, bytes }| {
+    let _: ControlFlow<()> = reader.read(source, range, |Stretch { start, bytes }| {
         let mut counted = 0;
         redactor.each_line(bytes, &mut |line, finds| {
             if finds.is_clean() && !finds.has_secrets() {
@@ -196,6 +202,7 @@ fn search_part(source: &dyn ReadAt, redactor: &Redactor, range: Range<u64>) -> i
             });
         });
         searched.count += newlines(&bytes[counted..]);
+        ControlFlow::Continue(())
     })?;
     Ok(searched)
 }

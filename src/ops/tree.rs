@@ -10,7 +10,6 @@ use crate::session::tree::{Place, Tree, active, layout};
 use crate::session::{Session, ToolCall, ToolResult};
 use foldhash::HashMap;
 use pisess_json::text::Text;
-use pisess_store::workers::both;
 use std::borrow::Cow;
 
 /// The agents' filter modes.
@@ -47,27 +46,16 @@ pub struct Drawing<'a> {
     rendered: HashMap<EntryIx, Text<'static>>,
 }
 
-/// The number of entries from which a second thread saves time: starting it takes as long as a pass over several
-/// thousand entries.
-const MANY_ENTRIES: usize = 50_000;
-
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
-/// if `typed` contains words to search for, with searchable texts and matches. Uses at most `workers` threads.
-pub fn draw<'a>(
-    session: &'a Session,
-    leaf: Position,
-    filter: Filter,
-    typed: &str,
-    workers: usize,
-) -> Drawing<'a> {
+/// if `typed` contains words to search for, with searchable texts and matches.
+pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
     let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
     let is_visible = |ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix);
-    let of_entries = || (active(session, leaf), session.all().map(is_visible).collect::<Vec<_>>());
-    let is_parallel = workers > 1 && session.entries.len() >= MANY_ENTRIES;
-    let (tree, (is_active, is_visible)) = both(is_parallel, || Tree::new(session), of_entries);
-    let places = layout(session, tree, &is_active, &is_visible);
+    let is_active = active(session, leaf);
+    let is_visible: Vec<_> = session.all().map(is_visible).collect();
+    let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls(session, &is_active);
     let rendered = HashMap::default();
     Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }

@@ -2,7 +2,7 @@
 
 use super::files;
 use super::read::{PageBuffer, ReadAt, fill, shorter};
-use crate::workers::in_turns;
+use crate::workers::{Pool, in_order};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
 use std::iter::Peekable;
@@ -70,7 +70,7 @@ const GAP: u64 = 4;
 /// Pieces that are shorter on average, in bytes, are joined and written at once.
 const SHORT: usize = 512;
 
-/// Writes pieces to an open file, in order. Several threads read, and each writes what it has read when its turn comes.
+/// Writes pieces to an open file, in order. Several threads read, and the calling one writes.
 ///
 /// # Errors
 /// If reading or writing fails. The pieces before the failure may have been written.
@@ -87,14 +87,19 @@ pub fn send_pieces<'a>(
         let batch = Batch::take_from(&mut list, std::mem::take(&mut is_first));
         (!batch.pieces.is_empty()).then_some(batch)
     });
-    let read = |buffer: &mut PageBuffer, batch: Batch<'a>| {
-        let stored = &batch.stored;
+    let buffers = Pool::new(PageBuffer::default);
+    let read = |batch: Batch<'a>| {
+        let (mut buffer, stored) = (buffers.get(), &batch.stored);
         let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
         fill(source, space, stored.start)?;
-        Ok(batch)
+        Ok((batch, buffer))
     };
-    let write = |buffer: &mut PageBuffer, batch: Batch<'a>| batch.write(separator, buffer.bytes(), out);
-    in_turns(batches, workers, 0, PageBuffer::default, read, write)
+    in_order(batches, workers, read, |read: io::Result<_>| {
+        let (batch, buffer) = read?;
+        batch.write(separator, buffer.bytes(), out)?;
+        buffers.put(buffer);
+        Ok(())
+    })
 }
 
 /// Pieces that are read together.

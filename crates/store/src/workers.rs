@@ -1,52 +1,54 @@
 //! Parallel work on many items, with results in order.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::iter::Fuse;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// The number of results per worker that may wait for an earlier one: large enough that one slow item does
 /// not block the others, small enough that memory does not grow with the number of items.
-const AHEAD: usize = 16;
+const AHEAD: usize = 8;
 
-/// Calls `work` on each item, on `workers` threads, and passes the results to `take` in the order of the
-/// items, each as soon as all before it are done. If `take` fails, no further item is started.
-pub fn in_order<I: Send, T: Send, E>(
-    items: Vec<I>,
+/// Calls `work` on each item, on `workers` threads including the calling one, and passes the results to `take`, on the
+/// calling thread, in the order of the items, each as soon as all before it are done. While the next result is not
+/// done, the calling thread works, too. If `take` fails, no further item is started.
+///
+/// # Errors
+/// If `take` fails.
+pub fn in_order<I, T: Send, E, S>(
+    items: S,
     workers: usize,
     work: impl Fn(I) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
-) -> Result<(), E> {
-    let mut items = items.into_iter();
-    let total = items.len();
-    let workers = workers.min(total);
-    if workers < 2 {
-        return items.try_for_each(|item| take(work(item)));
-    }
-    let state = State { items, total, taken: 0, begun: VecDeque::new(), is_over: false };
+) -> Result<(), E>
+where
+    S: IntoIterator<Item = I>,
+    S::IntoIter: Send,
+{
+    let items = items.into_iter();
+    let workers = workers.min(items.size_hint().1.unwrap_or(workers)).max(1);
+    let state = State { items: items.fuse(), taken: 0, begun: VecDeque::new(), is_over: false };
     let queue = Queue { state: Mutex::new(state), changed: Condvar::new(), ahead: workers * AHEAD };
     thread::scope(|scope| {
-        let work_off = || {
-            let whole = Stop(&queue);
+        let help = || {
+            let stop = Stop(&queue);
             while let Some((at, item)) = queue.next() {
                 queue.finish(at, work(item));
             }
             // Not dropped here: only a panic drops it, which stops the other workers.
-            std::mem::forget(whole);
+            std::mem::forget(stop);
         };
-        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, work_off).is_ok();
-        if (0..workers).take_while(start).count() == 0 {
-            // If no thread can be started, this one does all the work.
-            return std::iter::from_fn(|| queue.next()).try_for_each(|(at, item)| {
-                queue.finish(at, work(item));
-                queue.take().map_or(Ok(()), &mut take)
-            });
-        }
         let _stop = Stop(&queue);
-        while let Some(result) = queue.take() {
-            take(result)?;
+        // If no thread can be started, this one does all the work.
+        let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, help).is_ok();
+        let _started = (1..workers).take_while(start).count();
+        loop {
+            match queue.turn() {
+                Turn::Take(result) => take(result)?,
+                Turn::Work(at, item) => queue.finish(at, work(item)),
+                Turn::Over => return Ok(()),
+            }
         }
-        Ok(())
     })
 }
 
@@ -57,17 +59,35 @@ struct Queue<I, T> {
 }
 
 struct State<I, T> {
-    items: I,
-    total: usize,
+    items: Fuse<I>,
     taken: usize,
     /// The items started but not taken yet: their results, if finished.
     begun: VecDeque<Option<T>>,
     is_over: bool,
 }
 
+/// What the calling thread does next.
+enum Turn<I, T> {
+    /// Take a result.
+    Take(T),
+    /// Work on an item with this number.
+    Work(usize, I),
+    /// Nothing: all results are taken, or a worker has panicked.
+    Over,
+}
+
+impl<I: Iterator, T> State<I, T> {
+    /// Begins the next item; returns it with its number.
+    fn begin(&mut self) -> Option<(usize, I::Item)> {
+        let item = self.items.next()?;
+        self.begun.push_back(None);
+        Some((self.taken + self.begun.len() - 1, item))
+    }
+}
+
 impl<I: Iterator, T> Queue<I, T> {
     fn lock(&self) -> MutexGuard<'_, State<I, T>> {
-        lock(&self.state)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State<I, T>>) -> MutexGuard<'a, State<I, T>> {
@@ -80,13 +100,7 @@ impl<I: Iterator, T> Queue<I, T> {
         while !state.is_over && state.begun.len() >= self.ahead {
             state = self.wait(state);
         }
-        if state.is_over {
-            return None;
-        }
-        let item = state.items.next()?;
-        let at = state.taken + state.begun.len();
-        state.begun.push_back(None);
-        Some((at, item))
+        if state.is_over { None } else { state.begin() }
     }
 
     fn finish(&self, at: usize, result: T) {
@@ -98,19 +112,28 @@ impl<I: Iterator, T> Queue<I, T> {
         }
     }
 
-    /// Returns the next result in order; `None` after the last.
-    fn take(&self) -> Option<T> {
+    /// Returns the next result in order, if it is done, else an item to work on; waits if there is neither.
+    fn turn(&self) -> Turn<I::Item, T> {
         let mut state = self.lock();
-        while !state.is_over && state.taken < state.total {
+        loop {
+            if state.is_over {
+                return Turn::Over;
+            }
             if let Some(result) = state.begun.front_mut().and_then(Option::take) {
                 state.begun.pop_front();
                 state.taken += 1;
                 self.changed.notify_all();
-                return Some(result);
+                return Turn::Take(result);
+            }
+            let next = if state.begun.len() < self.ahead { state.begin() } else { None };
+            if let Some((at, item)) = next {
+                return Turn::Work(at, item);
+            }
+            if state.begun.is_empty() {
+                return Turn::Over;
             }
             state = self.wait(state);
         }
-        None
     }
 }
 
@@ -124,145 +147,43 @@ impl<I: Iterator, T> Drop for Stop<'_, I, T> {
     }
 }
 
-/// Calls `work` on each item, on `workers` threads including the calling one, and `take` on each result in the order of
-/// the items. The thread that computed a result also takes it, when its turn comes; until then it computes at most `kept`
-/// further results. Each result has a buffer, created by `new`. After the result is taken, the buffer is reused without
-/// being cleared: few buffers stay in the processor's cache.
-///
-/// # Errors
-/// If a call fails; of several errors, any one. Calls already begun are completed. Earlier results may not have been
-/// taken.
-pub fn in_turns<I, B, T, E: Send>(
-    items: impl Iterator<Item = I> + Send,
-    workers: usize,
-    kept: usize,
-    new: impl Fn() -> B + Sync,
-    work: impl Fn(&mut B, I) -> Result<T, E> + Sync,
-    take: impl FnMut(&mut B, T) -> Result<(), E> + Send,
-) -> Result<(), E> {
-    let items = Mutex::new(items.fuse().enumerate());
-    let turns = Turns { current: AtomicUsize::new(0), take: Mutex::new(take), changed: Condvar::new() };
-    let work_off = || {
-        let end = End(&turns);
-        let (mut waiting, mut buffers) = (VecDeque::new(), Vec::new());
-        loop {
-            let next = if turns.is_over() { None } else { lock(&items).next() };
-            let most = if next.is_some() { kept } else { 0 };
-            if let Some((turn, item)) = next {
-                let mut buffer = buffers.pop().unwrap_or_else(&new);
-                let result = work(&mut buffer, item)?;
-                waiting.push_back((turn, buffer, result));
-            } else if waiting.is_empty() {
-                break;
-            }
-            while waiting.front().is_some_and(|&(turn, ..)| waiting.len() > most || turns.has_come(turn)) {
-                let (turn, mut buffer, result) = waiting.pop_front().expect("there is a front");
-                let Some(mut take) = turns.wait(turn) else { return Ok(()) };
-                take(&mut buffer, result)?;
-                turns.pass(turn + 1, take);
-                buffers.push(buffer);
-            }
-        }
-        // Not dropped here: only a failure or a panic drops it, which stops the other workers.
-        std::mem::forget(end);
-        Ok(())
-    };
-    thread::scope(|scope| {
-        // If no further thread can be started, the existing ones do the work.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work_off).ok();
-        let others: Vec<_> = (1..workers).map_while(start).collect();
-        let mine = work_off();
-        others.into_iter().map(wait_for).fold(mine, Result::and)
-    })
+/// Values that workers use one after the other, such as buffers: few stay in the processor's cache.
+#[derive(Debug)]
+pub struct Pool<B, F> {
+    new: F,
+    free: Mutex<Vec<B>>,
 }
 
-/// Whose turn it is to take a result.
-struct Turns<F> {
-    current: AtomicUsize,
-    /// Locked during a turn.
-    take: Mutex<F>,
-    changed: Condvar,
-}
-
-impl<F> Turns<F> {
-    /// The value of `current` after a failure.
-    const OVER: usize = usize::MAX;
-    /// How often to check before sleeping: the turn usually comes soon, and waking a thread takes long.
-    const SPINS: usize = 20_000;
-
-    /// Whether a worker has failed.
-    fn is_over(&self) -> bool {
-        self.has_come(Self::OVER)
+impl<B, F: Fn() -> B> Pool<B, F> {
+    /// Returns an empty pool, whose values are made by `new`.
+    pub fn new(new: F) -> Self {
+        Pool { new, free: Mutex::new(Vec::new()) }
     }
 
-    /// Whether a turn has come, or a worker has failed.
-    fn has_come(&self, turn: usize) -> bool {
-        self.current.load(Ordering::Acquire) >= turn
+    /// Returns a value that was put back, as it is, or a new one.
+    pub fn get(&self) -> B {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        free.unwrap_or_else(&self.new)
     }
 
-    /// Waits for a turn; returns `None` if a worker has failed.
-    fn wait(&self, turn: usize) -> Option<MutexGuard<'_, F>> {
-        for _ in 0..Self::SPINS {
-            if self.has_come(turn) {
-                break;
-            }
-            std::hint::spin_loop();
-        }
-        let mut take = lock(&self.take);
-        while !self.has_come(turn) {
-            take = self.changed.wait(take).unwrap_or_else(PoisonError::into_inner);
-        }
-        (self.current.load(Ordering::Acquire) == turn).then_some(take)
+    /// Puts a value back.
+    pub fn put(&self, value: B) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(value);
     }
 
-    /// Ends a turn, and starts the next one.
-    fn pass(&self, next: usize, take: MutexGuard<F>) {
-        // The maximum, because after a failure it must stay `OVER`.
-        self.current.fetch_max(next, Ordering::Release);
-        drop(take);
-        self.changed.notify_all();
+    /// Calls `work` with a value that is not in use.
+    pub fn with<T>(&self, work: impl FnOnce(&mut B) -> T) -> T {
+        let mut value = self.get();
+        let done = work(&mut value);
+        self.put(value);
+        done
     }
-}
-
-/// Ends all turns when dropped, which happens only if a worker failed.
-struct End<'a, F>(&'a Turns<F>);
-
-impl<F> Drop for End<'_, F> {
-    fn drop(&mut self) {
-        self.0.pass(Turns::<F>::OVER, lock(&self.0.take));
-    }
-}
-
-/// Calls both functions, and returns their results. If `is_parallel`, `second` runs on another thread.
-pub fn both<A, B: Send>(
-    is_parallel: bool,
-    first: impl FnOnce() -> A,
-    second: impl Fn() -> B + Sync,
-) -> (A, B) {
-    thread::scope(|scope| {
-        let start = || thread::Builder::new().spawn_scoped(scope, &second).ok();
-        let other = is_parallel.then(start).flatten();
-        let first = first();
-        // Without another thread, this one calls both.
-        let second = other.map_or_else(&second, wait_for);
-        (first, second)
-    })
-}
-
-/// Waits for a thread, and returns its result. Panics if it panicked.
-pub fn wait_for<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const KEPT: usize = 2;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     #[test]
     fn slow_ones_keep_their_place() {
@@ -276,22 +197,23 @@ mod tests {
                 taken.push(item);
                 Ok::<(), ()>(())
             };
-            let items: Vec<u64> = (0..8).collect();
-            in_order(items, workers, slow_first, take).unwrap();
+            in_order(0..8, workers, slow_first, take).unwrap();
             assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
         }
     }
 
     #[test]
     fn a_failure_ends_it() {
-        let items: Vec<u32> = (0..1000).collect();
-        let mut taken = 0;
-        let take = |item| {
-            taken += 1;
-            if item == 3 { Err("full") } else { Ok(()) }
-        };
-        assert_eq!(in_order(items, 2, |item| item, take), Err("full"));
-        assert_eq!(taken, 4);
+        for workers in [1, 2, 5] {
+            let (mut begun, mut taken) = (0, 0);
+            let take = |item| {
+                taken += 1;
+                if item == 3 { Err("full") } else { Ok(()) }
+            };
+            assert_eq!(in_order((0..1000).inspect(|_| begun += 1), workers, |item| item, take), Err("full"));
+            assert_eq!(taken, 4);
+            assert!(begun <= 4 + workers * AHEAD, "{begun} {workers}");
+        }
     }
 
     /// The first item waits until as many others as allowed are done; without a limit, all of them would be.
@@ -314,96 +236,36 @@ mod tests {
             first.get_or_insert(result);
             Ok::<(), ()>(())
         };
-        let items: Vec<usize> = (0..1000).collect();
-        in_order(items, 3, work, take).unwrap();
+        in_order(0..1000, 3, work, take).unwrap();
         assert_eq!(first, Some(3 * AHEAD - 1));
-    }
-
-    #[test]
-    fn turns_come_in_order() {
-        for workers in [0, 1, 3, 20] {
-            let buffers = AtomicUsize::new(0);
-            let new = || buffers.fetch_add(1, Ordering::SeqCst);
-            let slow_first = |_: &mut usize, item: u64| {
-                std::thread::sleep(std::time::Duration::from_millis((8 - item) * 2));
-                Ok::<_, ()>(item)
-            };
-            let mut taken = Vec::new();
-            let take = |_: &mut usize, item| {
-                taken.push(item);
-                Ok(())
-            };
-            in_turns(0..8, workers, KEPT, new, slow_first, take).unwrap();
-            assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
-            assert!(buffers.into_inner() <= workers.max(1) * (KEPT + 1));
-        }
-    }
-
-    #[test]
-    fn a_failure_ends_all_turns() {
-        for workers in [1, 2, 5] {
-            let (mut begun, mut taken) = (0, 0);
-            let items = (0..1000).inspect(|_| begun += 1);
-            let take = |(): &mut (), item| {
-                taken += 1;
-                if item == 3 { Err("full") } else { Ok(()) }
-            };
-            assert_eq!(in_turns(items, workers, KEPT, || (), |(), item| Ok(item), take), Err("full"));
-            assert_eq!(taken, 4);
-            assert!(begun <= 4 + workers * (KEPT + 1), "{begun} {workers}");
-            let work = |(): &mut (), item| if item == 500 { Err("unreadable") } else { Ok(()) };
-            let done = in_turns(0..1000, workers, KEPT, || (), work, |(), ()| Ok(()));
-            assert_eq!(done, Err("unreadable"));
-        }
     }
 
     /// Whichever thread panics, in whichever function, the others end.
     #[test]
-    fn a_panic_ends_all_turns() {
+    fn a_panic_is_handed_on() {
         for workers in [1, 2, 5] {
-            let five = |(): &mut (), item| {
-                assert!(item != 5, "five");
-                Ok::<u32, ()>(item)
-            };
-            let new = || ();
-            let in_work = || in_turns(0..1000, workers, KEPT, new, five, |(), _| Ok(()));
+            let five = |item: u32| assert!(item != 5, "five");
+            let in_work = || in_order(0..1000, workers, five, |()| Ok::<(), ()>(()));
             let in_take = || {
-                in_turns(
+                in_order(
                     0..1000,
                     workers,
-                    KEPT,
-                    new,
-                    |(), item| Ok(item),
-                    |(), item| five(&mut (), item).map(drop),
+                    |item| item,
+                    |item| {
+                        five(item);
+                        Ok::<(), ()>(())
+                    },
                 )
             };
-            for panic in [std::panic::catch_unwind(in_work), std::panic::catch_unwind(in_take)] {
-                assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"five"));
-            }
+            assert!(std::panic::catch_unwind(in_work).is_err());
+            assert!(std::panic::catch_unwind(in_take).is_err());
         }
     }
 
     #[test]
-    fn both_results_arrive() {
-        for is_parallel in [false, true] {
-            let mut called = 0;
-            let results = both(is_parallel, || called += 1, || std::thread::current().id());
-            assert_eq!(results.1 == std::thread::current().id(), !is_parallel);
-            assert_eq!(called, 1);
-        }
-    }
-
-    #[test]
-    #[should_panic(expected = "second")]
-    fn a_panic_of_the_other_thread_is_passed_on() {
-        both(true, || (), || panic!("second"));
-    }
-
-    #[test]
-    #[should_panic(expected = "a scoped thread panicked")]
-    fn a_panic_is_handed_on() {
-        let items: Vec<u32> = (0..1000).collect();
-        let work = |item| assert!(item != 5, "five");
-        let _ = in_order(items, 2, work, |()| Ok::<(), ()>(()));
+    fn values_are_used_again() {
+        let pool = Pool::new(Vec::new);
+        pool.with(|value| value.push(1));
+        assert_eq!((pool.get(), pool.get()), (vec![1], vec![]));
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::output::clock::Clock;
 use crate::format::{is_plain, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
-use pisess_store::workers::in_turns;
+use pisess_store::workers::{Pool, in_order};
 use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
@@ -280,13 +280,11 @@ impl Rows {
 pub const STRETCH: usize = 1024;
 /// Up to this number of rows, one thread is as fast as several.
 const FEW: usize = 2048;
-/// The number of stretches that a thread keeps until it can print them.
-const KEPT: usize = 2;
 /// The maximum number of threads: only one prints at a time.
 const THREADS: usize = 8;
 
-/// Draws `count` rows in stretches, on several threads, and prints them in order. Each thread has copies of `pen`, each
-/// used for several stretches: `draw` must begin with [`Rows::follow`] if the rows have times.
+/// Draws `count` rows in stretches, on several threads, and prints them in order. Copies of `pen` are used for several
+/// stretches each: `draw` must begin with [`Rows::follow`] if the rows have times.
 ///
 /// # Errors
 /// If printing fails.
@@ -298,13 +296,19 @@ pub fn draw_stretches(
 ) -> io::Result<()> {
     let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
     let stretches = (0..count).step_by(STRETCH).map(|start| start..count.min(start + STRETCH));
-    let drawn = |pen: &mut Rows, stretch| {
+    let pens = Pool::new(|| pen.clone());
+    let drawn = |stretch| {
+        let mut pen = pens.get();
         pen.text.clear();
-        draw(pen, stretch);
-        Ok(())
+        draw(&mut pen, stretch);
+        pen
     };
     let out = ui.stdout();
-    in_turns(stretches, workers, KEPT, || pen.clone(), drawn, |pen, ()| out.write_all(&pen.text))
+    in_order(stretches, workers, drawn, |pen| {
+        out.write_all(&pen.text)?;
+        pens.put(pen);
+        Ok(())
+    })
 }
 
 fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {

@@ -12,16 +12,16 @@ use super::patched::Mended;
 use super::resync;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::session::read::line_chunks::{Stretch, StretchReader, parts};
+use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
 use crate::session::read::lines::Line;
 use crate::session::read::record::{self, Block, Member, Record, scan, scan_into};
 use pisess_json::edit::Edit;
 use pisess_json::string::is_utf8;
 use pisess_json::{KeyCache, Raw, Scanner};
-use pisess_store::workers::in_order;
+use pisess_store::workers::{Pool, in_order};
 use pisess_store::{ReadAt, resize};
 use std::io;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 /// The length of oh-my-pi's title line in bytes, including its newline.
 const TITLE_LINE: usize = 256;
@@ -47,9 +47,11 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Men
         last: LineNo(0),
     };
     // In an older format, each entry is looked at.
-    let look = |part| sift(source, part, version == Some(Version::Three));
+    let readers = Pool::new(|| (StretchReader::default(), record::keys()));
+    let may_be_plain = version == Some(Version::Three);
+    let look = |range| readers.with(|(reader, keys)| sift(source, range, may_be_plain, reader, keys));
     let (mut number, mut at, mut bytes) = (LineNo(0), 0, Vec::new());
-    in_order(parts(source, workers)?, workers, look, |part| {
+    in_order(ranges(source, 0), workers, look, |part| {
         let part = part?;
         for Odd { before, span, newline } in part.odd {
             mending.pass(number, before, Span { start: at, len: span.start - at });
@@ -59,8 +61,9 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Men
             mending.line(number, &Line { span, bytes: &bytes, newline });
             at = span.end() + u64::from(newline);
         }
-        mending.pass(number, part.rest, Span { start: at, len: part.end - at });
-        (number.0, at) = (number.0 + part.rest, part.end);
+        let end = part.end.max(at);
+        mending.pass(number, part.rest, Span { start: at, len: end - at });
+        (number.0, at) = (number.0 + part.rest, end);
         (0..2).for_each(|end| mending.ends[end] |= part.ends[end]);
         Ok::<(), io::Error>(())
     })?;
@@ -79,7 +82,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Men
     Ok(mending)
 }
 
-/// What is to be looked at in a part of the file.
+/// What is to be looked at in a range of the file.
 #[derive(Default)]
 struct Sifted {
     odd: Vec<Odd>,
@@ -87,7 +90,7 @@ struct Sifted {
     rest: u32,
     /// How the plain lines end: with LF, and with CR LF.
     ends: [bool; 2],
-    /// The end of the part.
+    /// The end of the last line that begins in the range; 0 if none does.
     end: u64,
 }
 
@@ -99,16 +102,21 @@ struct Odd {
     newline: bool,
 }
 
-/// Finds the lines of a part that are not plain entries; all of them if none may be.
-fn sift(source: &dyn ReadAt, part: Range<u64>, may_be_plain: bool) -> io::Result<Sifted> {
-    let mut sifted = Sifted { end: part.end, ..Sifted::default() };
-    let mut keys = record::keys();
-    StretchReader::default().read_part(source, part, |Stretch { start, bytes }| {
+/// Finds the lines of a range that are not plain entries; all of them if none may be.
+fn sift(
+    source: &dyn ReadAt,
+    range: Range<u64>,
+    may_be_plain: bool,
+    reader: &mut StretchReader,
+    keys: &mut KeyCache<Member>,
+) -> io::Result<Sifted> {
+    let mut sifted = Sifted::default();
+    let _: ControlFlow<()> = reader.read(source, range, |Stretch { start, bytes }| {
         let (mut at, mut blocks) = (0, Vec::new());
         while at < bytes.len() {
             let newline = memchr::memchr(b'\n', &bytes[at..]).map(|newline| at + newline);
             let line = &bytes[at..newline.unwrap_or(bytes.len())];
-            if may_be_plain && newline.is_some() && is_plain(line, &mut keys, &mut blocks) {
+            if may_be_plain && newline.is_some() && is_plain(line, keys, &mut blocks) {
                 sifted.rest += 1;
                 sifted.ends[usize::from(line.ends_with(b"\r"))] = true;
             } else {
@@ -118,6 +126,8 @@ fn sift(source: &dyn ReadAt, part: Range<u64>, may_be_plain: bool) -> io::Result
             }
             at += line.len() + 1;
         }
+        sifted.end = start + bytes.len() as u64;
+        ControlFlow::Continue(())
     })?;
     Ok(sifted)
 }

@@ -103,7 +103,7 @@ pub fn search(
     {
         return Ok(Searched { header: search.preamble.header, unread: None });
     }
-    let flow = reader.read(source, start, |stretch| match search.stretch(stretch, take) {
+    let flow = reader.read(source, start..source.len(), |stretch| match search.stretch(stretch, take) {
         Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
         Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
         Err(error) => ControlFlow::Break(Err(error)),

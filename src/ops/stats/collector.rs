@@ -47,7 +47,7 @@ pub fn harvest(
         model: Default::default(),
     };
     let size = source.len();
-    let flow = reader.read(source, start, |stretch| {
+    let flow = reader.read(source, start..size, |stretch| {
         harvester.stretch(stretch, size);
         ControlFlow::<()>::Continue(())
     })?;

@@ -1,7 +1,7 @@
 //! Reads a file in stretches of whole lines, into one buffer that is reused for the next file.
 //!
-//! For readers of many files that keep little of each; [`crate::load`] reads one file on many threads. The
-//! buffer grows to the longest line, and holds at least `STRETCH` bytes.
+//! Readers of many files read each in one thread; [`crate::load`] and others read one file on several threads, a range
+//! at a time. The buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
 use memchr::{memchr, memrchr};
 use pisess_store::ReadAt;
@@ -16,6 +16,19 @@ const PAGE: usize = 4096;
 /// The maximum capacity that a buffer keeps between files, so that one long line does not occupy memory
 /// forever.
 const KEPT: usize = 4 * STRETCH;
+
+/// Returns the ranges in which workers read a source from `start` on, each at a time.
+pub fn ranges(source: &dyn ReadAt, start: u64) -> impl Iterator<Item = Range<u64>> + Send + use<> {
+    let len = source.len();
+    let count = len.saturating_sub(start).div_ceil(STRETCH as u64);
+    (0..count)
+        .map(move |at| start + at * STRETCH as u64)
+        .map(move |from| from..len.min(from + STRETCH as u64))
+}
+
+fn to_usize(length: u64) -> usize {
+    usize::try_from(length).unwrap_or(usize::MAX)
+}
 
 /// The buffer of one reader.
 #[derive(Debug, Default)]
@@ -32,91 +45,71 @@ pub struct Stretch<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Splits a source at line starts into several parts per worker, so that all workers finish at about the same
-/// time.
-///
-/// # Errors
-/// If reading fails.
-pub fn parts(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<Range<u64>>> {
-    const SMALL: u64 = 1 << 20;
-    let count = (source.len() / SMALL).clamp(1, 8 * workers.max(1) as u64);
-    let starts = (1..count).map(|part| next_line(source, source.len() / count * part));
-    let starts = starts.collect::<io::Result<Vec<_>>>()?;
-    let ends = starts.iter().copied().chain([source.len()]);
-    Ok([0].into_iter().chain(starts.iter().copied()).zip(ends).map(|(start, end)| start..end).collect())
-}
-
-/// Returns the offset of the first line that begins after `from`.
-fn next_line(source: &dyn ReadAt, mut from: u64) -> io::Result<u64> {
-    let mut bytes = vec![0; 64 * 1024];
-    loop {
-        let read = source.read_at(&mut bytes, from)?;
-        match memchr(b'\n', &bytes[..read]) {
-            Some(newline) => return Ok(from + newline as u64 + 1),
-            None if read == 0 => return Ok(source.len()),
-            None => from += read as u64,
-        }
-    }
-}
+/// The number of bytes to read first to complete the last line of a range; doubled each time.
+const MORE: usize = 8 * 1024;
 
 impl StretchReader {
-    /// Calls `take` with the lines of a part, in stretches.
-    ///
-    /// # Errors
-    /// As [`StretchReader::read`].
-    pub fn read_part(
-        &mut self,
-        source: &dyn ReadAt,
-        part: Range<u64>,
-        mut take: impl FnMut(Stretch),
-    ) -> io::Result<()> {
-        let _: ControlFlow<()> = self.read(source, part.start, |Stretch { start, bytes }| {
-            let end = part.end.saturating_sub(start).min(bytes.len() as u64) as usize;
-            take(Stretch { start, bytes: &bytes[..end] });
-            if start + (bytes.len() as u64) < part.end {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        })?;
-        Ok(())
-    }
-
-    /// Calls `take` with the lines from the offset `from` on, until it breaks.
+    /// Calls `take` with the lines that begin in a range, until it breaks.
     ///
     /// # Errors
     /// If reading fails, or the file ends before the length it had when it was opened.
     pub fn read<B>(
         &mut self,
         source: &dyn ReadAt,
-        from: u64,
+        range: Range<u64>,
         mut take: impl FnMut(Stretch) -> ControlFlow<B>,
     ) -> io::Result<ControlFlow<B>> {
         if self.buffer.len() > KEPT {
             self.buffer = Vec::new();
         }
-        let (mut start, mut data) = (from, 0..0);
-        loop {
+        // The byte before shows whether a line begins at the start of the range.
+        let (mut start, mut data) = (range.start.saturating_sub(1), 0..0);
+        let (mut is_first, mut more) = (range.start > 0, MORE / 2);
+        while start < range.end {
             let next = start + data.len() as u64;
-            let wanted =
-                usize::try_from(source.len().saturating_sub(next)).unwrap_or(usize::MAX).min(STRETCH);
-            if wanted == 0 {
-                let rest = Stretch { start, bytes: &self.buffer[data.clone()] };
-                return Ok(if data.is_empty() { ControlFlow::Continue(()) } else { take(rest) });
-            }
+            let wanted = match to_usize(range.end.saturating_sub(next)) {
+                0 => {
+                    more = more.saturating_mul(2).min(KEPT);
+                    more
+                }
+                inside => inside.min(STRETCH + 1),
+            };
+            let wanted = wanted.min(to_usize(source.len().saturating_sub(next)));
             data = self.with_room(data, next, wanted);
-            source.read_exact_at(&mut self.buffer[data.end..data.end + wanted], next)?;
             let read = data.end..data.end + wanted;
+            source.read_exact_at(&mut self.buffer[read.clone()], next)?;
             data.end = read.end;
-            let Some(newline) = memrchr(b'\n', &self.buffer[read.clone()]) else { continue };
-            let end = read.start + newline + 1;
-            let broke = take(Stretch { start, bytes: &self.buffer[data.start..end] });
-            if broke.is_break() {
-                return Ok(broke);
+            let whole = match memrchr(b'\n', &self.buffer[read.clone()]) {
+                Some(newline) => data.start..read.start + newline + 1,
+                None if wanted == 0 => data.clone(),
+                // A line that began before the range goes on after it.
+                None if is_first && start + data.len() as u64 >= range.end => break,
+                None => continue,
+            };
+            let lines = &self.buffer[whole.clone()];
+            let own = match memchr(b'\n', lines).filter(|_| is_first) {
+                Some(newline) => newline + 1,
+                None if is_first => lines.len(),
+                None => 0,
+            };
+            // The last line that begins in the range ends at the first newline from its last byte on.
+            let last = to_usize(range.end - start - 1);
+            let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
+            let end = rest.map_or(lines.len(), |newline| last + newline + 1);
+            if own < end {
+                let broke = take(Stretch { start: start + own as u64, bytes: &lines[own..end] });
+                if broke.is_break() {
+                    return Ok(broke);
+                }
             }
-            start += (end - data.start) as u64;
-            data.start = end;
+            is_first = false;
+            start += whole.len() as u64;
+            data.start = whole.end;
+            if wanted == 0 {
+                break;
+            }
         }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Long data stays
@@ -156,7 +149,7 @@ mod tests {
         // Twice, because the buffer is reused.
         for _ in 0..2 {
             all.clear();
-            let done = reader.read(bytes, from, |stretch| {
+            let done = reader.read(bytes, from..bytes.len(), |stretch| {
                 all.push((stretch.start, stretch.bytes.to_vec()));
                 ControlFlow::<()>::Continue(())
             });
@@ -203,7 +196,7 @@ mod tests {
     fn reading_ends_where_it_is_told_to() {
         let bytes = b"a\nb\n".repeat(STRETCH);
         let mut count = 0;
-        let done = StretchReader::default().read(&bytes, 0, |_| {
+        let done = StretchReader::default().read(&bytes, 0..bytes.len() as u64, |_| {
             count += 1;
             ControlFlow::Break("enough")
         });
@@ -221,7 +214,7 @@ mod tests {
                 100
             }
         }
-        let read = StretchReader::default().read(&Shorter, 0, |_| ControlFlow::<()>::Continue(()));
+        let read = StretchReader::default().read(&Shorter, 0..100, |_| ControlFlow::<()>::Continue(()));
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }
