@@ -2,7 +2,6 @@
 
 use crate::agents::row::search::Query;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
-use crate::session::index::may_repeat;
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
@@ -234,7 +233,7 @@ impl Search<'_> {
 
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].
 fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
-    let answered = near_calls(session).unwrap_or_else(|| calls_by_id(session, is_active));
+    let answered = calls_by_id(session, is_active);
     let last = session.tool_calls.last().map(|call| call.entry);
     let last = last.max(session.tool_results.last().map(|result| result.entry));
     let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
@@ -247,27 +246,8 @@ fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     calls
 }
 
-/// The number of preceding calls among which the call of a result is searched: few messages have more.
-const NEAR: usize = 64;
-
-/// Returns the number of each result's call, counted from 1; `None` if a call is not near or ids may repeat, which is rare.
-fn near_calls(session: &Session) -> Option<Vec<u32>> {
-    let calls = &session.tool_calls;
-    let id = |call: &ToolCall| session.bytes(call.id);
-    let mut before = 0;
-    let near = session.tool_results.iter().map(|result| {
-        while calls.get(before).is_some_and(|call| call.entry < result.entry) {
-            before += 1;
-        }
-        let first = before.saturating_sub(NEAR);
-        let at = calls[first..before].iter().rposition(|call| id(call) == session.bytes(result.call))?;
-        Some((first + at + 1) as u32)
-    });
-    near.collect::<Option<Vec<_>>>().filter(|_| !may_repeat(calls.len(), calls.iter().map(id)))
-}
-
-/// Returns the same for any session, with 0 for a result without a call. Of calls with the same id, the last one drawn
-/// counts, as in the agents.
+/// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of calls with the same id,
+/// the last one drawn counts, as in the agents.
 fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let mut rank = vec![0_u32; session.entries.len()];
     for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
@@ -309,21 +289,16 @@ mod tests {
     }
 
     #[test]
-    fn near_calls_are_those_with_the_id() {
-        let near = |words: &str| {
+    fn a_result_answers_the_last_call_with_its_id() {
+        let answered = |words: &str| {
             let session = session(words);
-            let by_id = calls_by_id(&session, &vec![false; session.entries.len()]);
-            let near = near_calls(&session);
-            assert!(near.is_none() || near.as_ref() == Some(&by_id), "{words}");
-            (by_id, near.is_some())
+            calls_by_id(&session, &vec![false; session.entries.len()])
         };
-        assert_eq!(near(""), (vec![], true));
-        assert_eq!(near("a:x x a:y,z z y"), (vec![1, 3, 2], true));
-        assert_eq!(near("a:x x x"), (vec![1, 1], true));
-        assert_eq!(near("a:x orphan"), (vec![0], false));
-        assert_eq!(near("x a:x"), (vec![1], false));
-        assert_eq!(near("a:x x a:x x"), (vec![2, 2], false));
-        let many: Vec<_> = (0..=NEAR).map(|at| format!("n{at}")).collect();
-        assert_eq!(near(&format!("a:{} n1 n0", many.join(","))), (vec![2, 1], false));
+        assert_eq!(answered(""), [0; 0]);
+        assert_eq!(answered("a:x x a:y,z z y"), [1, 3, 2]);
+        assert_eq!(answered("a:x x x"), [1, 1]);
+        assert_eq!(answered("a:x orphan"), [0]);
+        assert_eq!(answered("x a:x"), [1]);
+        assert_eq!(answered("a:x x a:x x"), [2, 2]);
     }
 }
