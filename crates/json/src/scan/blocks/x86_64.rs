@@ -5,8 +5,6 @@ use super::StringEnd;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
     _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
-    _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_loadu_si512,
-    _mm512_movepi8_mask, _mm512_set1_epi8, _mm512_shuffle_epi8,
 };
 
 /// The number of bytes of a string that are examined together.
@@ -19,22 +17,15 @@ pub enum Vectors {
     Sse2,
     /// AVX2, and BMI, which all processors with AVX2 have.
     Avx2,
-    /// AVX-512 for bytes: comparisons return masks.
-    Avx512,
 }
 
 impl Vectors {
     /// Returns what this processor has; the standard library caches it.
     pub fn detect() -> Self {
-        if !is_x86_feature_detected!("avx2") || !is_x86_feature_detected!("bmi1") {
-            Vectors::Sse2
-        } else if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("bmi2")
-        {
-            Vectors::Avx512
-        } else {
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
             Vectors::Avx2
+        } else {
+            Vectors::Sse2
         }
     }
 }
@@ -49,71 +40,62 @@ impl Scanner<'_> {
         match self.vectors {
             Vectors::Sse2 => None,
             Vectors::Avx2 => Some(unsafe { self.string_end_avx2() }),
-            Vectors::Avx512 => Some(unsafe { self.string_end_avx512() }),
         }
     }
 }
 
-/// Defines a function that walks to the end of a string in blocks, with the instructions of one generation of
-/// processors. The instructions a function is compiled for cannot depend on a parameter.
-///
-/// The positions of quotes and backslashes are unpredictable, so it branches only where one backslash follows another,
-/// and at the end of the string, a `\u` escape and malformed bytes. The position and the range of bytes above 0x7f stay
-/// in registers.
-macro_rules! string_end_in_blocks {
-    ($name:ident, $instructions:literal, $masks:ident) => {
-        #[target_feature(enable = $instructions)]
-        fn $name(&mut self) -> StringEnd {
-            let (bytes, mut pos) = (self.bytes, self.pos);
-            let mut any_backslash = 0;
-            // Whether the block's first byte follows a backslash that is not itself escaped.
-            let mut carry = false;
-            let mut non_ascii = NONE;
-            let end = loop {
-                let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) else {
-                    self.pos = pos - usize::from(carry);
-                    break self.string_end_in_lanes(any_backslash != 0);
-                };
-                let masks = $masks(block);
-                let (escaped, carries) = escaped(masks.backslash, carry);
-                let stop = (masks.end & !escaped) | (escaped & !masks.letter);
-                // Selected, not branched on.
-                let (high_start, high_end) =
-                    if masks.high == 0 { (usize::MAX, non_ascii.end) } else { (pos, pos + BLOCK) };
-                non_ascii = non_ascii.start.min(high_start)..high_end;
-                if stop == 0 {
-                    any_backslash |= masks.backslash;
-                    carry = carries;
-                    pos += BLOCK;
-                    continue;
-                }
-                let at = stop.trailing_zeros();
-                any_backslash |= masks.backslash & !(u64::MAX << at);
-                self.pos = pos + at as usize;
-                if escaped >> at & 1 == 1 {
-                    any_backslash |= 1;
-                    carry = false;
-                    self.pos -= 1;
-                    match self.escape_end(self.pos) {
-                        Some(end) => pos = end,
-                        None => break StringEnd::Malformed,
-                    }
-                } else if block[at as usize] == b'"' {
-                    self.pos += 1;
-                    break StringEnd::closed(any_backslash != 0);
-                } else {
-                    break StringEnd::Malformed;
-                }
-            };
-            self.note_non_ascii(non_ascii);
-            end
-        }
-    };
-}
-
 impl Scanner<'_> {
-    string_end_in_blocks!(string_end_avx2, "avx2,bmi1", masks_avx2);
-    string_end_in_blocks!(string_end_avx512, "avx512f,avx512bw,bmi1,bmi2", masks_avx512);
+    /// Walks to the end of a string in blocks.
+    ///
+    /// The positions of quotes and backslashes are unpredictable, so it branches only where one backslash follows
+    /// another, and at the end of the string, a `\u` escape and malformed bytes. The position and the range of bytes above
+    /// 0x7f stay in registers.
+    #[target_feature(enable = "avx2,bmi1")]
+    fn string_end_avx2(&mut self) -> StringEnd {
+        let (bytes, mut pos) = (self.bytes, self.pos);
+        let mut any_backslash = 0;
+        // Whether the block's first byte follows a backslash that is not itself escaped.
+        let mut carry = false;
+        let mut non_ascii = NONE;
+        let end = loop {
+            let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<BLOCK>()) else {
+                self.pos = pos - usize::from(carry);
+                break self.string_end_in_lanes(any_backslash != 0);
+            };
+            let masks = masks(block);
+            let (escaped, carries) = escaped(masks.backslash, carry);
+            let stop = (masks.end & !escaped) | (escaped & !masks.letter);
+            // Selected, not branched on.
+            let (high_start, high_end) =
+                if masks.high == 0 { (usize::MAX, non_ascii.end) } else { (pos, pos + BLOCK) };
+            non_ascii = non_ascii.start.min(high_start)..high_end;
+            if stop == 0 {
+                any_backslash |= masks.backslash;
+                carry = carries;
+                pos += BLOCK;
+                continue;
+            }
+            let at = stop.trailing_zeros();
+            any_backslash |= masks.backslash & !(u64::MAX << at);
+            self.pos = pos + at as usize;
+            if escaped >> at & 1 == 1 {
+                any_backslash |= 1;
+                carry = false;
+                self.pos -= 1;
+                match self.escape_end(self.pos) {
+                    Some(end) => pos = end,
+                    None => break StringEnd::Malformed,
+                }
+            } else if block[at as usize] == b'"' {
+                self.pos += 1;
+                break StringEnd::closed(any_backslash != 0);
+            } else {
+                break StringEnd::Malformed;
+            }
+        };
+        self.note_non_ascii(non_ascii);
+        end
+    }
 }
 
 /// The bytes of a block by class: a mask has a bit for each byte.
@@ -128,25 +110,8 @@ struct Masks {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw")]
-fn masks_avx512(block: &[u8; BLOCK]) -> Masks {
-    // SAFETY: 64 bytes are read from where 64 bytes are borrowed; they need no alignment.
-    #[allow(unsafe_code)]
-    let bytes = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
-    let quote = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'"' as i8));
-    let b = _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'b' as i8));
-    let letter = _mm512_shuffle_epi8(_mm512_broadcast_i32x4(letters()), bytes);
-    Masks {
-        end: quote | _mm512_cmplt_epu8_mask(bytes, _mm512_set1_epi8(0x20)),
-        backslash: _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(b'\\' as i8)),
-        letter: _mm512_cmpeq_epi8_mask(letter, bytes) | quote | b,
-        high: _mm512_movepi8_mask(bytes),
-    }
-}
-
-#[inline]
 #[target_feature(enable = "avx2")]
-fn masks_avx2(block: &[u8; BLOCK]) -> Masks {
+fn masks(block: &[u8; BLOCK]) -> Masks {
     let (halves, _) = block.as_chunks::<{ BLOCK / 2 }>();
     // SAFETY: 32 bytes are read from where 32 bytes are borrowed, twice; they need no alignment.
     #[allow(unsafe_code)]
