@@ -7,7 +7,7 @@ use std::thread;
 
 /// The number of results per worker that may wait for an earlier one: large enough that one slow item does
 /// not block the others, small enough that memory does not grow with the number of items.
-const AHEAD: usize = 8;
+const AHEAD: usize = 4;
 
 /// Calls `work` on each item, on `workers` threads including the calling one, and passes the results to `take`, on the
 /// calling thread, in the order of the items, each as soon as all before it are done. While the next result is not
