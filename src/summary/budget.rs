@@ -35,7 +35,7 @@ pub(super) const REMARK: usize = 40;
 pub(super) const NEWEST: usize = 400;
 pub(super) const OLDEST: usize = 90;
 
-/// A failure is reported for this many turns after its own.
+/// A failure is reported in full for this many turns after its own, then by name.
 pub(super) const STALE_TURNS: usize = 10;
 
 /// The number of newest messages that are read in full, and of tool calls that are held. Older tool calls and

@@ -2,7 +2,7 @@
 
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{asks, bare, columns, ends, folded, last_prose, line, prose, quoted, substance};
+use super::quote::{asks, bare, columns, ends, last_prose, line, prose, quoted, substance};
 use super::sections::SENT;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -76,12 +76,12 @@ impl Turn {
     /// Whether the other turn had the same request, in its first line and without numbers, and the same answer: so it
     /// is with a timer's request if nothing happened.
     pub fn is_alike(&self, other: &Turn) -> bool {
-        let key = |turn: &Turn| {
-            let first = turn.request.lines().next().unwrap_or_default();
-            (first.replace(|c: char| c.is_ascii_digit(), ""), folded(turn.words()))
+        let first = |turn: &Turn| {
+            let line = turn.request.lines().next().unwrap_or_default();
+            line.replace(|c: char| c.is_ascii_digit(), "")
         };
-        let is_long = columns(&self.request) >= NOD && !self.words().is_empty();
-        is_long && self.is_answered() && other.is_answered() && key(self) == key(other)
+        let is_same = self.words() == other.words() && self.is_answered() && other.is_answered();
+        is_same && columns(&self.request) >= NOD && first(self) == first(other)
     }
 }
 
@@ -104,7 +104,10 @@ impl Notes {
     pub fn heed(&mut self, text: &str, corrects: bool) {
         static CAPITALS: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r"(?:^|\s)\p{Lu}{5,}\s.*\p{Ll}").expect("a constant"));
-        let prose = prose(text);
+        if !corrects && !text.contains(['!', '！']) && !CAPITALS.is_match(text) {
+            return;
+        }
+        let prose = prose(&text.chars().take(WHOLE_REQUEST).collect::<String>());
         if corrects && (REMARK..POINT).contains(&columns(&prose)) && !asks(&prose) {
             return push(&mut self.constraints, format!("{CORRECTED}{}", quoted(&prose, POINT)));
         }
@@ -141,9 +144,9 @@ impl Notes {
     }
 }
 
-/// Adds a note, replacing one with the same letters and digits.
+/// Adds a note, replacing an equal one.
 fn push(list: &mut Vec<String>, text: String) {
-    list.retain(|known| folded(known) != folded(&text));
+    list.retain(|known| *known != text);
     list.drain(..(list.len() + 1).saturating_sub(NOTES));
     list.push(text);
 }

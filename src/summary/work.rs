@@ -138,9 +138,10 @@ impl Work {
     pub fn failures(&self, turns: &VecDeque<Turn>) -> (Vec<String>, Vec<String>) {
         let (mut first, mut open, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, deed) in self.deeds.iter().enumerate().rev() {
-            let Some(step) = deed.failed().filter(|_| deed.turn + STALE_TURNS >= self.turn) else { continue };
+            let Some(step) = deed.failed() else { continue };
             let later = || self.deeds.range(at + 1..);
-            let turn = turns.iter().find(|turn| turn.number == deed.turn);
+            let turn = turns.iter().rfind(|turn| turn.number == deed.turn);
+            let is_recent = deed.turn + STALE_TURNS >= self.turn;
             let is_own = deed.turn == self.turn;
             let is_at_work = is_own && !turn.is_some_and(Turn::is_answered);
             let is_newest = later().len() == 0;
@@ -160,7 +161,7 @@ impl Work {
             let point = format!("{name}: {}: {output} ({changed}{since})", deed.state());
             match turn.is_some_and(|turn| step.is_named_in(turn.words())) {
                 true if is_own => first.push(point),
-                is_named if is_named || is_at_work || is_last => open.push(point),
+                is_named if is_recent && (is_named || is_at_work || is_last) => open.push(point),
                 _ => others.push(name),
             }
         }

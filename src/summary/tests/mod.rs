@@ -306,6 +306,61 @@ fn a_failure_is_told_by_how_it_ended() {
 }
 
 #[test]
+fn a_blocker_does_not_vanish_behind_what_follows() {
+    let mut messages = vec![user("Release it.")];
+    messages.extend(bash("git push -u origin v2", Some("fatal: 403\n\nCommand exited with code 128")));
+    messages.extend(bash("gh pr create --fill", Some("run gh auth login\n\nCommand exited with code 4")));
+    messages.extend(bash("cp a b", None));
+    messages.extend(bash("./scratch.sh", Some("oops\n\nCommand exited with code 3")));
+    messages.extend(bash("date > d", None));
+    messages.push(says("`git push` and `gh pr create` are refused; the access is missing."));
+    let blocked = |messages: &[String]| below(&summary(None, messages), "### Blocked").join("\n");
+    let full = blocked(&messages);
+    assert!(
+        full.starts_with("- `gh pr create --fill`: exited with code 4") && full.contains("code 128"),
+        "{full}"
+    );
+    assert!(full.ends_with("not mentioned in the last words: `./scratch.sh`"), "{full}");
+    for at in 0..12 {
+        messages.extend([
+            user(&format!("What is the weather on day {at}?")),
+            says(&format!("It rains {at} mm.")),
+        ]);
+    }
+    let named = blocked(&messages);
+    assert!(named.contains("`git push -u origin v2`") && !named.contains("code 128"), "{named}");
+    messages.extend(bash("git push", None));
+    assert!(!blocked(&messages).contains("git push"));
+}
+
+#[test]
+fn questions_corrections_and_repetitions_are_told_apart() {
+    let mut messages = vec![
+        user("Which database?"),
+        says("a) SQLite, one file\nb) Postgres\n\nWhich one?"),
+        user("b"),
+        stops("aborted", ""),
+        user("no docker, we install it from the packages of the distribution"),
+        says("Done."),
+    ];
+    for hour in 0..9 {
+        messages.extend([user(&format!("Read HEARTBEAT.md and follow it.\nIt is {hour}:00.")), says("OK")]);
+    }
+    let text = summary(None, &messages);
+    assert_eq!(
+        below(&text, "## Key Decisions"),
+        ["- Asked \"Which one?\", the user answered \"b\"; \"b) Postgres\""]
+    );
+    assert!(quotation(&text, REQUEST).starts_with("no docker"), "{text}");
+    assert_eq!(text.matches("HEARTBEAT").count(), 1, "{text}");
+    messages.push(user("Now the schema, with a table for each of the reports that we have."));
+    assert_eq!(
+        below(&summary(None, &messages), "## Constraints & Preferences"),
+        ["- Said to correct the work: \"no docker, we install it from the packages of the distribution\""]
+    );
+}
+
+#[test]
 fn probes_are_no_blockers() {
     let mut messages = vec![user("Build it.")];
     for command in ["which qemu", "grep -rn nothing src", "test -f a && cat a", "diff a b"] {
