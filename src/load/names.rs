@@ -9,8 +9,9 @@ use crate::agents::stores::{Here, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
-use pisess_store::workers::wait_for;
+use pisess_store::workers::in_order;
 use pisess_store::{self as store, Glance};
+use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
