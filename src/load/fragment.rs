@@ -2,7 +2,7 @@
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::{Form, RowOptions};
+use crate::agents::row::{Form, ROW_UNITS, RowOptions};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
 use crate::session::column::Column;
@@ -217,11 +217,13 @@ impl Fragment {
             Form::Agent => None,
         };
         self.rows.push(entry.at(), |row| {
+            let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
                 None => agent.push_row(typed, row),
             };
-            if rows.form == Form::Readable {
+            // Only a row that was cut may end in half a pair that its text has whole.
+            if rows.form == Form::Readable && row.len() - start >= ROW_UNITS {
                 drop_half(row);
             }
             parts
