@@ -4,7 +4,7 @@
 //! at a time. The buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
 use memchr::{memchr, memrchr};
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, resize};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
@@ -75,7 +75,7 @@ impl StretchReader {
                 inside => inside.min(STRETCH + 1),
             };
             let wanted = wanted.min(to_usize(source.len().saturating_sub(next)));
-            data = self.with_room(data, next, wanted);
+            data = self.with_room(data, next, wanted)?;
             let read = data.end..data.end + wanted;
             source.read_exact_at(&mut self.buffer[read.clone()], next)?;
             data.end = read.end;
@@ -113,29 +113,30 @@ impl StretchReader {
     }
 
     /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Long data stays
-    /// in place if there is room after it; other data moves, so that the new bytes are aligned (see [`PAGE`]).
+    /// in place if there is room after it; other data moves, so that the new bytes are aligned (see [`PAGE`]). A line
+    /// that does not fit in memory is an error.
     fn with_room(
         &mut self,
         data: std::ops::Range<usize>,
         next: u64,
         wanted: usize,
-    ) -> std::ops::Range<usize> {
+    ) -> io::Result<std::ops::Range<usize>> {
         if data.end + wanted <= self.buffer.len() && data.len() > STRETCH / 2 {
-            return data;
+            return Ok(data);
         }
         let room = data.len().next_multiple_of(PAGE) + PAGE;
         let needed = (room + wanted).max(2 * data.len());
         if self.buffer.len() < needed {
-            self.buffer.resize(needed.max(STRETCH + 4 * PAGE), 0);
+            resize(&mut self.buffer, needed.max(STRETCH + 4 * PAGE))?;
         }
         let within = |at: usize| self.buffer.as_ptr().addr().wrapping_add(at) % PAGE;
         let file = (next % PAGE as u64) as usize;
         let end = data.len() + (file + PAGE - within(data.len())) % PAGE;
         self.buffer.copy_within(data.clone(), end - data.len());
         if self.buffer.len() < end + wanted {
-            self.buffer.resize(end + wanted, 0);
+            resize(&mut self.buffer, end + wanted)?;
         }
-        end - data.len()..end
+        Ok(end - data.len()..end)
     }
 }
 
