@@ -194,7 +194,10 @@ await test("branches are stepped through in the text", async () => {
   await page.keyboard.press("]");
   await waitFor(page, "n2");
   await page.click('article[data-id="n2"] .branches summary');
-  await page.waitForFunction(() => [...document.querySelectorAll('article[data-id="n2"] .branches li')].every((item) => /entr/.test(item.textContent)));
+  await page.waitForFunction(() => {
+    const items = [...document.querySelectorAll('article[data-id="n2"] .branches li')];
+    return items.length > 0 && items.every((item) => /entr/.test(item.textContent));
+  });
   same(await page.locator('article[data-id="n2"] .branches li').count(), 3, "all are listed");
   await page.click('article[data-id="n2"] .branches li:last-child a');
   await waitFor(page, "n3");
