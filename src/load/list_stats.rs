@@ -88,7 +88,7 @@ impl Digest {
     }
 }
 
-/// Returns the words of a message that may stand for its session.
+/// Returns the words of a message that may be the title of its session.
 fn opening(role: Role, message: &MessageFacts, blocks: &[Block]) -> Option<Opening> {
     let mut row = forwarded(message, blocks).unwrap_or_else(|| normalize(message_head(message, blocks)));
     row.drop_half();

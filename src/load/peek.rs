@@ -94,7 +94,7 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     Ok(ends)
 }
 
-/// Returns the words that stand for a session without a name, if they are within the first `bytes` bytes.
+/// Returns the title of a session without a name, if it is within the first `bytes` bytes.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
     if source.read_exact_at(&mut start, 0).is_err() {

@@ -53,7 +53,7 @@ pub struct Listed {
     pub branches: u32,
     /// The first question.
     pub question: Option<Question>,
-    /// The words that stand for it if it has no name.
+    /// Its title if it has no name.
     pub opening: Option<Opening>,
     /// The location of the line of the first question.
     pub question_span: Option<Span>,
@@ -215,7 +215,7 @@ fn descending(a: Option<f64>, b: Option<f64>) -> std::cmp::Ordering {
 }
 
 impl Listed {
-    /// Returns the name, else the words that stand for it, else an empty text.
+    /// Returns the name, else the title taken from its messages, else an empty text.
     pub fn title(&self) -> Text<'_> {
         let opening = self.opening.as_ref().map(|opening| opening.text().borrowed());
         self.name.as_ref().map(Text::borrowed).or(opening).unwrap_or_default()

@@ -29,7 +29,7 @@ pub struct Question {
     pub is_whole: bool,
 }
 
-/// The words that stand for a session without a name, the better ones last.
+/// Where the title of a session without a name comes from, the better sources last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// The first message of any kind.
@@ -81,7 +81,7 @@ pub struct Digest {
     pub activity: Option<f64>,
     /// The first user message that has text.
     pub question: Option<Question>,
-    /// The words that stand for the session if it has no name.
+    /// The title of the session if it has no name.
     pub opening: Option<Opening>,
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,

@@ -44,8 +44,7 @@ pub(super) const TODO_LIST: &str = "Todo list, as its tool last reported it:";
 pub(super) const LAST_WORDS: &str = "The assistant's last words";
 const QUOTATIONS: [&str; 5] = [REQUEST, BEFORE, WORDS_BEFORE, TODO_LIST, LAST_WORDS];
 
-/// How points begin: a remark, a reply to the request, its continuation, the last calls, a notice
-/// that older requests are left out, the commands that passed, and what is not committed.
+/// The beginnings of points that the built-in summary writes.
 pub(super) const SAID: &str = "Said on the way: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";

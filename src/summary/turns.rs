@@ -47,7 +47,7 @@ impl Turn {
         }
     }
 
-    /// Forgets what is not shown of a turn when the next one begins.
+    /// Drops, when the next turn begins, what is not shown of this one.
     pub fn end(&mut self) {
         self.request = ends(&self.request, OLD_TURN);
         self.said = vec![ends(self.words(), OLD_TURN)];
