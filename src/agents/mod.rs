@@ -4,7 +4,6 @@
 //! dialect only to detect, locate, lock, move or convert files. What both agents compute alike is in the callers
 //! of the trait; the rest is in [`crate::agents::pi`] and [`crate::agents::oh_my_pi`].
 
-pub mod schema;
 pub mod stores;
 
 pub mod prepare;
@@ -30,7 +29,6 @@ pub use wire_policy::{ForeignThinking, Manners};
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::{Instructions, Requests, Segment, merge, segments};
 use crate::agents::row::search::Query;
-use crate::agents::schema::Shapes;
 use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::dialect::Dialect;
@@ -115,15 +113,6 @@ pub trait Agent: Sync {
 
     /// Returns the entry that changes the thinking level.
     fn thinking_entry(&self, level: &Text) -> Object;
-
-    /// Returns the tables of fields of entries and messages that only this agent writes.
-    fn shapes(&self) -> &'static Shapes;
-
-    /// Whether its default view hides entries of this type, in addition to those that both agents hide.
-    fn is_bookkeeping(&self, kind: Kind) -> bool;
-
-    /// Whether every view of its tree hides entries of this type.
-    fn never_shows(&self, kind: Kind) -> bool;
 
     /// Returns the severity of a defect for this agent, and its consequence. `grave` selects the defect's
     /// most harmful case.

@@ -65,7 +65,17 @@ impl Article {
             Kind::ResetBoundary => {
                 self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
             }
-            _ => {
+            Kind::Usage
+            | Kind::ModelUsage
+            | Kind::TtsrInjection
+            | Kind::CredentialPin
+            | Kind::ActiveToolsChange
+            | Kind::Leaf
+            | Kind::Head
+            | Kind::StackSummary
+            | Kind::StackPop
+            | Kind::Other
+            | Kind::Missing => {
                 self.rest("entry", line, &[]);
             }
         }

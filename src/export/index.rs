@@ -9,7 +9,7 @@ use super::source::cut;
 use super::view_parts::Article;
 use crate::ops::rows::Row;
 use crate::ops::tree::{Filter, passes};
-use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -89,31 +89,9 @@ fn quoted(text: &str) -> Vec<u8> {
 
 /// Returns the letter for the kind of an entry.
 pub(super) fn letter(entry: &Entry) -> char {
-    match (entry.kind, entry.role) {
-        (Kind::Message, Role::User) => 'u',
-        (Kind::Message, Role::Assistant) => 'a',
-        (Kind::Message, Role::ToolResult) => 't',
-        (Kind::Message, Role::BashExecution | Role::PythonExecution) => 'b',
-        (Kind::Message, Role::System | Role::Developer) => 's',
-        (Kind::Message, Role::FileMention) => 'f',
-        (Kind::CustomMessage, _) | (Kind::Message, Role::Custom | Role::HookMessage) => 'm',
-        (Kind::Compaction, _) | (Kind::Message, Role::CompactionSummary) => 'c',
-        (Kind::BranchSummary, _) | (Kind::Message, Role::BranchSummary) => 'r',
-        (Kind::Custom, _) => 'x',
-        (Kind::Label, _) => 'l',
-        (Kind::ContextEdit, _) => 'e',
-        (
-            Kind::ModelChange
-            | Kind::ThinkingLevelChange
-            | Kind::SessionInfo
-            | Kind::TitleChange
-            | Kind::ModeChange
-            | Kind::ServiceTierChange
-            | Kind::ResetBoundary
-            | Kind::ActiveToolsChange,
-            _,
-        ) => 'n',
-        _ => 'o',
+    match entry.kind {
+        Kind::Message => entry.role.schema().letter,
+        kind => kind.schema().letter,
     }
 }
 

@@ -68,22 +68,9 @@ fn ended(role: Role, message: &MessageFacts, flags: &mut Flags) {
 /// Returns the agent, if only one of them writes such an entry.
 pub fn evidence(kind: Kind, role: Role, record: &Record) -> Option<Dialect> {
     match kind {
-        Kind::SessionInfo | Kind::Usage | Kind::ContextEdit => Some(Dialect::Pi),
         Kind::ModelChange if record.provider.is_some() => Some(Dialect::Pi),
         Kind::ModelChange if record.model.is_some() => Some(Dialect::OhMyPi),
-        Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ModeChange
-        | Kind::CredentialPin
-        | Kind::ResetBoundary => Some(Dialect::OhMyPi),
-        Kind::Message => match role {
-            Role::System => Some(Dialect::Pi),
-            Role::Developer | Role::FileMention | Role::PythonExecution => Some(Dialect::OhMyPi),
-            _ => None,
-        },
-        _ => None,
+        Kind::Message if role.schema().is_stored => role.schema().fields.writer(),
+        _ => kind.schema().fields.writer(),
     }
 }

@@ -2,6 +2,7 @@
 //! the others return what they found, or write to a given output.
 
 pub mod plan;
+mod required;
 
 pub mod append;
 pub mod branches;

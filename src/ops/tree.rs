@@ -1,7 +1,7 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
 use crate::agents::row::search::Query;
-use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
@@ -188,22 +188,17 @@ pub(crate) fn passes(
         return true;
     }
     // Both agents hide these in every mode, even in `all`; pisess shows them in `all`.
-    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || session.agent().never_shows(entry.kind) {
+    let view = entry.kind.view(session.dialect);
+    if entry.flags.has(Flags::SILENT) && leaf != Some(ix) || view == View::Never {
         return false;
     }
     match filter {
-        Filter::Default => !is_bookkeeping(session, entry.kind),
-        Filter::NoTools => !is_bookkeeping(session, entry.kind) && entry.role != Role::ToolResult,
+        Filter::Default => view == View::Shown,
+        Filter::NoTools => view == View::Shown && entry.role != Role::ToolResult,
         Filter::UserOnly => entry.flags.has(Flags::USER_REQUEST),
         Filter::LabeledOnly => labels.change(ix).is_some(),
         Filter::All => true,
     }
-}
-
-/// Whether the default view of the session's agent hides such entries.
-fn is_bookkeeping(session: &Session, kind: Kind) -> bool {
-    matches!(kind, Kind::Label | Kind::Custom | Kind::ModelChange | Kind::ThinkingLevelChange)
-        || session.agent().is_bookkeeping(kind)
 }
 
 /// A search for words in all text of an entry, combined with the agent's own search in the row.

@@ -104,6 +104,8 @@ kinds! {
     NoMessage = "no-message",
     /// The message has no content.
     NoContent = "no-content",
+    /// The entry lacks a field that its agent reads without checking.
+    MissingField = "missing-field",
     /// The timestamp is missing or invalid.
     BadTimestamp = "bad-timestamp",
     /// The entry is older than its parent.

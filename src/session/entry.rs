@@ -4,6 +4,10 @@
 //! are needed often are stored in one arena and referred to by [`Slice`]s, so that memory grows with the
 //! number of entries and not with their bytes.
 
+mod kind;
+
+pub use kind::{Kind, Kinds, Refers, Role, Sort, View};
+
 use std::num::NonZeroU32;
 use std::ops::Range;
 
@@ -72,178 +76,6 @@ impl Slice {
     /// Whether the string is empty, or was not kept.
     pub fn is_empty(self) -> bool {
         self.len == 0
-    }
-}
-
-macro_rules! names {
-    ($(#[$doc:meta])* $enum:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum $enum {
-            $($(#[$variant_doc])* $variant,)*
-            /// Any other name; it is in the entry's line.
-            Other,
-            /// The line has none, or it is not a string.
-            Missing,
-        }
-
-        impl $enum {
-            /// Returns the variant that files call `name`; `Other` if there is none.
-            pub fn named(name: &[u8]) -> Self {
-                $(if name == $name.as_bytes() { return Self::$variant; })*
-                Self::Other
-            }
-
-            /// Returns the name in the files, if it is a known one.
-            pub fn name(self) -> Option<&'static str> {
-                match self {
-                    $(Self::$variant => Some($name),)*
-                    Self::Other | Self::Missing => None,
-                }
-            }
-        }
-    };
-}
-
-names! {
-    /// The type of an entry, named by its `type` (in both dialects and the older formats).
-    Kind {
-        /// A message of the conversation.
-        Message = "message",
-        /// A summary that replaces what came before it.
-        Compaction = "compaction",
-        /// A summary of an abandoned branch.
-        BranchSummary = "branch_summary",
-        /// Data of an extension, never shown to a model.
-        Custom = "custom",
-        /// A message from an extension to the model.
-        CustomMessage = "custom_message",
-        /// The label of an entry, or its removal.
-        Label = "label",
-        /// A change of the model.
-        ModelChange = "model_change",
-        /// A change of the thinking level.
-        ThinkingLevelChange = "thinking_level_change",
-        /// pi: the name of the session.
-        SessionInfo = "session_info",
-        /// pi: usage outside of the conversation.
-        Usage = "usage",
-        /// pi: a change to what the model sees of an earlier entry.
-        ContextEdit = "context_edit",
-        /// A change of the set of tools, by another tool based on pi's library.
-        ActiveToolsChange = "active_tools_change",
-        /// A record of the leaf by another tool based on pi's library.
-        Leaf = "leaf",
-        /// oh-my-pi: usage outside of the conversation.
-        ModelUsage = "model_usage",
-        /// oh-my-pi: a change of the service tier.
-        ServiceTierChange = "service_tier_change",
-        /// oh-my-pi: a change of the title.
-        TitleChange = "title_change",
-        /// oh-my-pi: rules that were injected.
-        TtsrInjection = "ttsr_injection",
-        /// oh-my-pi: how a subagent was started.
-        SessionInit = "session_init",
-        /// oh-my-pi: a change of the mode.
-        ModeChange = "mode_change",
-        /// oh-my-pi: the account in use.
-        CredentialPin = "credential_pin",
-        /// oh-my-pi: `/clear`.
-        ResetBoundary = "reset_boundary",
-        /// Draft tree: the position of a named head.
-        Head = "head",
-        /// Draft tree: a summary of the entries that a `stack_pop` left behind.
-        StackSummary = "stack_summary",
-        /// Draft tree: a return to an earlier entry.
-        StackPop = "stack_pop",
-    }
-}
-
-names! {
-    /// The role of a message, named by `message.role`.
-    Role {
-        /// The user.
-        User = "user",
-        /// The model.
-        Assistant = "assistant",
-        /// The result of a tool call.
-        ToolResult = "toolResult",
-        /// pi: a system prompt, or a change to it.
-        System = "system",
-        /// oh-my-pi: instructions that are not from the user.
-        Developer = "developer",
-        /// A shell command run by the user.
-        BashExecution = "bashExecution",
-        /// oh-my-pi: Python code run by the user.
-        PythonExecution = "pythonExecution",
-        /// oh-my-pi: files mentioned by the user.
-        FileMention = "fileMention",
-        /// A message from an extension.
-        Custom = "custom",
-        /// A message from an extension, before version 3.
-        HookMessage = "hookMessage",
-        /// A branch summary as a message.
-        BranchSummary = "branchSummary",
-        /// A compaction summary as a message.
-        CompactionSummary = "compactionSummary",
-    }
-}
-
-impl Kind {
-    /// Whether entries of this type neither reach a model nor change a setting.
-    pub fn is_note(self) -> bool {
-        matches!(
-            self,
-            Kind::Custom
-                | Kind::Label
-                | Kind::Leaf
-                | Kind::SessionInfo
-                | Kind::TitleChange
-                | Kind::Usage
-                | Kind::ModelUsage
-                | Kind::CredentialPin
-                | Kind::Head
-        )
-    }
-}
-
-impl Kind {
-    /// Whether entries of this type change a setting, or what the model sees of other entries.
-    pub fn is_setting(self) -> bool {
-        matches!(
-            self,
-            Kind::ModelChange
-                | Kind::ThinkingLevelChange
-                | Kind::ContextEdit
-                | Kind::ActiveToolsChange
-                | Kind::ServiceTierChange
-                | Kind::TtsrInjection
-                | Kind::SessionInit
-                | Kind::ModeChange
-        )
-    }
-}
-
-/// A set of types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds(u32);
-
-const _: () = assert!((Kind::Missing as u32) < u32::BITS, "each type has a bit");
-
-impl Kinds {
-    /// Adds a type.
-    pub fn insert(&mut self, kind: Kind) {
-        self.0 |= 1 << kind as u32;
-    }
-
-    /// Adds the types of another set.
-    pub fn extend(&mut self, others: Kinds) {
-        self.0 |= others.0;
-    }
-
-    /// Whether a type is in the set.
-    pub fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u32 & 1 == 1
     }
 }
 
@@ -333,12 +165,5 @@ mod tests {
     #[test]
     fn an_entry_stays_small() {
         assert!(size_of::<Entry>() <= 48, "{}", size_of::<Entry>());
-    }
-
-    #[test]
-    fn names_go_both_ways() {
-        assert_eq!(Kind::named(b"branch_summary"), Kind::BranchSummary);
-        assert_eq!(Kind::BranchSummary.name(), Some("branch_summary"));
-        assert_eq!(Role::named(b"whatever"), Role::Other);
     }
 }

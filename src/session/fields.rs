@@ -241,32 +241,17 @@ fn item_of(region: Region) -> Region {
 }
 
 fn member_of_entry(kind: Kind, key: &[u8]) -> Region {
-    match (kind, key) {
-        (Kind::Message, b"message") => Region::Message,
-        (Kind::CustomMessage, b"content") => Region::Content,
-        (Kind::ContextEdit, b"replacement") => Region::Replacement,
-        (Kind::Custom | Kind::CustomMessage, b"customType")
-        | (Kind::Compaction, b"summary" | b"shortSummary" | b"warning")
-        | (Kind::BranchSummary | Kind::StackSummary, b"summary")
-        | (Kind::StackPop, b"summary" | b"prePopSummary")
-        | (Kind::Label, b"label")
-        | (Kind::Head | Kind::SessionInfo, b"name")
-        | (Kind::TitleChange, b"title")
-        | (Kind::SessionInit, b"systemPrompt" | b"task" | b"agent")
-        | (Kind::Usage, b"note")
-        | (Kind::ModelChange, b"provider" | b"modelId" | b"model")
-        | (Kind::ThinkingLevelChange, b"thinkingLevel")
-        | (Kind::ServiceTierChange, b"serviceTier")
-        | (Kind::ModeChange, b"mode")
-        | (Kind::CredentialPin, b"provider")
-        | (Kind::TtsrInjection, b"injectedRules")
-        | (Kind::ModelUsage, b"purpose" | b"role" | b"provider" | b"model" | b"errorMessage") => {
-            Region::Strings
-        }
-        (Kind::Other | Kind::Missing, b"type" | b"id" | b"parentId" | b"timestamp") => Region::Silent,
+    if matches!(kind, Kind::Other | Kind::Missing) {
         // In a type that is not known, everything but the envelope may be meaningful.
-        (Kind::Other | Kind::Missing, _) => Region::Strings,
-        _ => Region::Silent,
+        let is_envelope = matches!(key, b"type" | b"id" | b"parentId" | b"timestamp");
+        return if is_envelope { Region::Silent } else { Region::Strings };
+    }
+    match kind.schema().searched.iter().find(|name| name.as_bytes() == key) {
+        Some(&"message") => Region::Message,
+        Some(&"content") => Region::Content,
+        Some(&"replacement") => Region::Replacement,
+        Some(_) => Region::Strings,
+        None => Region::Silent,
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod defect;
 pub mod dialect;
 pub mod paths;
+pub mod schema;
 
 pub(crate) mod column;
 pub mod entry;

@@ -68,11 +68,11 @@ fn tells_what_is_wrong_and_what_it_means() {
 
 #[test]
 fn a_sound_session_has_no_findings() {
-    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
-    let done = s.unchanged("check ./two-branches.jsonl");
+    let s = Sandbox::with(&["tour.jsonl", "kinds/pi.jsonl", "omp.jsonl"]);
+    let done = s.unchanged("check ./tour.jsonl");
     assert_eq!((done.text().as_str(), done.code), ("", 0));
     assert_snapshot!(s.unchanged("check ."), @"2> pisess: 3 sessions checked: no problems");
-    assert_snapshot!(s.unchanged("check --quiet ./two-branches.jsonl"), @"");
+    assert_snapshot!(s.unchanged("check --quiet ./tour.jsonl"), @"");
 }
 
 #[test]

@@ -153,9 +153,9 @@ fn what_hangs_below_a_label_is_chained_again() {
     s.run("fork ./label-as-parent.jsonl");
     assert_snapshot!(s.lines_from(NEW, 2), @r#"
     {"type":"message","id":"u0000001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"one"}}
-    {"type":"message","id":"a0000002","parentId":"u0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"two"}],"stopReason":"stop"}}
+    {"type":"message","id":"a0000002","parentId":"u0000001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"two"}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop"}}
     {"type":"message","id":"u0000003","parentId":"a0000002","timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"below the label"}}
-    {"type":"message","id":"a0000004","parentId":"u0000003","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"four"}],"stopReason":"stop"}}
+    {"type":"message","id":"a0000004","parentId":"u0000003","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"four"}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop"}}
     {"type":"label","id":"27aa2424","parentId":"a0000004","timestamp":"2026-01-01T00:00:05.000Z","targetId":"u0000001","label":"start"}
     "#);
 }

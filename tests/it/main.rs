@@ -33,6 +33,7 @@ mod tree;
 #[cfg(unix)]
 mod external;
 mod hook;
+mod kinds;
 mod names;
 mod references;
 mod renderer;

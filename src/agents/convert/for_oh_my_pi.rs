@@ -22,7 +22,25 @@ pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
         )),
         Kind::Compaction => renamed(entry, "fromHook", "fromExtension").map(Converted::Respelled),
         Kind::BranchSummary => branch_summary(entry),
-        _ => None,
+        // The same in both, or not pi's.
+        Kind::Custom
+        | Kind::Label
+        | Kind::ThinkingLevelChange
+        | Kind::ModelUsage
+        | Kind::ServiceTierChange
+        | Kind::TitleChange
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ModeChange
+        | Kind::CredentialPin
+        | Kind::ResetBoundary
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other
+        | Kind::Missing => None,
     };
     found.unwrap_or(Converted::Same)
 }

@@ -28,7 +28,19 @@ pub(super) fn converted(entry: Raw) -> Converted {
         Kind::TtsrInjection => Some(Converted::Kept("injected rules, which pi does not have")),
         Kind::SessionInit => Some(Converted::Kept("how a subagent was started, which pi does not record")),
         Kind::CredentialPin => Some(Converted::Kept("the account in use, which pi does not record")),
-        _ => None,
+        // The same in both, or not oh-my-pi's.
+        Kind::Custom
+        | Kind::Label
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other
+        | Kind::Missing => None,
     };
     found.unwrap_or(Converted::Same)
 }

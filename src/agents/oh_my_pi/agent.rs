@@ -2,12 +2,11 @@
 
 use super::{row, row_call};
 use crate::agents::oh_my_pi::{
-    branch, compaction, context, defects, files, llm, message, prompt, schemas, tokens, transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, tokens, transcript,
 };
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::schema::Shapes;
 use crate::agents::{Agent, ForeignThinking, Manners, Pi};
 use crate::session::column::Parts;
 use crate::session::content;
@@ -104,28 +103,6 @@ impl Agent for OhMyPi {
     fn thinking_entry(&self, level: &Text) -> Object {
         let entry = Object::new().str("type", "thinking_level_change");
         entry.text("thinkingLevel", level).text("configured", level)
-    }
-
-    fn shapes(&self) -> &'static Shapes {
-        &schemas::SHAPES
-    }
-
-    fn is_bookkeeping(&self, kind: Kind) -> bool {
-        matches!(
-            kind,
-            Kind::ModelUsage
-                | Kind::ServiceTierChange
-                | Kind::TitleChange
-                | Kind::CredentialPin
-                | Kind::SessionInit
-                | Kind::TtsrInjection
-                | Kind::ModeChange
-                | Kind::ResetBoundary
-        )
-    }
-
-    fn never_shows(&self, _: Kind) -> bool {
-        false
     }
 
     fn weight(&self, kind: FindingKind, _: Format, grave: bool) -> (Severity, &'static str) {

@@ -6,7 +6,6 @@
 
 pub mod context;
 pub mod defects;
-pub mod schemas;
 mod settings;
 
 mod repair;

@@ -59,7 +59,19 @@ fn text(kind: Kind, record: &Record) -> RowText<'static> {
         Kind::ModeChange => bracketed("mode", &member("mode")),
         Kind::CredentialPin => bracketed("credential pin", &member("provider")),
         Kind::Missing => bracketed("", &Text::from("no type")),
-        _ => {
+        Kind::Message
+        | Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ResetBoundary
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other => {
             let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
             let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
             bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
@@ -244,7 +256,16 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
-        _ => Vec::new(),
+        Kind::SessionInfo
+        | Kind::Usage
+        | Kind::ContextEdit
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other
+        | Kind::Missing => Vec::new(),
     };
     joined(parts, " ")
 }

@@ -2,12 +2,11 @@
 
 use crate::agents::pi::row;
 use crate::agents::pi::{
-    branch, compaction, context, defects, files, llm, prompt, schemas, system, tips, tokens, transcript,
+    branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
 };
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::schema::Shapes;
 use crate::agents::{Agent, ForeignThinking, Manners};
 use crate::session::column::Parts;
 use crate::session::content;
@@ -94,18 +93,6 @@ impl Agent for Pi {
 
     fn thinking_entry(&self, level: &Text) -> Object {
         Object::new().str("type", "thinking_level_change").text("thinkingLevel", level)
-    }
-
-    fn shapes(&self) -> &'static Shapes {
-        &schemas::SHAPES
-    }
-
-    fn is_bookkeeping(&self, kind: Kind) -> bool {
-        matches!(kind, Kind::ContextEdit | Kind::SessionInfo)
-    }
-
-    fn never_shows(&self, kind: Kind) -> bool {
-        kind == Kind::Usage
     }
 
     fn weight(&self, kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str) {

@@ -94,6 +94,9 @@ fn of_content(kind: K, grave: bool) -> (Severity, &'static str) {
             (Note, "pi treats it as empty; oh-my-pi opens the session and fails when it builds the context")
         }
         K::NoContent => (Note, "pi treats it as empty; older versions send it without content"),
+        K::MissingField => {
+            (Warning, "the agent reads it without checking, and may fail or show it as undefined")
+        }
         K::BadTimestamp => (Warning, "the tree may show it out of order"),
         K::TimeRunsBackwards => (Note, "the agents follow the parents, not the time"),
         K::LabelOnNothing => (Note, "the label is not shown"),

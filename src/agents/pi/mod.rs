@@ -11,7 +11,6 @@
 
 pub mod context;
 pub mod defects;
-pub mod schemas;
 
 pub mod llm;
 pub mod transcript;

@@ -57,7 +57,22 @@ fn text(kind: Kind, entry: Raw) -> RowText<'static> {
         },
         // pi draws an empty row here; a name is more useful.
         Kind::Missing => bracketed("", &Text::from("no type")),
-        _ => bracketed("", &member("type")),
+        Kind::Message
+        | Kind::Usage
+        | Kind::ModelUsage
+        | Kind::ServiceTierChange
+        | Kind::TitleChange
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ModeChange
+        | Kind::CredentialPin
+        | Kind::ResetBoundary
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other => bracketed("", &member("type")),
     }
 }
 
@@ -140,7 +155,22 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             ]
         }
         Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
-        _ => Vec::new(),
+        Kind::Usage
+        | Kind::ModelUsage
+        | Kind::ServiceTierChange
+        | Kind::TitleChange
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ModeChange
+        | Kind::CredentialPin
+        | Kind::ResetBoundary
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other
+        | Kind::Missing => Vec::new(),
     };
     joined(parts, " ")
 }

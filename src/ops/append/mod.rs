@@ -3,17 +3,17 @@
 //! All are validated before any is written. Missing ids, parents and times are inserted where the agents put
 //! them; fields that are present are kept byte for byte.
 
-mod schema;
 mod shorthand;
 
 pub use shorthand::Shorthand;
 
 use super::edit::call_ids;
+use super::required::{self, Flaw};
 use super::{IdSource, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{EntryIx, Kind, Refers, Role};
 use crate::session::read::entry_reader::{Bodies, kind_of};
 use crate::session::reference::Position;
 use foldhash::HashMap;
@@ -78,7 +78,7 @@ pub fn append<'a>(
 /// The first that the agent could not handle.
 pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
     messages.items().enumerate().try_for_each(|(number, message)| {
-        schema::in_context(dialect.agent(), message).map_err(|(what, hint)| Invalid { number, what, hint })
+        required::in_context(dialect, message).map_err(|(what, hint)| Invalid { number, what, hint })
     })
 }
 
@@ -104,7 +104,7 @@ enum Above {
 
 impl Batch<'_> {
     /// Validates and adds the next entry.
-    fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), schema::Flaw> {
+    fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Flaw> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
         let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
         let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
@@ -128,7 +128,7 @@ impl Batch<'_> {
                     Some("move the leaf with `pisess switch`".to_owned()),
                 ));
             }
-            known => schema::check(self.session.agent(), known, entry)?,
+            known => required::check(self.session.dialect, Kind::named(known.as_bytes()), entry)?,
         }
         let id = self.id(entry, fresh)?;
         let parent = self.parent_of(entry)?;
@@ -142,7 +142,7 @@ impl Batch<'_> {
         }
         self.names(entry, &id, parent.as_ref())?;
         self.answers(entry, parent.as_ref())?;
-        if !schema::is_known(&kind.to_string_lossy()) {
+        if !required::is_known(kind_of(entry)) {
             self.unknown.insert(kind.to_string());
         }
         let line = filled(entry, &id, parent.as_ref(), fresh);
@@ -170,7 +170,7 @@ impl Batch<'_> {
         })
     }
 
-    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, schema::Flaw> {
+    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Flaw> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
             return Ok(Text::from(fresh.free_id(self.session, is_taken)));
@@ -183,7 +183,7 @@ impl Batch<'_> {
         }
     }
 
-    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, schema::Flaw> {
+    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, Flaw> {
         let Some(given) = entry.get("parentId") else { return Ok(self.parent.clone()) };
         if given.is_null() {
             return Ok(None);
@@ -200,20 +200,21 @@ impl Batch<'_> {
 
     /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
     /// and a compaction's first kept entry are ancestors.
-    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), schema::Flaw> {
-        let (key, free) = match kind_of(entry) {
-            Kind::Label | Kind::ContextEdit => ("targetId", None),
-            Kind::BranchSummary => ("fromId", Some(Text::from("root"))),
-            Kind::Compaction => ("firstKeptEntryId", Some(own.borrowed())),
-            _ => return Ok(()),
+    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), Flaw> {
+        let Some((key, refers)) = kind_of(entry).schema().refers else { return Ok(()) };
+        let free = match refers {
+            Refers::Any | Refers::Above => None,
+            Refers::AnyOrRoot => Some(Text::from("root")),
+            Refers::AboveOrItself => Some(own.borrowed()),
         };
+        let is_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
         match entry.get_text(key) {
             Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err((
                 format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
                 Some("`pisess path --ids` lists the entries on the path to an entry".to_owned()),
             )),
             Some(id)
-                if matches!(kind_of(entry), Kind::Compaction | Kind::ContextEdit)
+                if is_above
                     && id != *own
                     && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
             {
@@ -227,7 +228,7 @@ impl Batch<'_> {
     }
 
     /// Checks that a tool result has its call among its ancestors.
-    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), schema::Flaw> {
+    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), Flaw> {
         let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };

@@ -3,6 +3,7 @@
 use super::finding::{Draft, FindingKind as K};
 use super::patched::Mended;
 use super::resync;
+use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
 use pisess_json::scan::RawString;
@@ -34,6 +35,8 @@ pub(super) struct Mending<'a> {
     /// The file with its lines repaired.
     pub file: Mended<'a>,
     pub findings: Vec<Draft>,
+    /// Findings that count only if the session is one of this agent.
+    pub incomplete: Vec<(Dialect, Draft)>,
     /// The pieces removed or converted to UTF-8, in the order of the source.
     pub rejected: Vec<Span>,
     /// Entries that were removed, or cannot be read.

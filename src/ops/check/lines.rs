@@ -10,7 +10,9 @@ use super::finding::{Draft, FindingKind as K};
 use super::line_repair::{Located, Mending, OddIds, named};
 use super::patched::Mended;
 use super::resync;
-use crate::session::entry::{LineNo, Span};
+use crate::ops::required;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Kind, LineNo, Role, Span};
 use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
 use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
 use crate::session::read::lines::Line;
@@ -35,6 +37,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Men
     let mut mending = Mending {
         file: Mended::new(source),
         findings: Vec::new(),
+        incomplete: Vec::new(),
         rejected: Vec::new(),
         gone: Vec::new(),
         odd_ids: Vec::new(),
@@ -147,6 +150,15 @@ fn is_plain<'l>(line: &'l [u8], keys: &mut KeyCache<Member>, blocks: &mut Vec<Bl
         && (!is("message") || record.message.is_some())
         && (non_ascii.is_empty() || is_utf8(&line[non_ascii]))
         && resync::count_blobs(line) == 0
+        && missing(&record).is_empty()
+}
+
+/// Returns what an entry lacks, for each agent.
+fn missing(record: &Record) -> Vec<(Dialect, String)> {
+    let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
+    let role = record.message.and_then(|message| message.role);
+    let role = role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes()));
+    required::missing(kind, role, Raw::checked(record.bytes))
 }
 
 impl Mending<'_> {
@@ -272,6 +284,7 @@ impl Mending<'_> {
             return self.no_message(located, record);
         }
         self.note_body(located, record);
+        self.note_missing(located, record);
         self.note_ids(record);
         self.keep_valid(located, record);
     }
@@ -373,6 +386,14 @@ impl Mending<'_> {
         if self.old && resync::depth(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings.push(named(Draft::new(located.number, K::DeepNesting, message), record));
+        }
+    }
+
+    /// Records what an entry lacks, for the agent that the session turns out to belong to.
+    fn note_missing(&mut self, located: &Located, record: &Record) {
+        for (dialect, what) in missing(record) {
+            let draft = named(Draft::new(located.number, K::MissingField, what), record);
+            self.incomplete.push((dialect, draft));
         }
     }
 

@@ -77,8 +77,11 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     for draft in &mut drafts {
         draft.line = mending.source_line(draft.line);
     }
+    let is_own = |dialect| dialect == session.dialect && session.format != Format::Draft;
+    let incomplete = std::mem::take(&mut mending.incomplete).into_iter();
     let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
         .into_iter()
+        .chain(incomplete.filter(|&(dialect, _)| is_own(dialect)).map(|(_, draft)| draft))
         .chain(drafts)
         .map(|draft| draft.weighed(session.agent(), session.format))
         .collect();

@@ -95,7 +95,7 @@ fn entries_that_nothing_links_are_a_warning() {
 
 #[test]
 fn bytes_that_agents_write_in_any_way_are_no_findings() {
-    let odd = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","data":{"s":"\ud83d","n":1e400,"n":12345678901234567890,"__proto__":1,"u":"\u0000"}}"#;
+    let odd = r#"{"type":"custom","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","customType":"t","data":{"s":"\ud83d","n":1e400,"n":12345678901234567890,"__proto__":1,"u":"\u0000"}}"#;
     assert_eq!(found(&file(&[&message("a", ""), "", "  ", odd])), "");
     let crlf = file(&[&message("a", ""), &message("b", "a")]);
     let crlf = String::from_utf8(crlf).unwrap().replace('\n', "\r\n");
@@ -266,8 +266,10 @@ fn ids_are_given_where_they_are_missing() {
     let bytes = file(&[&message("a", ""), no_id]);
     assert_eq!(found(&bytes), "3:error:missing-id*");
     assert_eq!(tree(&bytes), "a< b0d0870d<a");
-    let number = r#"{"type":"custom","id":7,"parentId":"a","timestamp":"2026-01-01T00:00:01.000Z"}"#;
-    let child = r#"{"type":"custom","id":"c","parentId":7,"timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let number =
+        r#"{"type":"custom","customType":"t","id":7,"parentId":"a","timestamp":"2026-01-01T00:00:01.000Z"}"#;
+    let child =
+        r#"{"type":"custom","customType":"t","id":"c","parentId":7,"timestamp":"2026-01-01T00:00:01.000Z"}"#;
     let bytes = file(&[&message("a", ""), number, child]);
     assert_eq!(found(&bytes), "3:warning:odd-id* 4:warning:odd-parent*");
     assert_eq!(tree(&bytes), "a< b0d0870d<a c<b0d0870d");
@@ -334,7 +336,7 @@ fn version_one_keeps_its_numbers() {
         "5\n",
         "null\n",
         "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
-        "{\"type\":\"compaction\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"summary\":\"x\",\"firstKeptEntryIndex\":2}\n",
+        "{\"type\":\"compaction\",\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"summary\":\"x\",\"tokensBefore\":1,\"firstKeptEntryIndex\":2}\n",
     );
     assert_eq!(
         found(bytes.as_bytes()),
@@ -357,21 +359,26 @@ fn what_the_entries_say() {
         &message("b", "a"),
         &message("side", "a"),
         &entry("label", "l", "b", r#""targetId":"gone","label":"x""#),
-        &entry("compaction", "c1", "l", r#""summary":" ","firstKeptEntryId":"side""#),
-        &entry("compaction", "c2", "c1", r#""summary":"x","firstKeptEntryId":"c2""#),
-        &entry("compaction", "c3", "c2", r#""summary":"x","firstKeptEntryId":"a""#),
+        &entry("compaction", "c1", "l", r#""summary":" ","firstKeptEntryId":"side","tokensBefore":1"#),
+        &entry("compaction", "c2", "c1", r#""summary":"x","firstKeptEntryId":"c2","tokensBefore":1"#),
+        &entry("compaction", "c3", "c2", r#""summary":"x","firstKeptEntryId":"a","tokensBefore":1"#),
         &entry("branch_summary", "s", "c3", r#""fromId":"a""#),
-        &entry("message", "r", "s", r#""message":{"role":"toolResult","toolCallId":"none","content":[]}"#),
+        &entry(
+            "message",
+            "r",
+            "s",
+            r#""message":{"role":"toolResult","toolCallId":"none","toolName":"t","isError":false,"content":[]}"#,
+        ),
         &entry(
             "message",
             "t",
             "r",
-            r#""message":{"role":"assistant","content":[{"type":"toolCall","id":"open"}]}"#,
+            r#""message":{"role":"assistant","content":[{"type":"toolCall","id":"open","name":"t","arguments":{}}],"api":"x","provider":"p","model":"m","usage":1,"stopReason":"toolUse"}"#,
         ),
         &entry("wonder", "w", "t", r#""x":1"#),
         &entry("message", "n", "w", r#""message":{"role":"user"}"#),
-        r#"{"type":"custom","id":"o","parentId":"n","timestamp":"yesterday"}"#,
-        r#"{"type":"custom","id":"p","parentId":"n","timestamp":"2025-01-01T00:00:01.000Z"}"#,
+        r#"{"type":"custom","customType":"t","id":"o","parentId":"n","timestamp":"yesterday"}"#,
+        r#"{"type":"custom","customType":"t","id":"p","parentId":"n","timestamp":"2025-01-01T00:00:01.000Z"}"#,
         &message("root", ""),
         &message("end", "p"),
     ]);
@@ -388,6 +395,47 @@ fn what_the_entries_say() {
     15:note:time-runs-backwards
     16:note:several-roots
     ");
+}
+
+#[test]
+fn what_an_agent_reads_without_checking_is_there() {
+    let line = |members: &str| {
+        format!(r#"{{"id":"b","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z",{members}}}"#)
+    };
+    let lacks = |members: &str| {
+        let bytes = file(&[&message("a", ""), &line(members)]);
+        let checkup = check(&bytes, &Options::default()).unwrap();
+        let findings = checkup.findings().iter().filter(|finding| finding.kind == FindingKind::MissingField);
+        findings.map(|finding| finding.message.clone()).collect::<Vec<_>>().join(", ")
+    };
+    let answer = |usage: &str| {
+        format!(
+            r#""type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"x"}}],"api":"x","provider":"p","model":"m","stopReason":"later","usage":{usage}}}"#
+        )
+    };
+    let counts = r#""input":1,"output":1,"cacheRead":0,"cacheWrite":0"#;
+    let cases = [
+        (r#""type":"custom""#.to_owned(), "custom: `customType` is missing"),
+        // The type of a value is not checked, and a newer agent may write other reasons.
+        (answer(&format!(r#"{{{counts},"cost":{{"total":0}}}}"#)), ""),
+        (
+            answer(&format!(r#"{{{counts},"cost":{{}}}}"#)),
+            "assistant message: `usage`: `cost`: `total` is missing",
+        ),
+        (answer("5"), ""),
+        (r#""type":"usage""#.to_owned(), "usage: `kind` is missing"),
+        // Either agent's form is complete.
+        (r#""type":"model_change","provider":"p","modelId":"m""#.to_owned(), ""),
+        (r#""type":"model_change","model":"p/m""#.to_owned(), ""),
+        (r#""type":"model_change","provider":"p""#.to_owned(), "model_change: `modelId` is missing"),
+        // Reported as other defects, or of the other agent.
+        (r#""type":"message","message":{"role":"user"}"#.to_owned(), ""),
+        (r#""type":"mode_change","mode":"plan""#.to_owned(), ""),
+        (r#""type":"hologram""#.to_owned(), ""),
+    ];
+    for (members, wanted) in cases {
+        assert_eq!(lacks(&members), wanted, "{members}");
+    }
 }
 
 #[test]

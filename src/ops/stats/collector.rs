@@ -110,7 +110,7 @@ impl Harvester<'_> {
             (Kind::Message, None) => {
                 self.push(line, Entered { name: kind_name, ..Entered::new(Role::OtherMessage) });
             }
-            (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, _) => {
+            _ if kind.schema().is_billed => {
                 let usage = line.usage.and_then(Usage::of);
                 let model = match kind {
                     Kind::Usage | Kind::ModelUsage => (self.name(line.provider), self.name(line.model)),

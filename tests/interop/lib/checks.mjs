@@ -394,7 +394,12 @@ export const KINDS = {
 
 const REFUSALS = /tool call|labels an entry|keeps entries from|edits an entry/;
 
-const NOTES = ["custom", "label", "leaf", "session_info", "title_change", "usage", "model_usage", "credential_pin", "head"];
+/** The types of bookkeeping, as docs/format.md lists them (tests/it/kinds.rs compares that list with pisess). */
+const NOTES = (() => {
+  const text = readFileSync(new URL("../../../docs/format.md", import.meta.url), "utf8");
+  const [, list] = /\*\*bookkeeping\*\*: entries of the types([^]*?), which neither/.exec(text);
+  return [...list.matchAll(/`(\w+)`/g)].map(([, type]) => type);
+})();
 
 const ref = (id) => `id:${id}`;
 

@@ -1,0 +1,242 @@
+//! Validates that an entry has what an agent requires of it, by the tables of [`crate::session::entry`].
+//!
+//! `append` refuses an entry that an agent would not have written; `check` reports what a stored entry lacks and its agent
+//! reads without checking. Fields outside of the tables are not validated, nor are entries of a type that neither agent
+//! knows.
+
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Kind, Role};
+use crate::session::schema::{FieldSchema, Fields, Needed, Want, may, need};
+use pisess_json::Raw;
+
+/// What is wrong with an entry, and what to try.
+pub(super) type Flaw = (String, Option<String>);
+
+const BLOCKS: &[(&str, Fields)] = &[
+    ("text", Fields::both(&[need("text", Want::Text)])),
+    ("thinking", Fields::both(&[need("thinking", Want::Text)])),
+    (
+        "toolCall",
+        Fields::both(&[need("id", Want::Text), need("name", Want::Text), need("arguments", Want::Object)]),
+    ),
+    // oh-my-pi may store the data of an image elsewhere.
+    ("image", Fields::pi(&[need("data", Want::Text), need("mimeType", Want::Text)])),
+];
+
+const USAGE: &[FieldSchema] = &[
+    need("input", Want::Number),
+    need("output", Want::Number),
+    need("cacheRead", Want::Number),
+    need("cacheWrite", Want::Number),
+    need("cost", Want::Object),
+];
+
+const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
+
+/// Validates a new entry of type `kind`.
+pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw> {
+    let schema = &kind.schema().fields;
+    match (schema.of(dialect), schema.writer()) {
+        (Some(fields), _) => Rules { dialect, wants: Wants::Types }.entry(kind, fields, entry),
+        (None, Some(writer)) => {
+            let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name());
+            let agent = dialect.agent().name();
+            Err((format!("{name} is an entry of {writer}, but the session is one of {agent}"), None))
+        }
+        (None, None) => Ok(()),
+    }
+}
+
+/// Returns what a stored entry of type `kind` lacks, for each agent that writes such entries. An entry that is complete
+/// for one of them is complete: it may be in a session that both agents wrote.
+pub(super) fn missing(kind: Kind, role: Role, entry: Raw) -> Vec<(Dialect, String)> {
+    let mut missing = Vec::new();
+    for dialect in Dialect::ALL {
+        let Some(fields) = kind.schema().fields.of(dialect) else { continue };
+        if kind == Kind::Message && role.schema().fields.of(dialect).is_none() {
+            continue;
+        }
+        match (Rules { dialect, wants: Wants::Presence }).entry(kind, fields, entry) {
+            Ok(()) => return Vec::new(),
+            Err((what, _)) => missing.push((dialect, what)),
+        }
+    }
+    missing
+}
+
+/// Whether any agent writes entries of this type.
+pub(super) fn is_known(kind: Kind) -> bool {
+    Dialect::ALL.iter().any(|&dialect| kind.schema().fields.of(dialect).is_some())
+}
+
+/// Validates a message of a context. It may lack fields that only entries require, but not those that a model
+/// reads.
+pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+    let rules = Rules { dialect, wants: Wants::Types };
+    let (_, fields) = rules.role(message, |_| true)?;
+    let read = fields.iter().filter_map(|field| match *field {
+        (name @ "content", ..) => Some(need(name, Want::Content)),
+        (name @ "summary", ..) => Some(need(name, Want::Text)),
+        _ => None,
+    });
+    rules.filled(message, &read.collect::<Vec<_>>())
+}
+
+/// What is required of a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wants {
+    /// Its type, as the agents write it.
+    Types,
+    /// That it exists, if no other finding of `check` reports it.
+    Presence,
+}
+
+/// At least the number of fields in any row of the tables.
+const MOST: usize = 8;
+
+/// The fields whose absence `check` reports as a defect of its own.
+const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptEntryId"];
+
+/// The rules for the entries of an agent.
+#[derive(Clone, Copy)]
+struct Rules {
+    dialect: Dialect,
+    wants: Wants,
+}
+
+impl Rules {
+    fn entry(self, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Flaw> {
+        let name = kind.name().unwrap_or_default();
+        if kind != Kind::Message {
+            return self.filled(entry, fields).map_err(|flaw| self.told(name, fields, flaw));
+        }
+        self.filled(entry, fields)?;
+        match entry.get("message").filter(|message| message.is_object()) {
+            Some(message) => self.message(message),
+            None => Ok(()),
+        }
+    }
+
+    fn message(self, message: Raw) -> Result<(), Flaw> {
+        self.filled(message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
+        let known = self.role(message, |role| role.schema().is_stored);
+        let (role, fields) = match known {
+            Err(_) if self.wants == Wants::Presence => return Ok(()),
+            known => known?,
+        };
+        let name = format!("{role} message");
+        self.filled(message, fields).map_err(|flaw| self.told(&name, fields, flaw))
+    }
+
+    /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
+    fn role(
+        self,
+        message: Raw,
+        may_be: impl Fn(Role) -> bool,
+    ) -> Result<(&'static str, &'static [FieldSchema]), Flaw> {
+        let fields = |role: Role| role.schema().fields.of(self.dialect).filter(|_| may_be(role));
+        let known = || Role::NAMED.iter().filter_map(|&role| Some((role.name()?, fields(role)?)));
+        let given = message.get_text("role").unwrap_or_default();
+        known().find(|(name, _)| given == *name).ok_or_else(|| {
+            let known = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+            let hint = format!("the roles of {} are {known}", self.dialect.agent().name());
+            (format!("unknown role {:?}", given.to_string()), Some(hint))
+        })
+    }
+
+    /// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
+    fn told(self, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
+        let needed: Vec<_> =
+            fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
+        let agent = self.dialect.agent().name();
+        let hint = hint.unwrap_or_else(|| format!("{agent}'s {name} requires {}", needed.join(", ")));
+        (format!("{name}: {what}"), Some(hint))
+    }
+
+    /// Validates an object against these fields.
+    fn filled(self, object: Raw, fields: &[FieldSchema]) -> Result<(), Flaw> {
+        // A single walk, because an object may contain much text.
+        let mut given = [None; MOST];
+        debug_assert!(fields.len() <= MOST);
+        for (key, value) in object.members() {
+            if let Some(at) = fields.iter().position(|(name, ..)| key.is(name)) {
+                given[at] = Some(value);
+            }
+        }
+        for (&(name, want, needed), value) in fields.iter().zip(given) {
+            match value {
+                None if self.requires(name, needed) => return Err((format!("`{name}` is missing"), None)),
+                None => {}
+                Some(value) => self
+                    .fits(value, want)
+                    .map_err(|(what, hint)| (format!("`{name}`{}{what}", joint(&what)), hint))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn requires(self, name: &str, needed: Needed) -> bool {
+        match self.wants {
+            Wants::Types => needed != Needed::Never,
+            Wants::Presence => needed == Needed::Always && !REPORTED.contains(&name),
+        }
+    }
+
+    fn fits(self, value: Raw, want: Want) -> Result<(), Flaw> {
+        let is = |fits: bool, what: &str| match self.wants {
+            Wants::Types if !fits => Err((format!("is {what}"), None)),
+            _ => Ok(()),
+        };
+        match want {
+            Want::Text => is(value.is_string(), "not a string"),
+            Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
+            Want::Number => is(value.is_number(), "not a number"),
+            Want::Bool => is(value.bool().is_some(), "neither true nor false"),
+            Want::Object => is(value.is_object(), "not an object"),
+            Want::Array => is(value.is_array(), "not an array"),
+            Want::Blocks if !value.is_array() => is(false, "not an array of blocks"),
+            Want::Blocks => self.blocks(value),
+            Want::Content if value.is_string() => Ok(()),
+            Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
+            Want::Content => self.blocks(value),
+            Want::Usage if !value.is_object() => is(false, "not an object"),
+            Want::Usage => {
+                self.filled(value, USAGE)?;
+                let cost = value.get("cost").unwrap_or(Raw::NULL);
+                self.filled(cost, &[need("total", Want::Number)])
+                    .map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
+            }
+            Want::StopReason => {
+                let is_known = STOP_REASONS.iter().any(|reason| value.is(reason));
+                let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
+                is(is_known, "not one that the agents write").map_err(|(what, _)| (what, hint))
+            }
+            Want::Replacement if value.is_null() => Ok(()),
+            Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
+            Want::Replacement => self.filled(value, &[need("content", Want::Content)]),
+        }
+    }
+
+    fn blocks(self, content: Raw) -> Result<(), Flaw> {
+        for (at, block) in content.items().enumerate() {
+            let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
+            if !block.is_object() {
+                match self.wants {
+                    Wants::Types => return Err(in_block(("it is not an object".to_owned(), None))),
+                    Wants::Presence => continue,
+                }
+            }
+            self.filled(block, &[need("type", Want::Text)]).map_err(in_block)?;
+            let kind = block.get_text("type").unwrap_or_default();
+            let fields = BLOCKS.iter().find(|(name, _)| kind == *name);
+            let fields = fields.and_then(|(_, fields)| fields.of(self.dialect)).unwrap_or_default();
+            self.filled(block, fields).map_err(in_block)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns what separates a name from its flaw: a colon if the flaw is inside the value, else a space.
+fn joint(what: &str) -> &'static str {
+    if what.starts_with("is ") { " " } else { ": " }
+}

@@ -1,0 +1,499 @@
+//! The tables of entry types and message roles.
+//!
+//! What is a value (who writes it, its required and searched fields, how it is shown) is in its row; what is code (the
+//! text of its row, its conversion, its article on a page) is in a `match` without `_`, so that the compiler lists the
+//! places for a new type.
+
+use crate::session::dialect::Dialect;
+use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
+
+/// What is fixed for a type of entry.
+#[derive(Debug)]
+pub struct Schema {
+    /// Who writes it, and its required fields.
+    pub fields: Fields,
+    /// Its part in the conversation.
+    pub sort: Sort,
+    /// Whether the trees of the agents that write it show it.
+    pub view: View,
+    /// The field that refers to another entry.
+    pub refers: Option<(&'static str, Refers)>,
+    /// The fields that a search covers.
+    pub searched: &'static [&'static str],
+    /// Whether it can have the `usage` of a request; that of a message is in the message.
+    pub is_billed: bool,
+    /// Its letter on an exported page; that of a message depends on its role.
+    pub letter: char,
+}
+
+/// The part of an entry in the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// A model can see it, or it limits what a model sees.
+    Conversation,
+    /// It changes a setting, or what the model sees of other entries.
+    Setting,
+    /// It neither reaches a model nor changes a setting.
+    Note,
+}
+
+/// Whether an agent's tree shows an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// By default.
+    Shown,
+    /// Not by default.
+    Hidden,
+    /// Never.
+    Never,
+}
+
+/// The entries that a reference may name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refers {
+    /// Any entry.
+    Any,
+    /// Any entry, or `root`.
+    AnyOrRoot,
+    /// An ancestor.
+    Above,
+    /// An ancestor, or the entry itself.
+    AboveOrItself,
+}
+
+/// What most types have in common.
+const SCHEMA: Schema = Schema {
+    fields: Fields::NEITHER,
+    sort: Sort::Conversation,
+    view: View::Shown,
+    refers: None,
+    searched: &[],
+    is_billed: false,
+    letter: 'o',
+};
+
+/// What is fixed for the role of a message.
+#[derive(Debug)]
+pub struct RoleSchema {
+    /// Who writes it, and its required fields.
+    pub fields: Fields,
+    /// Whether entries contain it, rather than only the context of a model.
+    pub is_stored: bool,
+    /// Its letter on an exported page.
+    pub letter: char,
+}
+
+macro_rules! table {
+    (
+        $(#[$doc:meta])* $enum:ident: $schema:ident, otherwise $other:expr;
+        $($(#[$row_doc:meta])* $variant:ident = $name:literal $row:expr;)*
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $enum {
+            $($(#[$row_doc])* $variant,)*
+            /// Any other name; it is in the entry's line.
+            Other,
+            /// The line has none, or it is not a string.
+            Missing,
+        }
+
+        impl $enum {
+            /// All that have a name, in the order of the table.
+            pub const NAMED: &'static [Self] = &[$(Self::$variant),*];
+
+            /// Returns the variant that files call `name`; `Other` if there is none.
+            pub fn named(name: &[u8]) -> Self {
+                $(if name == $name.as_bytes() { return Self::$variant; })*
+                Self::Other
+            }
+
+            /// Returns the name in the files, if it is a known one.
+            pub const fn name(self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant => Some($name),)*
+                    Self::Other | Self::Missing => None,
+                }
+            }
+
+            /// Returns its row of the table.
+            pub const fn schema(self) -> &'static $schema {
+                match self {
+                    $(Self::$variant => { const ROW: &$schema = &$row; ROW })*
+                    Self::Other | Self::Missing => { const ROW: &$schema = &$other; ROW }
+                }
+            }
+        }
+    };
+}
+
+table! {
+    /// The type of an entry, named by its `type` (in both dialects and the older formats).
+    Kind: Schema, otherwise SCHEMA;
+
+    /// A message of the conversation.
+    Message = "message" Schema {
+        fields: Fields::both(&[need("message", Want::Object)]),
+        searched: &["message"],
+        ..SCHEMA
+    };
+    /// A summary that replaces what came before it.
+    Compaction = "compaction" Schema {
+        fields: Fields::both(&[
+            need("summary", Want::Text),
+            need("firstKeptEntryId", Want::Text),
+            need("tokensBefore", Want::Number),
+            may("details", Want::Object),
+        ]),
+        refers: Some(("firstKeptEntryId", Refers::AboveOrItself)),
+        searched: &["summary", "shortSummary", "warning"],
+        is_billed: true,
+        letter: 'c',
+        ..SCHEMA
+    };
+    /// A summary of an abandoned branch.
+    BranchSummary = "branch_summary" Schema {
+        fields: Fields::both(&[
+            need("fromId", Want::Text),
+            need("summary", Want::Text),
+            may("details", Want::Object),
+        ]),
+        refers: Some(("fromId", Refers::AnyOrRoot)),
+        searched: &["summary"],
+        is_billed: true,
+        letter: 'r',
+        ..SCHEMA
+    };
+    /// Data of an extension, never shown to a model.
+    Custom = "custom" Schema {
+        fields: Fields::both(&[need("customType", Want::Text)]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        searched: &["customType"],
+        letter: 'x',
+        ..SCHEMA
+    };
+    /// A message from an extension to the model.
+    CustomMessage = "custom_message" Schema {
+        fields: Fields::both(CUSTOM_MESSAGE),
+        searched: &["customType", "content"],
+        letter: 'm',
+        ..SCHEMA
+    };
+    /// The label of an entry, or its removal.
+    Label = "label" Schema {
+        fields: Fields::both(&[need("targetId", Want::Text), may("label", Want::TextOrNull)]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        refers: Some(("targetId", Refers::Any)),
+        searched: &["label"],
+        letter: 'l',
+        ..SCHEMA
+    };
+    /// A change of the model.
+    ModelChange = "model_change" Schema {
+        fields: Fields::each(
+            &[need("provider", Want::Text), need("modelId", Want::Text)],
+            &[need("model", Want::Text), may("role", Want::Text)],
+        ),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["provider", "modelId", "model"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// A change of the thinking level.
+    ThinkingLevelChange = "thinking_level_change" Schema {
+        fields: Fields::each(
+            &[need("thinkingLevel", Want::Text)],
+            &[need("thinkingLevel", Want::TextOrNull), may("configured", Want::TextOrNull)],
+        ),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["thinkingLevel"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// pi: the name of the session.
+    SessionInfo = "session_info" Schema {
+        fields: Fields::pi(&[need("name", Want::Text)]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        searched: &["name"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// pi: usage outside of the conversation.
+    Usage = "usage" Schema {
+        fields: Fields::pi(&[
+            need("kind", Want::Text),
+            need("provider", Want::Text),
+            need("model", Want::Text),
+            need("usage", Want::Usage),
+        ]),
+        sort: Sort::Note,
+        view: View::Never,
+        searched: &["note"],
+        is_billed: true,
+        ..SCHEMA
+    };
+    /// pi: a change to what the model sees of an earlier entry.
+    ContextEdit = "context_edit" Schema {
+        fields: Fields::pi(&[need("targetId", Want::Text), need("replacement", Want::Replacement)]),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        refers: Some(("targetId", Refers::Above)),
+        searched: &["replacement"],
+        letter: 'e',
+        ..SCHEMA
+    };
+    /// A change of the set of tools, by another tool based on pi's library.
+    ActiveToolsChange = "active_tools_change" Schema {
+        sort: Sort::Setting,
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// A record of the leaf by another tool based on pi's library.
+    Leaf = "leaf" Schema {
+        sort: Sort::Note,
+        ..SCHEMA
+    };
+    /// oh-my-pi: usage outside of the conversation.
+    ModelUsage = "model_usage" Schema {
+        fields: Fields::omp(&[
+            need("purpose", Want::Text),
+            need("provider", Want::Text),
+            need("model", Want::Text),
+            need("usage", Want::Usage),
+        ]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        searched: &["purpose", "role", "provider", "model", "errorMessage"],
+        is_billed: true,
+        ..SCHEMA
+    };
+    /// oh-my-pi: a change of the service tier.
+    ServiceTierChange = "service_tier_change" Schema {
+        fields: Fields::omp(&[]),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["serviceTier"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// oh-my-pi: a change of the title.
+    TitleChange = "title_change" Schema {
+        fields: Fields::omp(&[need("title", Want::Text), may("source", Want::Text)]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        searched: &["title"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// oh-my-pi: rules that were injected.
+    TtsrInjection = "ttsr_injection" Schema {
+        fields: Fields::omp(&[need("injectedRules", Want::Array)]),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["injectedRules"],
+        ..SCHEMA
+    };
+    /// oh-my-pi: how a subagent was started.
+    SessionInit = "session_init" Schema {
+        fields: Fields::omp(&[
+            need("systemPrompt", Want::Text),
+            need("task", Want::Text),
+            need("tools", Want::Array),
+        ]),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["systemPrompt", "task", "agent"],
+        ..SCHEMA
+    };
+    /// oh-my-pi: a change of the mode.
+    ModeChange = "mode_change" Schema {
+        fields: Fields::omp(&[need("mode", Want::Text), may("data", Want::Object)]),
+        sort: Sort::Setting,
+        view: View::Hidden,
+        searched: &["mode"],
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// oh-my-pi: the account in use.
+    CredentialPin = "credential_pin" Schema {
+        fields: Fields::omp(&[need("provider", Want::Text), need("hash", Want::Text)]),
+        sort: Sort::Note,
+        view: View::Hidden,
+        searched: &["provider"],
+        ..SCHEMA
+    };
+    /// oh-my-pi: `/clear`.
+    ResetBoundary = "reset_boundary" Schema {
+        fields: Fields::omp(&[]),
+        view: View::Hidden,
+        letter: 'n',
+        ..SCHEMA
+    };
+    /// Draft tree: the position of a named head.
+    Head = "head" Schema {
+        sort: Sort::Note,
+        searched: &["name"],
+        ..SCHEMA
+    };
+    /// Draft tree: a summary of the entries that a `stack_pop` left behind.
+    StackSummary = "stack_summary" Schema {
+        searched: &["summary"],
+        ..SCHEMA
+    };
+    /// Draft tree: a return to an earlier entry.
+    StackPop = "stack_pop" Schema {
+        searched: &["summary", "prePopSummary"],
+        ..SCHEMA
+    };
+}
+
+table! {
+    /// The role of a message, named by `message.role`.
+    Role: RoleSchema, otherwise RoleSchema { fields: Fields::NEITHER, is_stored: true, letter: 'o' };
+
+    /// The user.
+    User = "user" RoleSchema { fields: Fields::both(&[need("content", Want::Content)]), is_stored: true, letter: 'u' };
+    /// The model.
+    Assistant = "assistant" RoleSchema {
+        fields: Fields::both(&[
+            need("content", Want::Blocks),
+            write("api", Want::Text),
+            need("provider", Want::Text),
+            need("model", Want::Text),
+            need("usage", Want::Usage),
+            need("stopReason", Want::StopReason),
+        ]),
+        is_stored: true,
+        letter: 'a',
+    };
+    /// The result of a tool call.
+    ToolResult = "toolResult" RoleSchema {
+        fields: Fields::both(&[
+            need("toolCallId", Want::Text),
+            need("toolName", Want::Text),
+            need("content", Want::Blocks),
+            write("isError", Want::Bool),
+        ]),
+        is_stored: true,
+        letter: 't',
+    };
+    /// A shell command run by the user.
+    BashExecution = "bashExecution" RoleSchema {
+        fields: Fields::both(&[
+            need("command", Want::Text),
+            need("output", Want::Text),
+            write("cancelled", Want::Bool),
+            write("truncated", Want::Bool),
+        ]),
+        is_stored: true,
+        letter: 'b',
+    };
+    /// A message from an extension.
+    Custom = "custom" RoleSchema { fields: Fields::both(CUSTOM_MESSAGE), is_stored: true, letter: 'm' };
+    /// pi: a system prompt, or a change to it.
+    System = "system" RoleSchema { fields: Fields::pi(&[need("content", Want::Content)]), is_stored: true, letter: 's' };
+    /// oh-my-pi: instructions that are not from the user.
+    Developer = "developer" RoleSchema {
+        fields: Fields::omp(&[need("content", Want::Content)]),
+        is_stored: true,
+        letter: 's',
+    };
+    /// oh-my-pi: files mentioned by the user.
+    FileMention = "fileMention" RoleSchema {
+        fields: Fields::omp(&[need("files", Want::Array)]),
+        is_stored: true,
+        letter: 'f',
+    };
+    /// oh-my-pi: Python code run by the user.
+    PythonExecution = "pythonExecution" RoleSchema {
+        fields: Fields::omp(&[
+            need("code", Want::Text),
+            need("output", Want::Text),
+            write("cancelled", Want::Bool),
+            write("truncated", Want::Bool),
+        ]),
+        is_stored: true,
+        letter: 'b',
+    };
+    /// A branch summary as a message.
+    BranchSummary = "branchSummary" RoleSchema {
+        fields: Fields::both(&[need("summary", Want::Text)]),
+        is_stored: false,
+        letter: 'r',
+    };
+    /// A compaction summary as a message.
+    CompactionSummary = "compactionSummary" RoleSchema {
+        fields: Fields::both(&[need("summary", Want::Text)]),
+        is_stored: false,
+        letter: 'c',
+    };
+    /// A message from an extension, before version 3.
+    HookMessage = "hookMessage" RoleSchema {
+        fields: Fields::omp(&[need("content", Want::Content)]),
+        is_stored: false,
+        letter: 'm',
+    };
+}
+
+const CUSTOM_MESSAGE: &[FieldSchema] =
+    &[need("customType", Want::Text), need("content", Want::Content), write("display", Want::Bool)];
+
+impl Kind {
+    /// Whether entries of this type neither reach a model nor change a setting.
+    pub fn is_note(self) -> bool {
+        self.schema().sort == Sort::Note
+    }
+
+    /// Whether entries of this type change a setting, or what the model sees of other entries.
+    pub fn is_setting(self) -> bool {
+        self.schema().sort == Sort::Setting
+    }
+
+    /// Returns how the agent's tree shows entries of this type. An agent shows the entries that it does not know.
+    pub fn view(self, dialect: Dialect) -> View {
+        let schema = self.schema();
+        if schema.fields.of(dialect).is_some() { schema.view } else { View::Shown }
+    }
+}
+
+/// A set of types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds(u32);
+
+const _: () = assert!((Kind::Missing as u32) < u32::BITS, "each type has a bit");
+
+impl Kinds {
+    /// Adds a type.
+    pub fn insert(&mut self, kind: Kind) {
+        self.0 |= 1 << kind as u32;
+    }
+
+    /// Adds the types of another set.
+    pub fn extend(&mut self, others: Kinds) {
+        self.0 |= others.0;
+    }
+
+    /// Whether a type is in the set.
+    pub fn has(self, kind: Kind) -> bool {
+        self.0 >> kind as u32 & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for &kind in Kind::NAMED {
+            assert_eq!(kind.name().map(|name| Kind::named(name.as_bytes())), Some(kind));
+        }
+        assert_eq!(Kind::named(b"hologram"), Kind::Other);
+        assert_eq!(Role::named(b"whatever"), Role::Other);
+    }
+}

@@ -1,0 +1,109 @@
+//! A notation for tables of the fields that an agent requires in entries, messages and blocks.
+
+use crate::session::dialect::Dialect;
+
+/// The type of value that a field takes.
+#[derive(Clone, Copy, Debug)]
+pub enum Want {
+    /// Text.
+    Text,
+    /// Text, or `null`.
+    TextOrNull,
+    /// A number.
+    Number,
+    /// `true` or `false`.
+    Bool,
+    /// An object.
+    Object,
+    /// An array.
+    Array,
+    /// Text, or an array of blocks.
+    Content,
+    /// An array of blocks.
+    Blocks,
+    /// The tokens and cost of a turn.
+    Usage,
+    /// How a turn ended.
+    StopReason,
+    /// `null`, or an object with new content.
+    Replacement,
+}
+
+/// Whether a field is required.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// The agent reads it without checking that it exists.
+    Always,
+    /// The agent always writes it, but reads an entry without it: a missing `false`, or a value that it only compares.
+    WhenNew,
+    /// It is optional.
+    Never,
+}
+
+/// A field, the type of its value, and whether it is required.
+pub type FieldSchema = (&'static str, Want, Needed);
+
+/// Returns a required field.
+pub const fn need(name: &'static str, want: Want) -> FieldSchema {
+    (name, want, Needed::Always)
+}
+
+/// Returns a field that is required of new entries only.
+pub const fn write(name: &'static str, want: Want) -> FieldSchema {
+    (name, want, Needed::WhenNew)
+}
+
+/// Returns an optional field.
+pub const fn may(name: &'static str, want: Want) -> FieldSchema {
+    (name, want, Needed::Never)
+}
+
+/// Which agents write an entry, message or block, and the fields that each of them requires. Also listed are optional
+/// fields in which a value of the wrong type would break the agent.
+#[derive(Clone, Copy, Debug)]
+pub struct Fields {
+    pi: Option<&'static [FieldSchema]>,
+    omp: Option<&'static [FieldSchema]>,
+}
+
+impl Fields {
+    /// Neither agent writes it.
+    pub const NEITHER: Fields = Fields { pi: None, omp: None };
+
+    /// Both agents write it, with the same fields.
+    pub const fn both(fields: &'static [FieldSchema]) -> Fields {
+        Fields { pi: Some(fields), omp: Some(fields) }
+    }
+
+    /// Both agents write it, with different fields.
+    pub const fn each(pi: &'static [FieldSchema], omp: &'static [FieldSchema]) -> Fields {
+        Fields { pi: Some(pi), omp: Some(omp) }
+    }
+
+    /// Only pi writes it.
+    pub const fn pi(fields: &'static [FieldSchema]) -> Fields {
+        Fields { pi: Some(fields), omp: None }
+    }
+
+    /// Only oh-my-pi writes it.
+    pub const fn omp(fields: &'static [FieldSchema]) -> Fields {
+        Fields { pi: None, omp: Some(fields) }
+    }
+
+    /// Returns the fields for an agent; `None` if it does not write it.
+    pub fn of(&self, dialect: Dialect) -> Option<&'static [FieldSchema]> {
+        match dialect {
+            Dialect::Pi => self.pi,
+            Dialect::OhMyPi => self.omp,
+        }
+    }
+
+    /// Returns the agent that writes it, if only one does.
+    pub fn writer(&self) -> Option<Dialect> {
+        match (self.pi, self.omp) {
+            (Some(_), None) => Some(Dialect::Pi),
+            (None, Some(_)) => Some(Dialect::OhMyPi),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The types of entries: each has a sample, a row in the documentation, and rules that `append` and `check` enforce.
+
+use crate::every::{self, READS};
+use crate::sandbox::{Sandbox, fixture};
+use pisess::session::dialect::Dialect;
+use pisess::session::entry::{Kind, Role};
+use pisess::session::schema::{Fields, Needed};
+use serde_json::Value;
+use std::fs;
+
+/// The session with a sample of each type and role, by agent.
+const SAMPLES: [(Dialect, &str, &str); 2] =
+    [(Dialect::Pi, "pi", "kinds/pi.jsonl"), (Dialect::OhMyPi, "omp", "kinds/omp.jsonl")];
+
+/// The sessions with samples of what neither agent writes.
+const OTHERS: [&str; 3] = ["kinds/pi.jsonl", "hazards/trailing-leaf-record.jsonl", "draft-tree.jsonl"];
+
+fn entries(file: &str) -> Vec<Value> {
+    let text = String::from_utf8(fixture(file)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn type_of(entry: &Value) -> &str {
+    entry["type"].as_str().unwrap()
+}
+
+fn document() -> String {
+    fs::read_to_string(format!("{}/docs/format.md", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+/// Fails with all of the lines, if there are any.
+fn none(missing: &[String]) {
+    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+}
+
+#[test]
+fn each_has_a_sample() {
+    let mut missing = Vec::new();
+    for (dialect, _, file) in SAMPLES {
+        let entries = entries(file);
+        let kinds = Kind::NAMED.iter().filter(|kind| kind.schema().fields.of(dialect).is_some());
+        for name in kinds.filter_map(|kind| kind.name()) {
+            if !entries.iter().any(|entry| type_of(entry) == name) {
+                missing.push(format!("fixtures/{file} has no entry of the type {name}"));
+            }
+        }
+        let roles = Role::NAMED.iter().filter(|role| role.schema().is_stored);
+        let roles = roles.filter(|role| role.schema().fields.of(dialect).is_some());
+        for name in roles.filter_map(|role| role.name()) {
+            if !entries.iter().any(|entry| entry["message"]["role"] == name) {
+                missing.push(format!("fixtures/{file} has no message of the role {name}"));
+            }
+        }
+    }
+    let others: Vec<_> = OTHERS.into_iter().flat_map(entries).collect();
+    for name in Kind::NAMED.iter().filter_map(|kind| kind.name()) {
+        if !others.iter().any(|entry| type_of(entry) == name) && !is_written(name) {
+            missing.push(format!("no file of {OTHERS:?} has an entry of the type {name}"));
+        }
+    }
+    none(&missing);
+}
+
+/// Whether any agent writes entries of this type.
+fn is_written(name: &str) -> bool {
+    let fields = &Kind::named(name.as_bytes()).schema().fields;
+    Dialect::ALL.into_iter().any(|dialect| fields.of(dialect).is_some())
+}
+
+/// Every command that reads is run on a sample of each type, `tree` has a row for each, and `check` no findings.
+#[test]
+fn each_is_read() {
+    let files = SAMPLES.into_iter().map(|(.., file)| file).chain(OTHERS);
+    for file in files {
+        let s = Sandbox::with(&[file]);
+        let path = format!("./{}", file.rsplit('/').next().unwrap());
+        for line in READS.iter().filter(|line| !line.contains(" -n")) {
+            let done = s.unchanged(&every::of(line, &path));
+            assert!(done.code <= 1, "{line} on {file}: {done}");
+        }
+        let rows = s.pisess(&format!("tree {path} --filter all --json")).done().text();
+        let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+        let is_entry = |entry: &&Value| !["session", "title"].contains(&type_of(entry));
+        assert_eq!(rows.len(), entries(file).iter().filter(is_entry).count(), "{file}");
+        for row in rows {
+            let text = row["text"].as_str().unwrap();
+            assert!(!text.is_empty() && !text.contains("undefined"), "{file}: {row}");
+        }
+    }
+    for (.., file) in SAMPLES {
+        let s = Sandbox::with(&[file]);
+        let done = s.unchanged(&format!("check ./{}", file.rsplit('/').next().unwrap()));
+        assert_eq!(done.text(), "", "{file} has findings");
+    }
+}
+
+/// `check` reports each required field that a sample lacks, and `append` refuses the entry.
+#[test]
+fn each_needs_its_fields() {
+    // Their absence is a defect of its own.
+    let others = ["message", "role", "content", "summary", "firstKeptEntryId"];
+    let mut wrong = Vec::new();
+    for (dialect, _, file) in SAMPLES {
+        let lines: Vec<_> = entries(file);
+        for (at, entry) in lines.iter().enumerate() {
+            let message = type_of(entry) == "message";
+            let fields = match message {
+                true => &Role::named(entry["message"]["role"].as_str().unwrap().as_bytes()).schema().fields,
+                false => &Kind::named(type_of(entry).as_bytes()).schema().fields,
+            };
+            for (name, needed) in required(fields, dialect) {
+                let mut lines = lines.clone();
+                let inner = if message { &mut lines[at]["message"] } else { &mut lines[at] };
+                inner.as_object_mut().unwrap().remove(name).unwrap_or_else(|| panic!("{name}: {entry}"));
+                let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                let s = Sandbox::new();
+                s.put("s.jsonl", &text);
+                s.put("entry.jsonl", format!("{}\n", lines[at]));
+                s.put("whole.jsonl", fixture(file));
+                let found = s.unchanged("check ./s.jsonl --json").text();
+                let is_found =
+                    found.contains("missing-field") && found.contains(&format!("`{name}` is missing"));
+                if !others.contains(&name) && is_found != (needed == Needed::Always) {
+                    wrong.push(format!("check: {} without {name}: {found}", type_of(entry)));
+                }
+                let refused = s.unchanged("append ./whole.jsonl --input ./entry.jsonl");
+                if refused.code != 2 || !refused.stderr.contains(name) {
+                    wrong.push(format!("append: {} without {name}: {refused}", type_of(entry)));
+                }
+            }
+        }
+    }
+    none(&wrong);
+}
+
+fn required(fields: &Fields, dialect: Dialect) -> impl Iterator<Item = (&'static str, Needed)> {
+    let fields = fields.of(dialect).unwrap_or_default().iter();
+    fields.filter(|field| field.2 != Needed::Never).map(|field| (field.0, field.2))
+}
+
+/// Each type and role that an agent writes has a row with the agent's name and the required fields.
+#[test]
+fn each_has_its_row_in_the_documentation() {
+    let document = document();
+    let mut missing = Vec::new();
+    let mut look = |section: &str, name: &'static str, fields: &Fields| {
+        let rows = rows(&document, section, name);
+        for (dialect, agent, _) in SAMPLES.into_iter().filter(|(dialect, ..)| fields.of(*dialect).is_some()) {
+            let row = rows.iter().find(|(agents, _)| agents == "both" || agents == agent);
+            let Some((_, text)) = row else {
+                missing.push(format!("docs/format.md, {section}: no row | `{name}` | {agent} |"));
+                continue;
+            };
+            for (field, _) in required(fields, dialect) {
+                let is_there = text.contains(&format!("`{field}`")) || text.contains("see below");
+                if !is_there {
+                    missing.push(format!("docs/format.md, {section}: the row of {name} lacks `{field}`"));
+                }
+            }
+        }
+    };
+    for kind in Kind::NAMED {
+        look("## Entries", kind.name().unwrap(), &kind.schema().fields);
+    }
+    let is_mentioned = |name: &str| document.contains(&format!("`{name}`"));
+    for role in Role::NAMED.iter().filter(|role| role.schema().is_stored) {
+        look("## Messages", role.name().unwrap(), &role.schema().fields);
+    }
+    let unmentioned = Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(|name| !is_mentioned(name));
+    missing.extend(unmentioned.map(|name| format!("docs/format.md does not mention `{name}`")));
+    none(&missing);
+}
+
+/// Returns the agents and the text of each row of `name` in a section; the name of a further row is empty.
+fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
+    let start = document.find(&format!("\n{section}\n")).unwrap() + 1;
+    let rest = &document[start + section.len()..];
+    let section = &rest[..rest.find("\n## ").unwrap()];
+    let mut rows = Vec::new();
+    let mut current = String::new();
+    for line in section.lines().filter(|line| line.starts_with('|')) {
+        let cells: Vec<_> = line.split(" | ").map(|cell| cell.trim_matches(['|', ' ', '`'])).collect();
+        if !cells[0].is_empty() {
+            current = cells[0].to_owned();
+        }
+        if current == name && cells.len() > 1 {
+            rows.push((cells[1].to_owned(), line.to_owned()));
+        }
+    }
+    rows
+}
+
+/// The interop suite reads the list of bookkeeping from the documentation.
+#[test]
+fn the_documentation_lists_bookkeeping() {
+    let document = document();
+    let (_, list) = document.split_once("**bookkeeping**: entries of the types").unwrap();
+    let (list, _) = list.split_once(", which neither").unwrap();
+    let mut listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
+    let mut notes: Vec<_> =
+        Kind::NAMED.iter().filter(|kind| kind.is_note()).filter_map(|kind| kind.name()).collect();
+    listed.sort_unstable();
+    notes.sort_unstable();
+    assert_eq!(listed, notes, "docs/format.md lists the types of bookkeeping");
+}
