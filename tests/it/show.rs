@@ -169,17 +169,29 @@ fn children() {
 #[test]
 fn what_is_odd_is_shown_too() {
     let s = Sandbox::with(&["hazards/unknown-type.jsonl", "hazards/missing-id-last.jsonl"]);
-    assert_snapshot!(s.unchanged("show -q ./unknown-type.jsonl :2 :3 :4"), @"
+    assert_snapshot!(s.unchanged("show -q ./unknown-type.jsonl :2 :3 :4"), @r#"
     u0000001  user message  2026-01-01 00:00  line 2, no parent
         one
 
     a0000002  assistant message  2026-01-01 00:00  line 3, parent u0000001
         two
+      api: anthropic-messages
+      provider: anthropic
+      model: claude-opus-4-5
+      usage
+        {
+          "input": 0,
+          "output": 0,
+          "cacheRead": 0,
+          "cacheWrite": 0,
+          "totalTokens": 0,
+          "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+        }
       stopReason: stop
 
     hhhh0001  hologram  2026-01-01 00:00  line 4, parent a0000002
       beam: [1, 2]
-    ");
+    "#);
     assert_snapshot!(s.unchanged("show -q ./missing-id-last.jsonl @"), @"
     a0000002  assistant message  2026-01-01 00:00  line 3, parent u0000001
         two
