@@ -327,10 +327,7 @@ impl Maker<'_> {
         for at in 1..=entries {
             let message = format!("{{\"role\":\"user\",\"content\":\"{at}\"}}");
             let id = self.entry("message", Some(&root), &format!("\"message\":{message}"))?;
-            match at == entries {
-                true => self.on_path(&id, true, Some(&message)),
-                false => others.push(id),
-            }
+            if at == entries { self.on_path(&id, true, Some(&message)) } else { others.push(id) }
         }
         self.left.push(others);
         Ok(())

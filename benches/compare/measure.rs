@@ -41,11 +41,10 @@ impl Run {
     /// Returns what the command prints.
     pub fn output(&self) -> Result<Vec<u8>, String> {
         let output = self.command().output().map_err(|error| format!("{}: {error}", self.name))?;
-        match self.is_done(output.status) {
-            true => Ok(output.stdout),
-            false => {
-                Err(format!("{}: {}: {}", self.name, output.status, String::from_utf8_lossy(&output.stderr)))
-            }
+        if self.is_done(output.status) {
+            Ok(output.stdout)
+        } else {
+            Err(format!("{}: {}: {}", self.name, output.status, String::from_utf8_lossy(&output.stderr)))
         }
     }
 

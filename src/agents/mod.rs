@@ -24,7 +24,7 @@ pub mod request;
 
 pub use oh_my_pi::agent::OhMyPi;
 pub use pi::agent::Pi;
-pub use wire_policy::{ForeignThinking, Manners};
+pub use wire_policy::{ForeignThinking, WirePolicy};
 
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::{Instructions, Requests, Segment, merge, segments};
@@ -33,7 +33,7 @@ use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind};
-use crate::session::read::entry_reader::{Bodies, Context, Message};
+use crate::session::read::entry_reader::{Context, EntryReader, Message};
 use crate::session::read::record::{Block, MessageFacts, Typed};
 use crate::session::tree::Tree;
 use crate::session::{Format, Session};
@@ -88,7 +88,7 @@ pub trait Agent: Sync {
     fn backdates(&self, kind: Kind) -> bool;
 
     /// Whether its context applies `context_edit` entries.
-    fn heeds_edits(&self) -> bool;
+    fn follows_edits(&self) -> bool;
 
     /// Whether its files begin with a title line.
     fn has_title_line(&self) -> bool;
@@ -125,31 +125,31 @@ pub trait Agent: Sync {
     fn attribution(&self) -> Option<&'static str>;
 
     /// Returns the context of its model at the end of `path`.
-    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context>;
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context>;
 
     /// Converts messages for the model, and calls `emit` with the JSON of each.
     fn for_model(
         &self,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()>;
 
     /// Returns how it adapts messages for a provider.
-    fn manners(&self) -> Manners;
+    fn wire_policy(&self) -> WirePolicy;
 
     /// Writes the transcript that its summarizer reads.
     fn transcript(
         &self,
         session: &Session,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()>;
 
     /// Returns its estimate of the context at the end of `path`, in tokens, as it stores it in
     /// `tokensBefore`.
-    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64>;
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64>;
 
     /// Returns its estimate of one message, in tokens.
     fn message_tokens(&self, message: Raw) -> u64;
@@ -161,7 +161,7 @@ pub trait Agent: Sync {
         session: &Session,
         tree: &Tree,
         tips: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>>;
 
     /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
@@ -169,7 +169,7 @@ pub trait Agent: Sync {
         &self,
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         keep_recent_tokens: u64,
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>;
@@ -179,7 +179,7 @@ pub trait Agent: Sync {
         &self,
         session: &Session,
         entries: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<(Vec<Message>, FileOps)>;
 
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
@@ -188,7 +188,7 @@ pub trait Agent: Sync {
         &self,
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<Option<Vec<u8>>>;
 
     /// Returns the files that a summary's `details` list: those that the agent itself lists.
@@ -208,14 +208,19 @@ pub trait Agent: Sync {
     }
 
     /// Returns the text that navigating to the entry puts into the editor.
-    fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>>;
+    fn draft_text(
+        &self,
+        session: &Session,
+        bodies: &dyn EntryReader,
+        ix: EntryIx,
+    ) -> io::Result<Text<'static>>;
 
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
     /// text archived with it.
     fn previous_summary(
         &self,
         preparation: &Preparation,
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>>;
 
     /// Returns its requests to a summarizer.
@@ -230,7 +235,7 @@ pub fn compaction_prompts(
     session: &Session,
     preparation: &Preparation,
     instructions: &Instructions,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Vec<Vec<u8>>> {
     let agent = session.agent();
     let previous = agent.previous_summary(preparation, bodies)?;
@@ -255,7 +260,7 @@ pub fn branch_prompt(
     session: &Session,
     messages: &[Message],
     instructions: &Instructions,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Vec<u8>> {
     let agent = session.agent();
     let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);

@@ -1,7 +1,7 @@
 //! The directories in which both agents keep their sessions.
 //!
 //! Each agent uses an environment variable, else a setting, else a default below the home directory. All of
-//! these are passed in ([`Surroundings`], [`Look`]), so the result is a function of its inputs.
+//! these are passed in ([`Surroundings`], [`Disk`]), so the result is a function of its inputs.
 //!
 //! ```text
 //!          flat: sessions of all projects             nested: a directory for each project
@@ -22,7 +22,7 @@
 use crate::session::dialect::Dialect;
 use crate::session::paths::{is_windows, of_windows_shell};
 use pisess_json::Raw;
-pub use pisess_store::Look;
+pub use pisess_store::Disk;
 use sha2::{Digest, Sha256};
 use std::path::{Component, Path, PathBuf};
 
@@ -89,10 +89,10 @@ impl Store {
 }
 
 /// Returns the stores of both agents, pi's first. Without a home directory, only those set by variables.
-pub fn stores(surroundings: Surroundings, look: &dyn Look) -> Vec<Store> {
+pub fn stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
     let flat = flat_folder(surroundings);
-    let pi = pi_store(surroundings, flat.clone(), look);
-    let omp = omp_store(surroundings, flat, look);
+    let pi = pi_store(surroundings, flat.clone(), disk);
+    let omp = omp_store(surroundings, flat, disk);
     pi.into_iter().chain(omp).collect()
 }
 
@@ -109,7 +109,7 @@ fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
     Some(absolute(&named, surroundings.into()))
 }
 
-fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
         Some(named) => Some(absolute(&named, surroundings.into())),
         None => surroundings.home.map(|home| home.join(".pi").join("agent")),
@@ -117,7 +117,7 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
     let setting = || {
         let project = surroundings.folder.join(".pi").join("settings.json");
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
-        let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, look))?;
+        let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, disk))?;
         // An empty setting of the project overrides that of the user.
         (!set.is_empty()).then(|| absolute(&set, surroundings.into()))
     };
@@ -139,21 +139,21 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) 
 }
 
 /// Returns `sessionDir` of a settings file; a file that is not JSON has no settings.
-fn session_setting(path: &Path, look: &dyn Look) -> Option<String> {
-    let text = look.text(path)?;
+fn session_setting(path: &Path, disk: &dyn Disk) -> Option<String> {
+    let text = disk.text(path)?;
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
     let folder = Raw::parse(text).ok()?.get_text("sessionDir")?;
     Some(folder.to_string_lossy().into_owned())
 }
 
-fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look) -> Option<Store> {
+fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let agent = Dialect::OhMyPi;
     if let Some(root) = flat {
         return Some(Store { agent, root, layout: Layout::Flat });
     }
-    let root = omp_root(surroundings, look)?;
-    let real = look.real(surroundings.folder);
-    let (scope, current) = omp_project(surroundings, &real, look);
+    let root = omp_root(surroundings, disk)?;
+    let real = disk.real(surroundings.folder);
+    let (scope, current) = omp_project(surroundings, &real, disk);
     let older = encoded("--", &lexical(surroundings.folder), "--");
     let mut names = vec![current, older, hashed(scope, &real)];
     names.dedup();
@@ -162,7 +162,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, look: &dyn Look)
 }
 
 /// Returns oh-my-pi's session directory.
-fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
+fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     let profile = profile(surroundings);
     let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
     let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
@@ -179,7 +179,7 @@ fn omp_root(surroundings: Surroundings, look: &dyn Look) -> Option<PathBuf> {
         let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.into()));
         let data = data.map(|data| data.join("omp"));
         let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
-        if let Some(data) = data.filter(|data| look.exists(data)) {
+        if let Some(data) = data.filter(|data| disk.exists(data)) {
             return Some(data.join("sessions"));
         }
     }
@@ -208,9 +208,9 @@ fn normalized_profile(name: Option<String>) -> Option<String> {
 
 /// Returns the name of a project's directory in oh-my-pi's store, preceded by the scope that the name is
 /// relative to: `home`, `tmp` or `abs`.
-fn omp_project(surroundings: Surroundings, real: &Path, look: &dyn Look) -> (&'static str, String) {
+fn omp_project(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> (&'static str, String) {
     let below = |folder: &Path, prefix: &str| {
-        let rest = real.strip_prefix(look.real(folder)).ok()?.to_string_lossy().into_owned();
+        let rest = real.strip_prefix(disk.real(folder)).ok()?.to_string_lossy().into_owned();
         let separator = if rest.is_empty() || prefix.ends_with('-') { "" } else { "-" };
         // oh-my-pi mistakes a name that starts with `..` for a path outside the directory.
         (!rest.starts_with("..")).then(|| format!("{prefix}{separator}{}", without_separators(&rest)))
@@ -229,10 +229,10 @@ fn hashed(scope: &str, real: &Path) -> String {
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let mut readable = String::new();
     for c in name.chars() {
-        match is_kept(c) {
-            true => readable.push(c),
-            false if readable.ends_with('\0') => {}
-            false => readable.push('\0'),
+        if is_kept(c) {
+            readable.push(c);
+        } else if !readable.ends_with('\0') {
+            readable.push('\0');
         }
     }
     let readable = readable.replace('\0', "-");
@@ -309,7 +309,7 @@ mod tests {
         folder: &'static str,
     }
 
-    impl Look for Machine {
+    impl Disk for Machine {
         fn text(&self, path: &Path) -> Option<Vec<u8>> {
             self.files.get(path.to_str()?).map(|text| text.as_bytes().to_vec())
         }

@@ -2,7 +2,7 @@
 
 /// How an agent adapts messages for a provider.
 #[derive(Clone, Copy, Debug)]
-pub struct Manners {
+pub struct WirePolicy {
     /// How thinking by another model is sent.
     pub foreign_thinking: ForeignThinking,
     /// The replacement for a lone surrogate.

@@ -2,7 +2,7 @@
 
 use super::output::Ui;
 use crate::load::is_small;
-use pisess_store::{Committed, Look, OnDisk, Piece, Pieces, ReadAt, copy_range, send_pieces, send_range};
+use pisess_store::{Committed, Disk, OnDisk, Piece, Pieces, ReadAt, copy_range, send_pieces, send_range};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -49,9 +49,10 @@ impl<'w> Ui<'w> {
     /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.
     pub fn warn_of(&mut self, committed: &Committed) {
         for warning in &committed.troubles {
-            match warning.is_loss() {
-                true => self.error(&warning.to_string()),
-                false => self.warn(&warning.to_string()),
+            if warning.is_loss() {
+                self.error(&warning.to_string())
+            } else {
+                self.warn(&warning.to_string())
             }
             self.has_loss |= warning.is_loss();
         }

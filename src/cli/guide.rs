@@ -4,10 +4,10 @@
 //! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
 
 /// A row of a table: a form and its meaning.
-pub type Row = (&'static str, &'static str);
+pub type GuideRow = (&'static str, &'static str);
 
 /// The exit codes.
-pub const EXIT_CODES: [Row; 5] = [
+pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
     (
@@ -22,7 +22,7 @@ pub const EXIT_CODES: [Row; 5] = [
 ];
 
 /// The forms of a reference to an entry.
-pub const REFERENCES: [Row; 9] = [
+pub const REFERENCES: [GuideRow; 9] = [
     ("@", "the leaf, from which the conversation continues"),
     ("root", "the position before the first entry (an empty conversation)"),
     (":12", "the entry on line 12 of the file, counting from 1"),
@@ -42,7 +42,7 @@ reference is an error (exit 2), and the message lists the candidates. In a shell
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [Row; 11] = [
+pub const ENVIRONMENT: [GuideRow; 11] = [
     ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
     ("TERM", "if `dumb`, `--color auto` does not use colour"),
     ("TZ", "time zone in which times are displayed; files always contain UTC"),
@@ -286,7 +286,7 @@ pub struct Guide {
 
 impl Guide {
     /// Returns the exit codes of this command.
-    pub fn exit_codes(&self) -> impl Iterator<Item = Row> {
+    pub fn exit_codes(&self) -> impl Iterator<Item = GuideRow> {
         let (found, writes) = (self.found, self.writes);
         EXIT_CODES.into_iter().filter_map(move |(code, meaning)| match code {
             "1" => found.map(|found| (code, found)),
@@ -381,10 +381,10 @@ pub fn short_help() -> String {
     format!("Exit codes:\n{}", table(EXIT_CODES).trim_end())
 }
 
-fn table(rows: impl IntoIterator<Item = Row>) -> String {
-    let rows: Vec<Row> = rows.into_iter().collect();
+fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
+    let rows: Vec<GuideRow> = rows.into_iter().collect();
     let width = rows.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
-    let row = |(form, meaning): &Row| format!("  {form:width$}  {}\n", indented(meaning, width + 4));
+    let row = |(form, meaning): &GuideRow| format!("  {form:width$}  {}\n", indented(meaning, width + 4));
     rows.iter().map(row).collect()
 }
 

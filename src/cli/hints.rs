@@ -32,9 +32,10 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     // What begins with a hyphen is more likely an option of another command than a file.
     let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
     let tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
-    let look = match names.is_empty() {
-        true => "see `pisess --help`".to_owned(),
-        false => format!("see `{} --help`", names.join(" ")),
+    let look = if names.is_empty() {
+        "see `pisess --help`".to_owned()
+    } else {
+        format!("see `{} --help`", names.join(" "))
     };
     let hint = tips.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
     Failure::usage(told.join(" ").trim_start_matches("error:").trim()).hint(hint)

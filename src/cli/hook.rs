@@ -10,7 +10,7 @@ use crate::cli::options;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{HOOK, Shell, UNTOUCHED};
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use clap::Args;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -162,7 +162,7 @@ impl Notification {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn entries(entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+pub fn entries(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
@@ -228,10 +228,8 @@ fn is_count(number: f64) -> bool {
 
 fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
     let Some(summary) = parts.get_some("summary") else { return Ok(None) };
-    let (text, beside) = match summary.is_string() {
-        true => (summary.text(), parts),
-        false => (summary.get_text("summary"), summary),
-    };
+    let (text, beside) =
+        if summary.is_string() { (summary.text(), parts) } else { (summary.get_text("summary"), summary) };
     let text = text.ok_or("its `summary` has no text")?;
     if text.is_blank() {
         return Err("its summary is empty");

@@ -1,6 +1,6 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
-use crate::agents::stores::{Here, Layout, Look, Store, Surroundings, stores};
+use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, stores};
 use crate::cli::output::{Failure, Ui};
 use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
@@ -108,7 +108,7 @@ impl Places {
 /// The disk without the settings of one project.
 struct WithoutSettings<'a>(&'a Path);
 
-impl Look for WithoutSettings<'_> {
+impl Disk for WithoutSettings<'_> {
     fn text(&self, path: &Path) -> Option<Vec<u8>> {
         if path.parent()?.parent()? == self.0 { None } else { OnDisk.text(path) }
     }
@@ -125,9 +125,10 @@ impl Look for WithoutSettings<'_> {
 /// Returns the stores of both agents as seen from a project that a session records, with their real paths. The
 /// settings of that project are not read, unless it is the current directory: a path in a session may be anyone's.
 pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
-    match project == ui.folder() {
-        true => stores_seen_from(project, ui),
-        false => real_stores(project, &WithoutSettings(project), ui),
+    if project == ui.folder() {
+        stores_seen_from(project, ui)
+    } else {
+        real_stores(project, &WithoutSettings(project), ui)
     }
 }
 
@@ -136,10 +137,10 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
     real_stores(project, &OnDisk, ui)
 }
 
-fn real_stores(project: &Path, look: &dyn Look, ui: &Ui) -> Vec<Store> {
+fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
-    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, look);
+    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, disk);
     for store in &mut stores {
         let root = OnDisk.real(&store.root);
         if let Layout::Nested(folders) = &mut store.layout {

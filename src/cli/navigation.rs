@@ -65,9 +65,10 @@ impl Move<'_> {
         {
             return self.stay(left, write, ui);
         }
-        match self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
-            true => self.make(true, write, ui),
-            false => self.mark(write, ui),
+        if self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
+            self.make(true, write, ui)
+        } else {
+            self.mark(write, ui)
         }
     }
 
@@ -184,7 +185,7 @@ impl Move<'_> {
 
     /// Whether the branch that is left has anything to summarize: an entry that is not only a note.
     pub fn leaves_something(&self) -> bool {
-        self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_note())
+        self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
     }
 
     /// Returns the hook, if one is set.

@@ -6,7 +6,7 @@ use crate::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small,
 use crate::ops::label::{self, NameError};
 use crate::ops::rows::{Edited, edited};
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::reference::{Position, resolve};
 use crate::session::{Header, ProblemKind, Session};
 use foldhash::HashMap;
@@ -206,8 +206,8 @@ impl OpenSession {
     }
 
     /// Returns the bodies of its entries.
-    pub fn bodies(&self) -> FileBodies<'_> {
-        FileBodies::new(&self.session, self.input.source())
+    pub fn bodies(&self) -> FileReader<'_> {
+        FileReader::new(&self.session, self.input.source())
     }
 
     /// Returns the number of threads to read with.

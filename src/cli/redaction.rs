@@ -92,10 +92,7 @@ pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
 
 /// Returns the field of a secret, for messages.
 pub fn place(found: &Found) -> String {
-    match found.secret.field.is_empty() {
-        true => "malformed line".into(),
-        false => visible(&found.secret.field),
-    }
+    if found.secret.field.is_empty() { "malformed line".into() } else { visible(&found.secret.field) }
 }
 
 /// Prints a line on standard error for each secret whose text remains where it may be ordinary.

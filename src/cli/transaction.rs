@@ -94,9 +94,10 @@ impl Target {
     }
 
     fn elsewhere(path: &Path, write: &WriteArgs) -> Target {
-        match path == Path::new("-") {
-            true => Target::Stdout,
-            false => Target::File { path: path.to_owned(), force: write.force },
+        if path == Path::new("-") {
+            Target::Stdout
+        } else {
+            Target::File { path: path.to_owned(), force: write.force }
         }
     }
 
@@ -154,9 +155,12 @@ impl OpenSession {
             return outcome.plan(write, ui);
         }
         // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
-        let mut fill = |out: &mut dyn io::Write| match decision.change.is_empty() {
-            true => copy_all(self.input.source(), out),
-            false => decision.change.write(&self.session, self.input.source(), out),
+        let mut fill = |out: &mut dyn io::Write| {
+            if decision.change.is_empty() {
+                copy_all(self.input.source(), out)
+            } else {
+                decision.change.write(&self.session, self.input.source(), out)
+            }
         };
         self.write_elsewhere(&target, &mut fill, ui)?;
         self.report_nothing(&outcome, write, ui);
@@ -301,7 +305,7 @@ impl Outcome {
             _ => Action::Create,
         };
         let upgrade =
-            session.upgrade_tail().filter(|_| action != Action::Nothing && action != Action::Append);
+            session.migration_tail().filter(|_| action != Action::Nothing && action != Action::Append);
         let lines = change.entries.iter().map(|entry| entry.line.clone());
         let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
         Outcome {
@@ -316,9 +320,10 @@ impl Outcome {
 
     /// Prints the plan.
     fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        match write.json {
-            true => ui.print_json(&self.json(write))?,
-            false => ui.print(&self.text())?,
+        if write.json {
+            ui.print_json(&self.json(write))?
+        } else {
+            ui.print(&self.text())?
         }
         Ok(Exit::Done)
     }
@@ -332,9 +337,8 @@ impl Outcome {
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
-        let late = |failure: Failure| match is_written {
-            true => failure.after_writing(&self.names.join(" ")),
-            false => failure,
+        let late = |failure: Failure| {
+            if is_written { failure.after_writing(&self.names.join(" ")) } else { failure }
         };
         let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));

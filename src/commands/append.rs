@@ -10,7 +10,7 @@ use crate::load::Options;
 use crate::ops::IdSource;
 use crate::ops::append::{Appended, Shorthand, append};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
@@ -157,9 +157,10 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.stdin_is_terminal()) {
-        let what = match session.is_stream() {
-            true => "standard input is already the session",
-            false => "standard input is a terminal",
+        let what = if session.is_stream() {
+            "standard input is already the session"
+        } else {
+            "standard input is a terminal"
         };
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));

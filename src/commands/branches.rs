@@ -98,9 +98,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let session = &open.session;
     let drawing = rows(session, session.leaf);
     let listing = BranchList { session, drawing, branches, sizes, marks, typed };
-    match args.json {
-        true => listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?,
-        false => listing.print(ui)?,
+    if args.json {
+        listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?
+    } else {
+        listing.print(ui)?
     }
     Ok(Exit::Done)
 }

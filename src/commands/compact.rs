@@ -14,7 +14,7 @@ use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{Bodies, FileBodies, Message};
+use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -146,7 +146,7 @@ struct Compact<'a> {
     /// The options, of which a hook may change the instructions.
     args: Args,
     open: &'a OpenSession,
-    bodies: FileBodies<'a>,
+    bodies: FileReader<'a>,
 }
 
 impl Compact<'_> {
@@ -185,13 +185,13 @@ impl Compact<'_> {
     }
 
     fn nothing(&self) -> Failure {
-        match ends_in_compaction(&self.open.session) {
-            true => self.open.input.no("the last entry is already a compaction"),
-            false => self
-                .open
+        if ends_in_compaction(&self.open.session) {
+            self.open.input.no("the last entry is already a compaction")
+        } else {
+            self.open
                 .input
                 .no("nothing to compact")
-                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"),
+                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept")
         }
     }
 
@@ -338,7 +338,7 @@ fn occasion(args: &Args, event: Object) -> Object {
     event.str("reason", reason).bool("willRetry", false)
 }
 
-fn messages_json(messages: &[Message], bodies: &dyn Bodies) -> io::Result<Vec<u8>> {
+fn messages_json(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<Vec<u8>> {
     let json = messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }

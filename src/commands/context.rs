@@ -11,7 +11,7 @@ use crate::load::Options;
 use crate::ops::append::{Invalid, check_messages};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
 use clap::ValueEnum;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array, write_valid};
@@ -176,7 +176,7 @@ fn body(
     session: &Session,
     context: &Context,
     request: &Request,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     ui: &mut Ui,
     unreadable: impl Fn(io::Error) -> Failure,
 ) -> Result<Exit, Failure> {
@@ -197,7 +197,7 @@ fn body(
 
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
 /// from, as the hook may need data that only they contain.
-fn event(context: &Context, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Object> {
+fn event(context: &Context, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Object> {
     let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
     let event = Object::new().str("type", "context").json("messages", &messages);
@@ -256,7 +256,7 @@ fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<boo
 fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
-        Body::Stored if session.is_upgraded(message.entry) => None,
+        Body::Stored if session.is_migrated(message.entry) => None,
         Body::Stored => session.message_span(message.entry).map(|span| Piece::Stored(span.start..span.end())),
     }
 }
@@ -264,7 +264,7 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
 fn for_model(
     session: &Session,
     context: &Context,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     out.write_all(b"[")?;
@@ -281,7 +281,7 @@ fn for_model(
 fn transcript(
     session: &Session,
     context: &Context,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     session.agent().transcript(session, &context.messages, bodies, out)?;

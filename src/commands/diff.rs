@@ -12,7 +12,7 @@ use crate::ops::diff::context::compare;
 use crate::ops::diff::{Difference, Side, paths, sessions};
 use crate::ops::tree::rows;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::reference::Position;
 use owo_colors::Style;
 use pisess_json::write::{Object, texts};
@@ -103,9 +103,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Opens the other session.
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
-    open.map_err(|failure| match failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
-        true => failure.hint("two arguments name two sessions; to compare two entries, give SESSION REF REF"),
-        false => failure,
+    open.map_err(|failure| {
+        if failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
+            failure.hint("two arguments name two sessions; to compare two entries, give SESSION REF REF")
+        } else {
+            failure
+        }
     })
 }
 
@@ -121,7 +124,7 @@ impl<'a> End<'a> {
         End { open, name: open.input.name.clone(), place: open.session.leaf }
     }
 
-    fn side<'s>(&'s self, bodies: &'s FileBodies<'a>) -> Side<'s> {
+    fn side<'s>(&'s self, bodies: &'s FileReader<'a>) -> Side<'s> {
         Side { session: &self.open.session, path: self.open.session.path(self.place), bodies }
     }
 }
@@ -140,15 +143,17 @@ impl Comparison<'_> {
         let unreadable = |error| self.ends[0].open.input.unreadable(error);
         if self.args.context {
             let hunks = compare(&sides[0], &sides[1]).map_err(unreadable)?;
-            match self.args.stat {
-                true => ui.print(&line_stat(&hunks))?,
-                false => print_hunks(&hunks, self.ends.each_ref().map(|end| &*end.name), ui)?,
+            if self.args.stat {
+                ui.print(&line_stat(&hunks))?
+            } else {
+                print_hunks(&hunks, self.ends.each_ref().map(|end| &*end.name), ui)?
             }
             return Ok(if hunks.is_empty() { Exit::Done } else { Exit::Found });
         }
-        let difference = match self.is_one {
-            true => paths(&sides[0].path, &sides[1].path),
-            false => sessions(&sides[0], &sides[1]).map_err(unreadable)?,
+        let difference = if self.is_one {
+            paths(&sides[0].path, &sides[1].path)
+        } else {
+            sessions(&sides[0], &sides[1]).map_err(unreadable)?
         };
         match (self.args.json, self.args.stat) {
             (true, _) => ui.print_json(&self.json(&difference))?,

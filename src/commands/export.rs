@@ -7,7 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
-use crate::export::document::document;
+use crate::export::markdown::document;
 use crate::export::page::page;
 use crate::export::source::Contents;
 use crate::export::static_html::paper;
@@ -104,9 +104,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("add --redact, or omit them"));
     }
     let input = Input::open(&args.session, ui)?;
-    let (input, removed) = match args.redact {
-        true => redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?,
-        false => (input, None),
+    let (input, removed) = if args.redact {
+        redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?
+    } else {
+        (input, None)
     };
     let options = Options { usage: true, ..row_options(ui, Form::Readable) };
     let open = OpenSession::of(input, options, ui)?;

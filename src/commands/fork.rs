@@ -1,6 +1,6 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
-use crate::agents::stores::Look;
+use crate::agents::stores::Disk;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{Context, Hook, HookArgs, Notification};
 use crate::cli::ids::Ids;
@@ -15,7 +15,7 @@ use crate::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use clap::ValueEnum;
 use pisess_json::text::Text;
@@ -142,9 +142,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
             (false, false) => fork(session, &bodies, end, &options, fresh),
         };
-        let converted = new.and_then(|new| match is_for_other {
-            true => convert(session, &bodies, new, &options, fresh),
-            false => Ok(new),
+        let converted = new.and_then(|new| {
+            if is_for_other { convert(session, &bodies, new, &options, fresh) } else { Ok(new) }
         });
         converted.map_err(|error| open.input.unreadable(error))
     })?;

@@ -11,7 +11,7 @@ use crate::session::Header;
 use crate::session::entry::{Kind, Role};
 use crate::session::fields::Scope;
 use crate::session::paths::below_home;
-use crate::session::read::line_chunks::StretchReader;
+use crate::session::read::line_chunks::ChunkReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::workers::Pool;
@@ -112,7 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let sessions = args.sessions.find(since, ui)?;
     let paint = Paint::new(&args, &sessions, ui);
-    let readers = Pool::new(StretchReader::default);
+    let readers = Pool::new(ChunkReader::default);
     let mut matched = false;
     let exit = sessions.read(
         ui,
@@ -127,9 +127,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let heading = paint.heading(target, &header, !matched, ui);
             matched = true;
             ui.print(&heading)?;
-            let written = match args.json {
-                true => ui.verbatim().write_all(&found.rows),
-                false => ui.stdout().write_all(&found.rows),
+            let written = if args.json {
+                ui.verbatim().write_all(&found.rows)
+            } else {
+                ui.stdout().write_all(&found.rows)
             };
             written.map_err(Failure::output)
         },
@@ -155,11 +156,12 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 fn known_role(name: &str) -> Result<String, Failure> {
     let is_role = !matches!(Role::named(name.as_bytes()), Role::Other | Role::Missing);
     let is_type = !matches!(Kind::named(name.as_bytes()), Kind::Other | Kind::Missing);
-    match is_role || is_type || name == TITLE {
-        true => Ok(name.to_owned()),
-        false => Err(Failure::usage(format_args!("--role: {name:?} is not a role or type of entries")).hint(
+    if is_role || is_type || name == TITLE {
+        Ok(name.to_owned())
+    } else {
+        Err(Failure::usage(format_args!("--role: {name:?} is not a role or type of entries")).hint(
             "roles are user, assistant, toolResult, bashExecution, custom; types compaction, branch_summary, label, session_info",
-        )),
+        ))
     }
 }
 
@@ -176,7 +178,7 @@ fn search_one(
     input: &Input,
     query: &Query,
     paint: &Paint,
-    reader: &mut StretchReader,
+    reader: &mut ChunkReader,
 ) -> Result<(Header, Answer), Failure> {
     let mut found = Answer { count: 0, rows: Vec::new(), note: None };
     let mut take = |header: &Header, hit: Match| {
@@ -273,10 +275,8 @@ impl Paint {
         if self.paths {
             before = format!("{}:", shown(&target.path));
         }
-        let id = match hit.id.is_empty() {
-            true => format!(":{}", hit.line.0),
-            false => visible(&hit.id.to_string_lossy()),
-        };
+        let id =
+            if hit.id.is_empty() { format!(":{}", hit.line.0) } else { visible(&hit.id.to_string_lossy()) };
         let role = visible(&hit.role.to_string_lossy());
         let styles = &self.styles;
         let mut line = styled(&before, styles.summary);

@@ -120,9 +120,10 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let session = &open.session;
     let changes = meant_changes(session, only);
     let labelled = Labelled { session, drawing: rows(session, session.leaf), changes };
-    match args.write.json {
-        true => labelled.changes.iter().try_for_each(|change| ui.print_json(&labelled.json(change)))?,
-        false => labelled.print(ui)?,
+    if args.write.json {
+        labelled.changes.iter().try_for_each(|change| ui.print_json(&labelled.json(change)))?
+    } else {
+        labelled.print(ui)?
     }
     Ok(Exit::Done)
 }

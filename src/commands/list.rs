@@ -5,13 +5,13 @@ use crate::cli::ids::{Ids, since_ms};
 use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::rows::list::{Look, print};
+use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::NONE_HERE;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
-    ListInput, Listed, Nesting, Order, Own, Reading, Row, families, first_message, read, rows, sort,
+    ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, read, rows, sort,
 };
-use crate::session::list_stats::Digesting;
+use crate::session::list_stats::ListStatsOptions;
 use crate::session::usage::SubAgents;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pisess_json::js;
@@ -107,12 +107,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
     let rows = limited(rows(&list, nesting), args.limit);
     let last = places.names().newest().next();
-    match args.json {
-        true => print_json(&list, &rows, last.as_deref(), ui)?,
-        false => {
-            let now = Ids::new(ui)?.now_ms(ui);
-            print(&list, &rows, &Look { now, last: last.as_deref() }, ui)?;
-        }
+    if args.json {
+        print_json(&list, &rows, last.as_deref(), ui)?
+    } else {
+        let now = Ids::new(ui)?.now_ms(ui);
+        print(&list, &rows, &ListContext { now, last: last.as_deref() }, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }
@@ -124,7 +123,7 @@ fn piped(args: &Args, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let agents = SubAgents::default();
     let listing =
         ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui), agents: &agents };
-    let options = options(ui.processors(), Digesting::Sums);
+    let options = options(ui.processors(), ListStatsOptions::Sums);
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
     // Standard input cannot be read again later.
@@ -137,7 +136,7 @@ fn piped(args: &Args, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
 }
 
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
-fn limited(mut rows: Vec<Row>, limit: Option<usize>) -> Vec<Row> {
+fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
     let mut heads = 0;
     let end = rows.iter().position(|row| {
@@ -160,7 +159,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     let workers = ui.processors().min(files.len()).max(1);
     let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
     let work = |(file, is_fork): (FoundFile, bool)| {
-        let digest = if is_fork { Digesting::Entries } else { Digesting::Sums };
+        let digest = if is_fork { ListStatsOptions::Entries } else { ListStatsOptions::Sums };
         let reading = one(&file, &options(inner, digest), &agents, stdout_is);
         progress.advance();
         (file, reading)
@@ -178,7 +177,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     (list, unread)
 }
 
-fn options(workers: usize, digest: Digesting) -> Options {
+fn options(workers: usize, digest: ListStatsOptions) -> Options {
     Options { workers, digest: Some(digest), usage: true, ..Options::default() }
 }
 
@@ -220,15 +219,14 @@ fn milliseconds(time: SystemTime) -> i64 {
 }
 
 fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
-    match file.named {
-        true => {
-            ui.report(&failure);
-        }
-        false => ui.warn(&failure.line()),
+    if file.named {
+        ui.report(&failure);
+    } else {
+        ui.warn(&failure.line())
     }
 }
 
-fn print_json(list: &[Listed], rows: &[Row], last: Option<&Path>, ui: &mut Ui) -> Result<(), Failure> {
+fn print_json(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &mut Ui) -> Result<(), Failure> {
     for row in rows {
         let session = &list[row.at];
         ui.print_json(&json(session, row, last == Some(&session.path)))?;
@@ -236,7 +234,7 @@ fn print_json(list: &[Listed], rows: &[Row], last: Option<&Path>, ui: &mut Ui) -
     Ok(())
 }
 
-fn json(session: &Listed, row: &Row, is_last: bool) -> Vec<u8> {
+fn json(session: &Listed, row: &ListRow, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     let agent = session.agent.agent().name();

@@ -314,9 +314,10 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
         ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
     }
-    match migrated.is_empty() {
-        true => print(outcomes, args, ui)?,
-        false => ui.print_after(&migrated.join(" "), |ui| print(outcomes, args, ui))?,
+    if migrated.is_empty() {
+        print(outcomes, args, ui)?
+    } else {
+        ui.print_after(&migrated.join(" "), |ui| print(outcomes, args, ui))?
     }
     Ok(exit)
 }

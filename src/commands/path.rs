@@ -46,10 +46,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = match args.json || args.ids {
-        true => Options::default(),
-        false => row_options(ui, Form::Readable),
-    };
+    let options = if args.json || args.ids { Options::default() } else { row_options(ui, Form::Readable) };
     let open = OpenSession::open(&args.session, options, ui)?;
     let end = open.resolve(&args.to)?;
     let path = open.session.path(end);

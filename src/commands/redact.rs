@@ -86,10 +86,7 @@ impl Job<'_> {
         let report = redact(self.input.source(), redactor, self.workers, None)
             .map_err(|error| self.input.unreadable(error))?;
         for found in &report.found {
-            match self.args.write.json {
-                true => ui.print_json(&row(found))?,
-                false => ui.print(&self.line(found))?,
-            }
+            if self.args.write.json { ui.print_json(&row(found))? } else { ui.print(&self.line(found))? }
         }
         summarize(&report, self.input, ui);
         Ok(if report.found.is_empty() || self.args.write.dry_run { Exit::Done } else { Exit::Found })
@@ -119,9 +116,12 @@ impl Job<'_> {
         ui.warn_of(&committed);
         summarize(&report, self.input, ui);
         let name = path.to_string_lossy();
-        ui.print_after(&name, |ui| match self.args.write.json {
-            true => ui.print_json(&outcome(&name, &report)),
-            false => ui.print(&format!("{}\n", visible(&name))),
+        ui.print_after(&name, |ui| {
+            if self.args.write.json {
+                ui.print_json(&outcome(&name, &report))
+            } else {
+                ui.print(&format!("{}\n", visible(&name)))
+            }
         })?;
         Ok(Exit::Done)
     }

@@ -104,10 +104,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let finished: Vec<_> = sessions.into_iter().map(finish).collect();
     let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
-    let printed = match args.dry_run {
-        true => print(ui),
-        false => ui.print_after("the sessions are moved", print),
-    };
+    let printed = if args.dry_run { print(ui) } else { ui.print_after("the sessions are moved", print) };
     if let Err(failure) = printed
         && failure.exit() >= batch.worst
     {

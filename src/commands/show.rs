@@ -13,7 +13,7 @@ use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use foldhash::HashMap;
@@ -62,10 +62,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options = match args.children && !args.json {
-        true => row_options(ui, Form::Readable),
-        false => Options::default(),
-    };
+    let options =
+        if args.children && !args.json { row_options(ui, Form::Readable) } else { Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let entries = chosen(args, &open)?;
     match (args.json, args.children) {
@@ -108,8 +106,13 @@ fn print_whole(
 ) -> Result<(), Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let edits = open.edits(session.leaf)?;
-    let look =
-        Look { session, labels: Labels::new(session), edits, clock: Clock::new(ui), styles: ui.styles };
+    let look = EntryHeadings {
+        session,
+        labels: Labels::new(session),
+        edits,
+        clock: Clock::new(ui),
+        styles: ui.styles,
+    };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         look.heading(ix, &mut out);
@@ -130,7 +133,7 @@ fn print_whole(
 }
 
 /// The data and styles that headings are made from.
-struct Look<'a> {
+struct EntryHeadings<'a> {
     session: &'a Session,
     labels: Labels<'a>,
     edits: Edits,
@@ -138,10 +141,10 @@ struct Look<'a> {
     styles: Styles,
 }
 
-impl Look<'_> {
+impl EntryHeadings<'_> {
     /// Appends the heading of an entry: its id, type, time, label, line number and parent.
     fn heading(&self, ix: EntryIx, out: &mut String) {
-        let Look { session, labels, edits, clock, styles } = self;
+        let EntryHeadings { session, labels, edits, clock, styles } = self;
         let entry = session.entry(ix);
         let shown = |text: &Text| visible(&text.to_string_lossy());
         let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };

@@ -5,8 +5,8 @@ use crate::cli::ids::since_ms;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::sessions::SessionsArgs;
 use crate::cli::stats::{By, EntryRows, Groups};
-use crate::ops::stats::{Counted, Harvest, HarvestOptions, Seen, harvest};
-use crate::session::read::line_chunks::StretchReader;
+use crate::ops::stats::{Counted, EntryStats, Seen, StatsOptions, collect};
+use crate::session::read::line_chunks::ChunkReader;
 use foldhash::quality::RandomState;
 use pisess_store::workers::Pool;
 
@@ -70,7 +70,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
     let mut sessions = args.sessions.find(since, ui)?;
-    let (readers, hasher) = (Pool::new(StretchReader::default), RandomState::default());
+    let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
     let by_entry = args.by == Some(By::Entry);
     let mut seen = Seen::default();
     let mut groups = Groups::new(args.by, ui);
@@ -85,8 +85,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui,
         |target, input| {
             let agents = agents.as_ref().map(|agents| (&*target.path, agents));
-            let options = HarvestOptions { texts: by_entry, agents };
-            let harvested = readers.with(|reader| harvest(input.source(), options, &hasher, reader));
+            let options = StatsOptions { texts: by_entry, agents };
+            let harvested = readers.with(|reader| collect(input.source(), options, &hasher, reader));
             let harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             Ok((harvested.header.clone(), (harvested, input.name.clone())))
         },
@@ -115,7 +115,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn warn_of_damage(harvested: &Harvest, name: &str, ui: &mut Ui) {
+fn warn_of_damage(harvested: &EntryStats, name: &str, ui: &mut Ui) {
     let Some((count, line)) = harvested.malformed else { return };
     let lines = if count == 1 { "line is not JSON" } else { "lines are not JSON" };
     ui.warn(&format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0));

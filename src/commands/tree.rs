@@ -13,7 +13,7 @@ use crate::ops::tree::{Drawing, Filter, draw};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::search::Words;
-use crate::session::tree::Place;
+use crate::session::tree::TreeRow;
 use clap::ValueEnum;
 use pisess_json::write::Object;
 use std::path::PathBuf;
@@ -163,7 +163,7 @@ fn options(args: &Args, ui: &Ui) -> Options {
     options
 }
 
-fn json_row(session: &Session, drawing: &Drawing, place: &Place) -> Vec<u8> {
+fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
     let searched = !drawing.words().is_empty();

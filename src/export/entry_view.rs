@@ -1,13 +1,13 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
 
-use crate::export::markdown::{self, Breaks};
+use crate::export::commonmark::{self, Breaks};
 use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
 use crate::export::tools;
-use crate::export::view_parts::Article;
+use crate::export::view_parts::EntryView;
 use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies as _;
+use crate::session::read::entry_reader::EntryReader as _;
 use crate::session::usage::model_name;
 use pisess_json::Raw;
 use std::io;
@@ -16,21 +16,21 @@ use std::io;
 ///
 /// # Errors
 /// If its line, or the line of the call that it answers, cannot be read.
-pub fn article(source: &Source, ix: EntryIx) -> io::Result<Article> {
-    let mut article = Article { number: source.number(ix).unwrap_or(u32::MAX), ..Article::default() };
+pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
+    let mut article = EntryView { number: source.number(ix).unwrap_or(u32::MAX), ..EntryView::default() };
     if let Some(usage) = source.session.usage_of(ix) {
         (article.cost, article.tokens) = (usage.cost.unwrap_or(0.0), usage.tokens());
     }
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered(ix) {
-        Some(rendered) => markdown::push(rendered, Breaks::Soft, &mut article.markup),
+        Some(rendered) => commonmark::push(rendered, Breaks::Soft, &mut article.markup),
         None => article.entry(source, ix, line)?,
     }
     Ok(article)
 }
 
-impl Article {
+impl EntryView {
     fn entry(&mut self, source: &Source, ix: EntryIx, line: Raw) -> io::Result<()> {
         let entry = source.session.entry(ix);
         match entry.kind {
@@ -165,7 +165,7 @@ impl Article {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
         self.markup.element_with(Tag::Fold, "divider", |m| {
             m.words(Tag::Summary, title);
-            m.section(|m| markdown::push(&summary, Breaks::Soft, m));
+            m.section(|m| commonmark::push(&summary, Breaks::Soft, m));
         });
         if let Some(from) = from {
             self.entry_link(source, "It ended at ", from);

@@ -214,10 +214,8 @@ impl Language {
     }
 
     fn is_keyword(&self, word: &str) -> bool {
-        let same = |keyword: &str| match self.any_case {
-            true => keyword.eq_ignore_ascii_case(word),
-            false => keyword == word,
-        };
+        let same =
+            |keyword: &str| if self.any_case { keyword.eq_ignore_ascii_case(word) } else { keyword == word };
         word.len() <= 16 && self.keywords.split(' ').any(same)
     }
 }

@@ -6,7 +6,7 @@
 use super::markup::visible;
 use super::source::Contents;
 use super::source::cut;
-use super::view_parts::Article;
+use super::view_parts::EntryView;
 use crate::ops::rows::Row;
 use crate::ops::tree::{Filter, passes};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
@@ -41,7 +41,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
             let bits = FILTERS.iter().enumerate();
             let passing = bits.filter(|&(_, &filter)| passes(session, &labels, Some(ix), filter, ix));
             let flags = FLAGS.iter().filter(|(_, flag)| session.entry(ix).flags.has(*flag));
-            let note = if session.entry(ix).kind.is_note() { NOTE } else { 0 };
+            let note = if session.entry(ix).kind.is_bookkeeping() { NOTE } else { 0 };
             let bits = passing.map(|(bit, _)| 1 << bit).sum::<u32>() + flags.map(|(bit, _)| bit).sum::<u32>();
             char::from_u32(FIRST + bits + note).unwrap_or_default()
         })
@@ -172,7 +172,7 @@ pub struct Facts {
 
 impl Facts {
     /// Returns the facts about an article.
-    pub fn of(article: &Article) -> Facts {
+    pub fn of(article: &EntryView) -> Facts {
         Facts {
             model: article.model.clone(),
             cost: article.cost,

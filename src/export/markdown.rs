@@ -1,232 +1,130 @@
-//! Converts Markdown to markup; raw HTML stays text.
+//! The path as Markdown for display on a forge: tools and thinking folded, code in fences.
 //!
-//! Two differences from CommonMark: a single `~` strikes nothing out, and bare addresses are not links. Long
-//! texts are shown verbatim.
+//! It is written from markup. Every character of the session that has a meaning in Markdown is escaped, and a
+//! fence is longer than any in its content, so no content can end the block that it is in.
+//!
+//! A heading is written when the speaker changes; tools belong to the turn of the model that called them. Settings
+//! have no heading. A label is part of the heading of its entry.
 
-use super::code::{self, Language};
-use super::html::allowed;
-use super::markup::{Markup, Tag};
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd};
+use super::entry_view::article;
+use super::markup::visible;
+use super::source::{Contents, Source};
+use super::static_html::{Edits, name_of, time_of};
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::labels::Labels;
+use escape::escaped;
+use std::io::{self, Write};
 
-/// The length in bytes above which texts are shown verbatim.
-const LONGEST: usize = 256 * 1024;
+mod escape;
+mod writer;
 
-/// The number of bytes after which a section ends at the end of the current block.
-const SECTION: usize = 6 * 1024;
-
-/// The number of bytes or elements after which a section ends even within a block.
-const MOST: (usize, usize) = (32 * 1024, 400);
-
-/// How line breaks within a paragraph are rendered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breaks {
-    /// As spaces, as in Markdown.
-    Soft,
-    /// As line breaks, because authors of prompts mean them as such.
-    Hard,
-}
-
-/// Returns the Markdown extensions that are enabled.
-pub fn options() -> Options {
-    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
-}
-
-/// Appends a text as Markdown.
-pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
-    if text.trim().is_empty() {
-        return;
-    }
-    if text.len() > LONGEST {
-        return code::output(text, markup);
-    }
-    markup.element(Tag::Prose, |markup| {
-        markup.section(|markup| {
-            let mut writer = Writer {
-                markup,
-                source: text,
-                breaks,
-                code: None,
-                aligned: Vec::new(),
-                cell: 0,
-                head: false,
-                images: 0,
-            };
-            for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
-                writer.event(event, range);
-            }
-        });
-    });
-}
-
-/// The number of bytes of a text that are read for one line.
-const LINE: usize = 4 * 1024;
-
-/// Returns a text on one line, without its markup, for rows.
-pub fn one_line(text: &str) -> String {
-    let end = (0..=LINE.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let mut line = String::new();
-    for event in Parser::new_ext(&text[..end], options()) {
-        match event {
-            Event::Text(text)
-            | Event::Code(text)
-            | Event::Html(text)
-            | Event::InlineHtml(text)
-            | Event::InlineMath(text)
-            | Event::DisplayMath(text) => line.push_str(&text),
-            Event::TaskListMarker(done) => line.push_str(if done { "[x] " } else { "[ ] " }),
-            Event::FootnoteReference(name) => line.push_str(&format!("[^{name}]")),
-            Event::SoftBreak | Event::HardBreak | Event::Rule => line.push(' '),
-            Event::End(end) if !is_inline(end) => line.push(' '),
-            Event::Start(_) | Event::End(_) => {}
+/// Writes the path to the leaf.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
+    let source = Source::new(contents);
+    let path = contents.session.path(contents.leaf);
+    let edits = Edits::of(&source, &path)?;
+    let labels = Labels::new(contents.session);
+    let on_path = crate::session::tree::active(contents.session, contents.leaf);
+    let is_here = |number: &str| {
+        let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
+        entry.is_some_and(|ix| on_path[ix.at()])
+    };
+    writeln!(out, "# {}", line(title))?;
+    let mut headings = Headings::default();
+    for &ix in &path {
+        // A label is shown in the heading of the entry that it labels.
+        if contents.session.entry(ix).kind == Kind::Label {
+            continue;
         }
-    }
-    line.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn is_inline(end: TagEnd) -> bool {
-    matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
-}
-
-struct Writer<'a, 'm> {
-    markup: &'m mut Markup,
-    source: &'a str,
-    breaks: Breaks,
-    /// The language and text of the open code block.
-    code: Option<(String, String)>,
-    /// The alignment of the columns of the open table.
-    aligned: Vec<Alignment>,
-    cell: usize,
-    head: bool,
-    /// The number of open images: their text becomes a link.
-    images: usize,
-}
-
-impl Writer<'_, '_> {
-    fn event(&mut self, event: Event, range: std::ops::Range<usize>) {
-        match event {
-            Event::Start(tag) => self.start(tag, range),
-            Event::End(tag) => self.end(tag, range),
-            Event::Text(text) => match &mut self.code {
-                Some((_, code)) => code.push_str(&text),
-                None => self.markup.text(&text),
-            },
-            Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.markup.words(Tag::Code, &text);
-            }
-            Event::Html(text) | Event::InlineHtml(text) => self.markup.text(&text),
-            Event::SoftBreak if self.breaks == Breaks::Soft => self.markup.text("\n"),
-            Event::SoftBreak | Event::HardBreak => self.markup.element(Tag::Break, |_| ()),
-            Event::Rule => self.markup.element(Tag::Rule, |_| ()),
-            Event::TaskListMarker(done) => {
-                self.markup.element_with(Tag::Task, if done { "x" } else { "" }, |_| ());
-            }
-            Event::FootnoteReference(name) => self.markup.text(&format!("[^{name}]")),
+        let article = article(&source, ix)?;
+        let text = writer::markdown(article.markup.as_str(), &is_here);
+        let label = labels.name(ix).map(|label| label.to_string_lossy().into_owned());
+        // A message that contains only tool calls is omitted: each call is shown with its result.
+        if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
+            continue;
         }
-        let bytes = if self.markup.is_between_blocks() { SECTION } else { MOST.0 };
-        if self.code.is_none() {
-            self.markup.divide(bytes, MOST.1);
+        headings.write(&source, ix, label.as_deref(), article.model.clone(), out)?;
+        if let Some(note) = edits.note(ix) {
+            write!(out, "\n*{note}*\n")?;
         }
+        out.write_all(text.as_bytes())?;
     }
+    Ok(())
+}
 
-    fn start(&mut self, tag: Start, range: std::ops::Range<usize>) {
-        match tag {
-            Start::Paragraph => self.markup.open(Tag::Paragraph),
-            // Raw HTML is text, in a paragraph of its own.
-            Start::HtmlBlock => self.markup.open(Tag::Paragraph),
-            Start::Heading { level, .. } => self.markup.open(heading(level)),
-            Start::BlockQuote(_) => self.markup.open(Tag::Quote),
-            Start::CodeBlock(kind) => {
-                let language = match kind {
-                    CodeBlockKind::Fenced(info) => {
-                        info.split([' ', ',', '{']).next().unwrap_or_default().to_owned()
-                    }
-                    CodeBlockKind::Indented => String::new(),
-                };
-                self.code = Some((language, String::new()));
-            }
-            Start::List(None) => self.markup.open(Tag::List),
-            Start::List(Some(first)) => self.markup.open_with(Tag::Numbers, &first.to_string()),
-            Start::Item => self.markup.open(Tag::Item),
-            Start::Table(aligned) => {
-                self.aligned = aligned;
-                self.markup.open(Tag::Table);
-            }
-            Start::TableHead => {
-                (self.cell, self.head) = (0, true);
-                self.markup.open(Tag::Row);
-            }
-            Start::TableRow => {
-                (self.cell, self.head) = (0, false);
-                self.markup.open(Tag::Row);
-            }
-            Start::TableCell => self.table_cell(),
-            Start::Emphasis => self.markup.open(Tag::Emphasis),
-            Start::Strong => self.markup.open(Tag::Strong),
-            Start::Strikethrough if self.source[range.clone()].starts_with("~~") => {
-                self.markup.open(Tag::Struck);
-            }
-            Start::Strikethrough => self.markup.text("~"),
-            Start::Link { dest_url, .. } => self.link(&dest_url),
-            Start::Image { dest_url, .. } => {
-                self.images += 1;
-                self.link(&dest_url);
-                self.markup.text("🖼 ");
-            }
-            _ => self.markup.open(Tag::Paragraph),
+/// Returns text of a session as a line of its own.
+fn line(text: &str) -> String {
+    escaped(&visible(text).replace('\n', " "), true)
+}
+
+/// The last speaker, day and model.
+#[derive(Default)]
+struct Headings {
+    voice: Voice,
+    day: String,
+    model: Option<String>,
+}
+
+impl Headings {
+    /// Writes the heading of an entry, if it needs one.
+    fn write(
+        &mut self,
+        source: &Source,
+        ix: EntryIx,
+        label: Option<&str>,
+        model: Option<String>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let voice = Voice::of(super::index::letter(source.session.entry(ix)));
+        let goes_on = voice == Voice::None || voice != Voice::Other && voice == self.voice;
+        if voice != Voice::None {
+            self.voice = voice;
         }
-    }
-
-    fn end(&mut self, tag: TagEnd, range: std::ops::Range<usize>) {
-        match tag {
-            TagEnd::CodeBlock => {
-                if let Some((language, code)) = self.code.take() {
-                    code::block(&code, &language, Language::named(&language), self.markup);
-                }
-            }
-            TagEnd::Strikethrough if !self.source[range].starts_with("~~") => self.markup.text("~"),
-            TagEnd::Image => {
-                self.images -= 1;
-                self.markup.close();
-            }
-            _ => self.markup.close(),
+        if !goes_on || label.is_some() {
+            let mut parts = vec![name_of(source, ix)];
+            parts.extend(self.time(source, ix));
+            parts.extend(label.map(|label| format!("“{label}”")));
+            write!(out, "\n## {}\n", line(&parts.join(" · ")))?;
         }
+        if let Some(model) = model.filter(|model| self.model.as_ref() != Some(model)) {
+            write!(out, "\n*{}*\n", line(&model))?;
+            self.model = Some(model);
+        }
+        Ok(())
     }
 
-    fn link(&mut self, address: &str) {
-        let address = if allowed(address) { address } else { "" };
-        self.markup.open_with(Tag::Link, address);
-    }
-
-    fn table_cell(&mut self) {
-        let aligned = match self.aligned.get(self.cell) {
-            Some(Alignment::Center) => "center",
-            Some(Alignment::Right) => "right",
-            _ => "",
-        };
-        self.cell += 1;
-        self.markup.open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
+    /// Returns the time of an entry in UTC, with its date if that changed.
+    fn time(&mut self, source: &Source, ix: EntryIx) -> Option<String> {
+        let (day, time) = time_of(source, ix)?;
+        let shown = if self.day == day { format!("{time} UTC") } else { format!("{day} {time} UTC") };
+        self.day = day;
+        Some(shown)
     }
 }
 
-fn heading(level: HeadingLevel) -> Tag {
-    match level {
-        HeadingLevel::H1 => Tag::Heading1,
-        HeadingLevel::H2 => Tag::Heading2,
-        _ => Tag::Heading3,
-    }
+/// The turn that an entry belongs to.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Voice {
+    /// A setting, which belongs to no turn.
+    #[default]
+    None,
+    User,
+    /// A turn of the model, including the tools that it called.
+    Assistant,
+    /// Any other entry: a turn of its own.
+    Other,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_line_has_no_marks() {
-        let text =
-            "# Plan\n\nTwo **of** `three`\nare [done](https://a.b):\n\n- [x] one\n- [ ] two\n\n<b>raw</b>\n";
-        assert_eq!(one_line(text), "Plan Two of three are done: [x] one [ ] two <b>raw</b>");
-        let long = "é".repeat(LINE);
-        assert_eq!(one_line(&long).chars().count(), LINE / 2);
-        assert_eq!(one_line(""), "");
+impl Voice {
+    fn of(letter: char) -> Voice {
+        match letter {
+            'u' => Voice::User,
+            'a' | 't' => Voice::Assistant,
+            'n' => Voice::None,
+            _ => Voice::Other,
+        }
     }
 }

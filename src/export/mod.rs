@@ -14,8 +14,8 @@ pub mod markup;
 
 mod ansi;
 mod code;
+pub mod commonmark;
 mod highlight;
-pub mod markdown;
 
 pub mod source;
 
@@ -29,7 +29,7 @@ mod height;
 mod index;
 pub mod page;
 
-pub mod document;
+pub mod markdown;
 pub mod static_html;
 
 pub mod verify;

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::{Bodies as _, FileBodies};
+use crate::session::read::entry_reader::{EntryReader as _, FileReader};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -38,14 +38,13 @@ impl<'a> Contents<'a> {
         path_only: bool,
         end: Option<EntryIx>,
     ) -> Contents<'a> {
-        let entries: Vec<EntryIx> = match path_only {
-            true => {
-                let mut path = session.path(end);
-                // In a file, a parent may follow its children.
-                path.sort_unstable();
-                path
-            }
-            false => session.all().collect(),
+        let entries: Vec<EntryIx> = if path_only {
+            let mut path = session.path(end);
+            // In a file, a parent may follow its children.
+            path.sort_unstable();
+            path
+        } else {
+            session.all().collect()
         };
         let mut numbers = vec![u32::MAX; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
@@ -122,9 +121,9 @@ impl<'a> Contents<'a> {
 pub struct Source<'a> {
     contents: &'a Contents<'a>,
     /// The lines.
-    pub bodies: FileBodies<'a>,
+    pub bodies: FileReader<'a>,
     /// A second reader for the calls, which may be far before the entry that `bodies` reads.
-    earlier: FileBodies<'a>,
+    earlier: FileReader<'a>,
     /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
 }
@@ -142,8 +141,8 @@ impl<'a> Source<'a> {
     pub fn new(contents: &'a Contents<'a>) -> Source<'a> {
         Source {
             contents,
-            bodies: FileBodies::new(contents.session, contents.file),
-            earlier: FileBodies::new(contents.session, contents.file),
+            bodies: FileReader::new(contents.session, contents.file),
+            earlier: FileReader::new(contents.session, contents.file),
             last: RefCell::default(),
         }
     }

@@ -5,10 +5,10 @@ use super::html::{Around, Html, html};
 use super::page::{head, static_style};
 use super::source::cut;
 use super::source::{Contents, Source};
-use super::view_parts::Article;
+use super::view_parts::EntryView;
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::Bodies as _;
+use crate::session::read::entry_reader::EntryReader as _;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::time::iso_string;
@@ -30,7 +30,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     for &ix in &path {
         let article = article(&source, ix)?;
         // A message that contains only tool calls is omitted: each call is shown with its result.
-        let around = Paper { on_path: &on_path, article: &article };
+        let around = StaticHtml { on_path: &on_path, article: &article };
         let body = html(article.markup.as_str(), &around);
         if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
             continue;
@@ -65,12 +65,12 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     out.write_all(b"</body>\n</html>\n")
 }
 
-struct Paper<'a> {
+struct StaticHtml<'a> {
     on_path: &'a [bool],
-    article: &'a Article,
+    article: &'a EntryView,
 }
 
-impl Around for Paper<'_> {
+impl Around for StaticHtml<'_> {
     fn address(&self, entry: &str) -> Option<String> {
         let number: usize = entry.parse().ok()?;
         self.on_path.get(number).copied().filter(|here| *here).map(|_| format!("#e{number}"))
@@ -149,9 +149,10 @@ impl Edits {
 
     /// Returns the note for the reader of an edited entry.
     pub fn note(&self, ix: EntryIx) -> Option<&'static str> {
-        Some(match self.0.get(&ix)? {
-            true => "No longer sent to the model: an edit further down omits it.",
-            false => "The model sees other content in its place: see the edit further down.",
+        Some(if *self.0.get(&ix)? {
+            "No longer sent to the model: an edit further down omits it."
+        } else {
+            "The model sees other content in its place: see the edit further down."
         })
     }
 }

@@ -6,7 +6,7 @@
 use super::code::{self, Language, Line};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
-use super::view_parts::Article;
+use super::view_parts::EntryView;
 use crate::session::entry::EntryIx;
 use crate::session::paths::below;
 use pisess_json::Raw;
@@ -20,7 +20,7 @@ const SUBJECT: usize = 400;
 const LONGEST_COMPARED: usize = 512 * 1024;
 
 /// Appends a call in the message that made it.
-pub fn call(article: &mut Article, source: &Source, ix: EntryIx, block: Raw) {
+pub fn call(article: &mut EntryView, source: &Source, ix: EntryIx, block: Raw) {
     let name = block.get("name").and_then(decoded).unwrap_or_default();
     let arguments = block.get("arguments").unwrap_or(Raw::NULL);
     let result = block.get_text("id").and_then(|id| source.result(id.as_bytes(), ix));
@@ -37,7 +37,7 @@ pub fn call(article: &mut Article, source: &Source, ix: EntryIx, block: Raw) {
 }
 
 /// Appends a result with the call it answers.
-pub fn result(article: &mut Article, source: &Source, ix: EntryIx, message: Raw) -> io::Result<()> {
+pub fn result(article: &mut EntryView, source: &Source, ix: EntryIx, message: Raw) -> io::Result<()> {
     let id = message.get_text("toolCallId").unwrap_or_default();
     article.failed = message.get("isError").is_some_and(Raw::is_truthy);
     source.with_call(id.as_bytes(), ix, &mut |call| {
@@ -49,7 +49,14 @@ pub fn result(article: &mut Article, source: &Source, ix: EntryIx, message: Raw)
     })
 }
 
-fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, details: Raw, message: Raw) {
+fn answered(
+    article: &mut EntryView,
+    source: &Source,
+    name: &str,
+    arguments: Raw,
+    details: Raw,
+    message: Raw,
+) {
     let (text, others) = output(message.get("content"));
     let failed = article.failed;
     let exit = failed.then(|| exit_code(&text)).flatten();
@@ -87,9 +94,10 @@ fn answered(article: &mut Article, source: &Source, name: &str, arguments: Raw, 
         _ => code::output(&text, &mut article.markup),
     }
     for block in others {
-        match block.get("type").is_some_and(|kind| kind.is("image")) {
-            true => article.image(block),
-            false => article.json("other content", block),
+        if block.get("type").is_some_and(|kind| kind.is("image")) {
+            article.image(block);
+        } else {
+            article.json("other content", block);
         }
     }
     article.markup.close();
@@ -265,11 +273,12 @@ fn exit_code(text: &str) -> Option<&str> {
 }
 
 /// Appends a command or code that the user ran.
-pub fn execution(article: &mut Article, message: Raw) {
+pub fn execution(article: &mut EntryView, message: Raw) {
     let text = |key: &str| message.get(key).and_then(decoded).unwrap_or_default();
-    let (name, language, ran) = match message.get("command").is_some() {
-        true => ("bash", "sh", text("command")),
-        false => ("python", "py", text("code")),
+    let (name, language, ran) = if message.get("command").is_some() {
+        ("bash", "sh", text("command"))
+    } else {
+        ("python", "py", text("code"))
     };
     let code = message.get("exitCode").and_then(Raw::number).filter(|code| *code != 0.0);
     let cancelled = message.get("cancelled").is_some_and(Raw::is_truthy);
@@ -299,7 +308,7 @@ pub fn execution(article: &mut Article, message: Raw) {
 }
 
 /// Appends files that the user mentioned.
-pub fn files(article: &mut Article, source: &Source, message: Raw) {
+pub fn files(article: &mut EntryView, source: &Source, message: Raw) {
     for file in message.get("files").into_iter().flat_map(Raw::items) {
         let path = path(source, file).unwrap_or_default();
         article.markup.open_with(Tag::Tool, "");

@@ -1,8 +1,8 @@
 //! The parts that the views of entries consist of: texts as Markdown, images, values and texts that are folded.
 
 use super::code::{self, Language};
+use super::commonmark::{self, Breaks};
 use super::html::{IMAGE_TYPES, is_base64};
-use super::markdown::{self, Breaks};
 use super::markup::{Markup, Tag};
 use super::source::decoded;
 use pisess_json::Raw;
@@ -10,7 +10,7 @@ use pisess_json::pretty::pretty;
 
 /// An entry prepared for display.
 #[derive(Debug, Default)]
-pub struct Article {
+pub struct EntryView {
     /// Its markup.
     pub markup: Markup,
     /// The model that wrote it, as `provider/model`.
@@ -29,12 +29,12 @@ pub struct Article {
     pub number: u32,
 }
 
-impl Article {
+impl EntryView {
     /// Appends the content of a message: a string, or blocks.
     pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };
         match decoded(content) {
-            Some(text) => markdown::push(&text, breaks, &mut self.markup),
+            Some(text) => commonmark::push(&text, breaks, &mut self.markup),
             None if content.is_array() => {
                 content.items().for_each(|block| self.block(block, breaks));
             }
@@ -48,12 +48,12 @@ impl Article {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
         match (kind.as_bytes(), text("text"), text("thinking")) {
-            (b"text", Some(text), _) => markdown::push(&text, breaks, &mut self.markup),
+            (b"text", Some(text), _) => commonmark::push(&text, breaks, &mut self.markup),
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
                 self.markup.element_with(Tag::Fold, "thinking", |m| {
                     m.words(Tag::Summary, "Thinking");
-                    m.section(|m| markdown::push(&thinking, Breaks::Soft, m));
+                    m.section(|m| commonmark::push(&thinking, Breaks::Soft, m));
                 });
             }
             (b"redactedThinking", ..) => self.markup.words(Tag::Note, "Thinking, encrypted by the provider"),
@@ -100,7 +100,7 @@ impl Article {
         if let Some(text) = value.and_then(decoded).filter(|text| !text.trim().is_empty()) {
             self.markup.element_with(Tag::Fold, "", |m| {
                 m.words(Tag::Summary, title);
-                m.section(|m| markdown::push(&text, Breaks::Soft, m));
+                m.section(|m| commonmark::push(&text, Breaks::Soft, m));
             });
         }
     }

@@ -4,9 +4,8 @@ use pisess_json::js;
 
 /// Returns a number of tokens: `950`, `12.3k`, `4.5M`.
 pub fn tokens(count: f64) -> String {
-    let scaled = |value: f64, unit: &str| match value < 100.0 {
-        true => format!("{value:.1}{unit}"),
-        false => format!("{value:.0}{unit}"),
+    let scaled = |value: f64, unit: &str| {
+        if value < 100.0 { format!("{value:.1}{unit}") } else { format!("{value:.0}{unit}") }
     };
     match count {
         // The limits are where rounding would reach the next unit: `1.0k`, not `1000`.

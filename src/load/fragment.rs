@@ -9,7 +9,7 @@ use crate::session::column::Column;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
-use crate::session::list_stats::{Digest, Digesting};
+use crate::session::list_stats::{ListStats, ListStatsOptions};
 use crate::session::read::header::Version;
 use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::session::search::Matches;
@@ -52,7 +52,7 @@ pub struct Fragment {
     /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
     /// The digest for a list, if requested.
-    pub digest: Digest,
+    pub digest: ListStats,
     /// The types of the entries.
     pub kinds: Kinds,
     /// Whether an entry of the draft tree was seen.
@@ -301,7 +301,7 @@ impl Fragment {
         }
         if let Some(digesting) = options.digest {
             self.digest.take_in(entry, typed, time);
-            if digesting == Digesting::Entries {
+            if digesting == ListStatsOptions::Entries {
                 self.digest.identify(typed, timestamp);
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::agents::row::{forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::list_stats::{Digest, EntryKey, Opening, PREVIEW, Question};
+use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question};
 use crate::session::read::record::{Block, Content, MessageFacts, Typed};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
@@ -11,7 +11,7 @@ use pisess_json::string::{decode, decode_head};
 use pisess_json::text::Text;
 use std::hash::BuildHasher;
 
-impl Digest {
+impl ListStats {
     /// Adds one entry.
     pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
         let Typed { kind, role, record, blocks } = *typed;
@@ -33,8 +33,8 @@ impl Digest {
         if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
             return;
         }
-        let told = message.timestamp.and_then(Raw::number);
-        let active = told.or(time.map(|time| time as f64));
+        let recorded = message.timestamp.and_then(Raw::number);
+        let active = recorded.or(time.map(|time| time as f64));
         self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
         if role == Role::User && self.question.is_none() {
             self.question = question(entry, message, blocks);
@@ -69,7 +69,7 @@ impl Digest {
     }
 
     /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
-    pub fn append(&mut self, mut next: Digest, first: u32) {
+    pub fn append(&mut self, mut next: ListStats, first: u32) {
         self.messages += next.messages;
         self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
         if self.question.is_none() {

@@ -19,10 +19,10 @@ pub mod names;
 use crate::agents::Agent;
 use crate::agents::row::RowOptions;
 use crate::session::dialect::Dialect;
-use crate::session::list_stats::Digesting;
+use crate::session::list_stats::ListStatsOptions;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
-use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
+use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use crate::session::read::record;
 use crate::session::search::Words;
 use crate::session::{Header, Session};
@@ -56,7 +56,7 @@ pub struct Options {
     /// Keep the files that tool calls name.
     pub file_calls: bool,
     /// Collect what a list of sessions shows.
-    pub digest: Option<Digesting>,
+    pub digest: Option<ListStatsOptions>,
 }
 
 impl Default for Options {
@@ -162,13 +162,13 @@ impl Pass<'_> {
         let Pass { source, options, preamble, agent } = *self;
         let reading =
             Reading { options, version: preamble.version, agent, cwd: preamble.header.cwd.as_ref() };
-        let readers = Pool::new(|| (StretchReader::default(), record::keys()));
+        let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
         // Those that were joined are empty, and filled again.
         let fragments = Pool::new(Fragment::default);
         let read = |range| {
             let mut fragment = fragments.get();
             let read = readers.with(|(reader, keys)| {
-                reader.read(source, range, |Stretch { start, bytes }| {
+                reader.read(source, range, |LineChunk { start, bytes }| {
                     fragment.read_lines(bytes, start, &reading, keys);
                     ControlFlow::<()>::Continue(())
                 })

@@ -4,7 +4,7 @@ use crate::load::{LoadError, Options, load};
 use crate::session::Header;
 use crate::session::content::content_text;
 use crate::session::dialect::Dialect;
-use crate::session::list_stats::Digesting;
+use crate::session::list_stats::ListStatsOptions;
 use crate::session::name::NameSources;
 use crate::session::read::header::{self, Version};
 use memchr::memmem;
@@ -100,7 +100,7 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     if source.read_exact_at(&mut start, 0).is_err() {
         return Text::default();
     }
-    let options = Options { digest: Some(Digesting::Sums), ..Options::default() };
+    let options = Options { digest: Some(ListStatsOptions::Sums), ..Options::default() };
     // A message cut off at the end is not a valid line.
     let opening = load(&start, &options).ok().and_then(|session| session.digest.opening);
     opening.map(|opening| opening.text().clone()).unwrap_or_default()

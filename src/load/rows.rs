@@ -5,7 +5,7 @@ use super::fragment::{Fragment, Reading};
 use crate::agents::row::RowOptions;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role, Slice};
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::read::header::Version;
 use crate::session::read::record::{Typed, scan};
 use pisess_json::Scanner;
@@ -33,7 +33,7 @@ pub fn add_rows(
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
     };
-    let bodies = FileBodies::new(session, source);
+    let bodies = FileReader::new(session, source);
     for &ix in entries {
         let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
         bodies.with_stored(span, |line| {

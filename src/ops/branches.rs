@@ -1,6 +1,6 @@
 //! The branches of a session: one for each end of a conversation in the tree.
 //!
-//! Notes ([`crate::session::entry::Kind::is_note`]: labels, marks, records) are not conversation. A branch ends
+//! Notes ([`crate::session::entry::Kind::is_bookkeeping`]: labels, marks, records) are not conversation. A branch ends
 //! at an entry that has only notes below it, and these belong to the branch. Notes beside a continuing
 //! conversation are not a branch, unless the leaf is among them: then the next message begins one there.
 //!
@@ -68,7 +68,7 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
         let is_named = labels.change(ix).is_some();
         if is_part[ix.at()] {
             way.part = Some(ix);
-            way.entries += u32::from(!entry.kind.is_note());
+            way.entries += u32::from(!entry.kind.is_bookkeeping());
             way.named = if is_named { Some(ix) } else { way.named };
             way.request = if entry.flags.has(Flags::USER_REQUEST) { Some(ix) } else { way.request };
         } else if let Some(part) = way.part.filter(|_| is_named) {
@@ -100,7 +100,7 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 /// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is one
 /// of the notes that lead to the leaf while the conversation continues beside them.
 fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
-    let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_note()).collect();
+    let mut is_part: Vec<bool> = session.entries.iter().map(|entry| !entry.kind.is_bookkeeping()).collect();
     for &ix in order.iter().rev() {
         if let Some(parent) = session.entry(ix).parent.filter(|_| is_part[ix.at()]) {
             is_part[parent.at()] = true;

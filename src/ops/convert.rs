@@ -15,7 +15,7 @@ use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
 use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::active;
 use crate::session::{Format, Session};
 use pisess_json::Raw;
@@ -30,7 +30,7 @@ use std::io;
 /// If a line cannot be read.
 pub fn convert(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -62,7 +62,7 @@ pub fn convert(
 /// leaf or head records, the whole tree is forked as a subtree.
 fn listed(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -81,7 +81,7 @@ fn listed(
 fn converted(
     mut piece: Piece,
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     to: Dialect,
     edits: &EditsOf,
 ) -> io::Result<Piece> {
@@ -103,7 +103,7 @@ struct EditsOf {
 }
 
 impl EditsOf {
-    fn new(session: &Session, bodies: &dyn Bodies) -> io::Result<EditsOf> {
+    fn new(session: &Session, bodies: &dyn EntryReader) -> io::Result<EditsOf> {
         let is_active = active(session, session.leaf);
         let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
         Ok(EditsOf {
@@ -115,12 +115,16 @@ impl EditsOf {
 
     fn of(&self, session: &Session, entry: EntryIx) -> Option<Edit> {
         let edits = if self.is_active[entry.at()] { &self.of_path } else { &self.of_others };
-        edits.of(session, entry).filter(|_| session.agent().heeds_edits())
+        edits.of(session, entry).filter(|_| session.agent().follows_edits())
     }
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
-fn last_title(session: &Session, bodies: &dyn Bodies, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+fn last_title(
+    session: &Session,
+    bodies: &dyn EntryReader,
+    pieces: &[Piece],
+) -> io::Result<Option<Text<'static>>> {
     let of = |piece: &Piece| match piece {
         Piece::Converted { copy, .. } => match **copy {
             Piece::Copied { entry, .. } => Some(entry),

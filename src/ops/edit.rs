@@ -10,7 +10,7 @@ use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::content::text_content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
@@ -65,7 +65,7 @@ enum Seen {
 /// See [`EditError`].
 pub fn edit(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
@@ -133,7 +133,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees.
-fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+fn seen(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     match edits.of(session, ix) {
         None => stored(bodies, ix),
         Some(Edit::Omit) => Ok(Seen::Nothing),
@@ -146,7 +146,7 @@ fn seen(session: &Session, bodies: &dyn Bodies, ix: EntryIx, edits: &Edits) -> i
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-fn stored(bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Seen> {
+fn stored(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Seen> {
     let line = bodies.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
     Ok(content(entry.get("message").unwrap_or(entry).get("content")))
@@ -158,7 +158,7 @@ fn content(content: Option<Raw>) -> Seen {
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
-fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+fn becomes(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
     let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
         Wanted::Omit => Ok(Seen::Nothing),
@@ -171,7 +171,7 @@ fn becomes(session: &Session, bodies: &dyn Bodies, ix: EntryIx, wanted: Wanted) 
 /// Refuses to separate a call from its result, unless they were separate before.
 fn halves(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     context: &[EntryIx],
     edits: &Edits,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
@@ -211,7 +211,7 @@ fn halves(
 /// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
 fn pairs(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     context: &[EntryIx],
 ) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
     let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();

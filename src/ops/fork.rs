@@ -15,7 +15,7 @@ use crate::ops::plan::{Entries, NewSession, Piece};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use foldhash::{HashMap, HashSet};
@@ -41,7 +41,7 @@ pub struct ForkOptions<'a> {
 /// If the source cannot be read.
 pub fn fork(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     end: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -58,7 +58,7 @@ pub fn fork(
 /// If the source cannot be read.
 pub fn fork_subtree(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     top: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -142,7 +142,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 /// must list parents before their descendants, and one whole branch before the next.
 fn without_labels(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     entries: &[EntryIx],
 ) -> io::Result<Vec<(EntryIx, Piece)>> {
     let mut copies = Vec::with_capacity(entries.len());
@@ -205,7 +205,7 @@ fn is_left_out(kind: Kind) -> bool {
 /// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
 fn first_kept(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     ix: EntryIx,
     way: &Trail,
 ) -> io::Result<Option<Text<'static>>> {

@@ -130,7 +130,8 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 /// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
 /// entry. If there is none, returns the leaf.
 pub fn labelled_at_leaf(session: &Session) -> Position {
-    let is_part = |ix: &EntryIx| !session.entry(*ix).kind.is_note() && !session.entry(*ix).kind.is_setting();
+    let is_part =
+        |ix: &EntryIx| !session.entry(*ix).kind.is_bookkeeping() && !session.entry(*ix).kind.is_setting();
     session.upwards(session.leaf).find(is_part).or(session.leaf)
 }
 

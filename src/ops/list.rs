@@ -11,7 +11,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
 use crate::session::list_stats::{EntryKey, Opening, Question};
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
 use foldhash::{HashMap, HashSet};
@@ -104,7 +104,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     });
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
-    let bodies = FileBodies::new(&session, file.source);
+    let bodies = FileReader::new(&session, file.source);
     let context = session.agent().tokens(&session, &path, &bodies)?;
     let labels = Labels::new(&session);
     let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
@@ -224,7 +224,7 @@ impl Listed {
 
 /// A row of a list: a session and its depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ListRow {
     /// Its index in the list.
     pub at: usize,
     /// The number of sessions above it in the tree.
@@ -243,7 +243,7 @@ pub enum Nesting {
 }
 
 /// Returns the rows of a sorted list. A session whose parent is not in the list is at the top level.
-pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
+pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<ListRow> {
     let parents = parents(list, nesting);
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
@@ -254,14 +254,15 @@ pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<Row> {
         }
     }
     let mut rows = Vec::with_capacity(list.len());
-    let mut left: Vec<Row> = roots.iter().rev().map(|&at| Row { at, depth: 0, is_last: false }).collect();
+    let mut left: Vec<ListRow> =
+        roots.iter().rev().map(|&at| ListRow { at, depth: 0, is_last: false }).collect();
     while let Some(row) = left.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
         // Sub-agents first, then forks, each by creation time.
         children.sort_by_key(|&at| (list[at].owner.is_none(), list[at].created));
         let last = children.last().copied();
-        left.extend(children.iter().rev().map(|&at| Row {
+        left.extend(children.iter().rev().map(|&at| ListRow {
             at,
             depth: row.depth + 1,
             is_last: Some(at) == last,

@@ -15,7 +15,7 @@ use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::{Ancestry, Tree, active};
 use foldhash::{HashMap, HashSet};
@@ -66,7 +66,7 @@ impl From<io::Error> for PickError {
 /// See [`PickError`].
 pub fn pick(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
@@ -107,7 +107,7 @@ pub fn pick(
 }
 
 /// Returns the entry that the member `key` of an entry refers to.
-fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::Result<Position> {
+fn named(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     let line = bodies.line(ix)?;
     Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
 }
@@ -115,7 +115,7 @@ fn named(session: &Session, bodies: &dyn Bodies, ix: EntryIx, key: &str) -> io::
 /// Tool calls and their results.
 struct Groups<'a> {
     session: &'a Session,
-    bodies: &'a dyn Bodies,
+    bodies: &'a dyn EntryReader,
     tree: &'a Tree,
     chosen: &'a BTreeSet<EntryIx>,
 }
@@ -206,7 +206,7 @@ impl Groups<'_> {
 /// Copies in progress.
 struct Graft<'a> {
     session: &'a Session,
-    bodies: &'a dyn Bodies,
+    bodies: &'a dyn EntryReader,
     ancestry: Ancestry,
     /// Entries on the path to the target position.
     above: HashSet<EntryIx>,

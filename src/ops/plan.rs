@@ -4,7 +4,7 @@ use crate::agents::convert::{self, Seen};
 use crate::agents::pi::context::Edit;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::{Bodies, FileBodies};
+use crate::session::read::entry_reader::{EntryReader, FileReader};
 use crate::session::{Format, Session};
 use pisess_json::Raw;
 use pisess_json::edit::Edit as LineEdit;
@@ -142,9 +142,9 @@ impl Change {
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         let header = session.header.span;
         copy(source, Span { start: 0, len: header.start }, out)?;
-        out.write_all(&session.upgraded_header())?;
+        out.write_all(&session.migrated_header())?;
         write_rest(session, source, out)?;
-        let tail = session.upgrade_tail();
+        let tail = session.migration_tail();
         let lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
         let adds = session.format != Format::V3 || !self.is_empty();
         let unfinished = !session.ends_with_newline && adds;
@@ -171,12 +171,12 @@ impl NewSession {
         let mut own = self.head.clone();
         let pieces = match &self.entries {
             Entries::All => {
-                own.extend(session.upgrade_tail());
+                own.extend(session.migration_tail());
                 return Ok((own.len() + session.entries.len(), own));
             }
             Entries::Some(pieces) => pieces,
         };
-        let bodies = FileBodies::new(session, source);
+        let bodies = FileReader::new(session, source);
         for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
             let mut line = Vec::new();
             piece.write(&bodies, &mut line)?;
@@ -197,13 +197,13 @@ impl NewSession {
         match &self.entries {
             Entries::All => {
                 copy_newline_less(session, source, out)?;
-                if let Some(tail) = session.upgrade_tail() {
+                if let Some(tail) = session.migration_tail() {
                     out.write_all(&tail)?;
                     out.write_all(b"\n")?;
                 }
             }
             Entries::Some(pieces) => {
-                let bodies = FileBodies::new(session, source);
+                let bodies = FileReader::new(session, source);
                 for piece in pieces {
                     piece.write(&bodies, out)?;
                     out.write_all(b"\n")?;
@@ -224,7 +224,7 @@ impl Piece {
     ///
     /// # Errors
     /// If reading or writing fails.
-    pub fn write(&self, bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
@@ -249,7 +249,7 @@ impl Piece {
 }
 
 /// Returns what the model sees of an edit's target.
-fn seen(edit: Edit, bodies: &dyn Bodies) -> io::Result<Seen> {
+fn seen(edit: Edit, bodies: &dyn EntryReader) -> io::Result<Seen> {
     let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
     let line = bodies.line(by)?;
     let content = Raw::checked(line.trim_ascii()).get("replacement").and_then(|new| new.get("content"));
@@ -274,9 +274,9 @@ fn relinked(
 
 /// Copies everything after the header's value, replacing migrated lines and keeping all other bytes.
 fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-    let bodies = FileBodies::new(session, source);
+    let bodies = FileReader::new(session, source);
     let mut at = session.header.span.end();
-    for ix in session.all().filter(|&ix| session.is_upgraded(ix)) {
+    for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
         match (Span { start: at, len: span.start - at }) {
             // Usually a newline, which is already in the window.

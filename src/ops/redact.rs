@@ -7,7 +7,7 @@ use crate::ops::plan::copy;
 use crate::redact::{Finds, Redacted, Redactor, Secret};
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::is_title_slot;
-use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
+use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::workers::{Pool, in_order};
@@ -165,7 +165,7 @@ struct Line {
 /// Searches a session.
 fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Line>> {
     let (mut lines, mut count) = (Vec::new(), 0);
-    let readers = Pool::new(StretchReader::default);
+    let readers = Pool::new(ChunkReader::default);
     let look = |range| readers.with(|reader| search_range(source, redactor, range, reader));
     in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
@@ -182,10 +182,10 @@ fn search_range(
     source: &dyn ReadAt,
     redactor: &Redactor,
     range: Range<u64>,
-    reader: &mut StretchReader,
+    reader: &mut ChunkReader,
 ) -> io::Result<Searched> {
     let mut searched = Searched::default();
-    let _: ControlFlow<()> = reader.read(source, range, |Stretch { start, bytes }| {
+    let _: ControlFlow<()> = reader.read(source, range, |LineChunk { start, bytes }| {
         let mut counted = 0;
         redactor.each_line(bytes, &mut |line, finds| {
             if finds.is_clean() && !finds.has_secrets() {

@@ -108,7 +108,7 @@ impl Rules {
     fn entry(self, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Flaw> {
         let name = kind.name().unwrap_or_default();
         if kind != Kind::Message {
-            return self.filled(entry, fields).map_err(|flaw| self.told(name, fields, flaw));
+            return self.filled(entry, fields).map_err(|flaw| self.explained(name, fields, flaw));
         }
         self.filled(entry, fields)?;
         match entry.get("message").filter(|message| message.is_object()) {
@@ -125,7 +125,7 @@ impl Rules {
             known => known?,
         };
         let name = format!("{role} message");
-        self.filled(message, fields).map_err(|flaw| self.told(&name, fields, flaw))
+        self.filled(message, fields).map_err(|flaw| self.explained(&name, fields, flaw))
     }
 
     /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
@@ -145,7 +145,7 @@ impl Rules {
     }
 
     /// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
-    fn told(self, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
+    fn explained(self, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
         let needed: Vec<_> =
             fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
         let agent = self.dialect.agent().name();

@@ -4,7 +4,7 @@
 use super::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::{Tree, active};
 use foldhash::HashMap;
@@ -212,11 +212,11 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
 /// If a line cannot be read.
 pub fn edited(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     leaf: Position,
 ) -> io::Result<HashMap<EntryIx, Edited>> {
     let mut edits = HashMap::default();
-    if !session.agent().heeds_edits() || !session.kinds.has(Kind::ContextEdit) {
+    if !session.agent().follows_edits() || !session.kinds.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);
@@ -238,7 +238,7 @@ pub fn edited(
 }
 
 /// Whether an edit has the entry's own content, which undoes earlier edits.
-fn is_stored(bodies: &dyn Bodies, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
+fn is_stored(bodies: &dyn EntryReader, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
     let line = bodies.line(target)?;
     let entry = Raw::checked(line.trim_ascii());
     let stored = entry.get("message").unwrap_or(entry).get("content");
@@ -266,7 +266,7 @@ pub fn extents(session: &Session) -> Vec<Extent> {
         .entries
         .iter()
         .map(|entry| Extent {
-            entries: u32::from(!entry.kind.is_note()),
+            entries: u32::from(!entry.kind.is_bookkeeping()),
             newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
         })
         .collect();

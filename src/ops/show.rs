@@ -66,9 +66,10 @@ fn named(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
 
 fn json(key: Text<'static>, value: Raw, parts: &mut Vec<Part>) {
     let shown = Text::from(String::from_utf8_lossy(&pretty(value)).into_owned());
-    match shown.as_bytes().contains(&b'\n') {
-        true => parts.extend([Part::Title(key), Part::Body(shown)]),
-        false => parts.push(Part::Field(key, shown)),
+    if shown.as_bytes().contains(&b'\n') {
+        parts.extend([Part::Title(key), Part::Body(shown)])
+    } else {
+        parts.push(Part::Field(key, shown))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::agents::prepare::FileLists;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
@@ -81,7 +81,7 @@ pub fn branch(
     fresh: &mut IdSource,
 ) -> Change {
     let from = if session.agent().summarizes_from_start() { new_leaf } else { old_leaf };
-    told(session, from, new_leaf, summary, name, fresh)
+    with_summary(session, from, new_leaf, summary, name, fresh)
 }
 
 /// Appends, under the leaf, a summary of the branch that ends at `from`, and a label on it if given. `fromId`
@@ -93,7 +93,7 @@ pub fn merged(
     name: Option<&Text>,
     fresh: &mut IdSource,
 ) -> Change {
-    told(session, from, session.leaf, summary, name, fresh)
+    with_summary(session, from, session.leaf, summary, name, fresh)
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
@@ -102,7 +102,7 @@ pub fn merged(
 /// If a line cannot be read.
 pub fn brought_back(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     from: &Text,
     behind: Position,
 ) -> io::Result<Position> {
@@ -117,7 +117,7 @@ pub fn brought_back(
     Ok(None)
 }
 
-fn told(
+fn with_summary(
     session: &Session,
     from: Position,
     parent: Position,

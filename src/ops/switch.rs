@@ -9,7 +9,7 @@ use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -35,13 +35,13 @@ pub struct Switch<'a> {
 /// If a line cannot be read.
 pub fn switch(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     switch: &Switch,
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
     let mut change = Change::default();
     let mut leaf = parent_id(session, session.leaf).map(Text::into_owned);
-    if !stands_at(session, bodies, switch.place)? {
+    if !is_at(session, bodies, switch.place)? {
         let (id, to) = (fresh.entry_id(session), parent_id(session, switch.place));
         let mark = mark(leaf.as_ref(), to.as_ref(), id, &fresh.timestamp());
         leaf = Some(mark.id.clone());
@@ -57,7 +57,7 @@ pub fn switch(
 }
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
-fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<bool> {
+fn is_at(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<bool> {
     let mut at = session.leaf;
     while at != place {
         match at {
@@ -72,7 +72,7 @@ fn stands_at(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Res
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn behind_notes(session: &Session, bodies: &dyn Bodies, place: Position) -> io::Result<Position> {
+pub fn behind_notes(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
     let mut at = place;
     while let Some(ix) = at
         && is_passing(session, bodies, ix)?
@@ -82,7 +82,7 @@ pub fn behind_notes(session: &Session, bodies: &dyn Bodies, place: Position) -> 
     Ok(at)
 }
 
-fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
+fn is_passing(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(session.entry(ix).kind == Kind::Label || is_mark(session, bodies, ix)?)
 }
 
@@ -90,7 +90,7 @@ fn is_passing(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result
 ///
 /// # Errors
 /// If its line cannot be read.
-pub fn is_mark(session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<bool> {
+pub fn is_mark(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
     if session.entry(ix).kind != Kind::Custom {
         return Ok(false);
     }

@@ -5,7 +5,7 @@ use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
-use crate::session::tree::{Place, Tree, active, layout};
+use crate::session::tree::{Tree, TreeRow, active, layout};
 use crate::session::{Session, ToolCall, ToolResult};
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -34,7 +34,7 @@ pub struct Drawing<'a> {
     pub session: &'a Session,
     labels: Labels<'a>,
     /// The position of each row.
-    pub places: Vec<Place>,
+    pub places: Vec<TreeRow>,
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
     leaf: Position,

@@ -74,7 +74,7 @@ pub struct Found {
 
 /// Literals, at least one of which is in every line to be searched.
 #[derive(Debug)]
-pub struct Needles {
+pub struct Prefilter {
     automaton: Automata,
     /// For each needle what it calls for, if the bytes that follow it allow that.
     calls: Vec<Vec<(Calls, MayFollow)>>,
@@ -103,10 +103,10 @@ const ALWAYS: [(&[u8], Calls); 6] = [
 
 const ESCAPE: &[u8] = b"\\u00";
 
-impl Needles {
+impl Prefilter {
     /// Returns the needles of all rules, and those of everything else that is always searched for.
-    pub fn of_rules() -> &'static Needles {
-        static NEEDLES: OnceLock<Needles> = OnceLock::new();
+    pub fn of_rules() -> &'static Prefilter {
+        static NEEDLES: OnceLock<Prefilter> = OnceLock::new();
         NEEDLES.get_or_init(|| {
             let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
             let mut add = |literal: &[u8], calls: Calls, may_follow: MayFollow| {
@@ -122,27 +122,27 @@ impl Needles {
                 }
             }
             ALWAYS.into_iter().for_each(|(literal, calls)| add(literal, calls, |_| true));
-            Needles::of(all)
+            Prefilter::of(all)
         })
     }
 
     /// Returns these literals, and escapes, which can hide them.
-    pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Needles {
+    pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
         let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
         for (literal, calls) in literals.chain([(ESCAPE, Calls::ESCAPES)]) {
             all.entry(literal.to_vec()).or_default().push((calls, |_| true));
         }
-        Needles::of(all)
+        Prefilter::of(all)
     }
 
-    fn of(all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>>) -> Needles {
+    fn of(all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>>) -> Prefilter {
         let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let automaton = if literals.len() < MOST_IN_TABLES {
             dfa::Builder::new().prefilter(false).build(literals).map(Automata::Tables)
         } else {
             NFA::builder().prefilter(false).build(literals).map(Automata::Lists)
         };
-        Needles { automaton: automaton.expect("values of a file fit"), calls }
+        Prefilter { automaton: automaton.expect("values of a file fit"), calls }
     }
 
     /// Returns what the needles in a text call for.
@@ -248,7 +248,7 @@ mod tests {
     fn needles_are_reported_in_order() {
         let needles = [(&b"zq"[..], Calls::PEOPLE), (b"abcabcabd", Calls::VALUES)];
         let text = b"zq\nnothing\nabcabcabcabd zq zq\n\n\\u0061";
-        let found = Needles::new(needles.into_iter()).in_lines(text);
+        let found = Prefilter::new(needles.into_iter()).in_lines(text);
         let found: Vec<_> = found.into_iter().map(|found| (found.at, found.calls)).collect();
         let people = |at| (at, Calls::PEOPLE);
         let expected = [people(1), (22, Calls::VALUES), people(25), people(28), (34, Calls::ESCAPES)];
@@ -258,7 +258,7 @@ mod tests {
     /// A session about tokens and keys is not searched word by word.
     #[test]
     fn ordinary_words_call_for_nothing() {
-        let needles = Needles::of_rules();
+        let needles = Prefilter::of_rules();
         for text in
             ["the token and the secret of a string", "tokens, keys and passwords", "https://x.org/a:b"]
         {

@@ -1,7 +1,7 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
 
 use super::people::People;
-use super::prefilter::{Calls, Found, Needles, SHORTEST_ENCODED, is_digit};
+use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
 use super::unescape::{LEVELS, Spoken};
 use super::values::{Exact, Value};
@@ -76,7 +76,7 @@ pub(super) struct Search {
     values: Vec<Value>,
     exact: Exact,
     /// The needles of the values and of people.
-    needles: Option<Needles>,
+    needles: Option<Prefilter>,
     /// Whether only lines with these are looked at.
     is_narrow: bool,
 }
@@ -88,7 +88,7 @@ impl Search {
         let values_in = exact.needles().map(|needle| (needle, Calls::VALUES));
         let people = options.people.iter().flat_map(People::needles).map(|needle| (needle, Calls::PEOPLE));
         let is_any = !values.is_empty() || options.people.is_some();
-        let needles = is_any.then(|| Needles::new(values_in.chain(people)));
+        let needles = is_any.then(|| Prefilter::new(values_in.chain(people)));
         Search { options, values, exact, needles, is_narrow: false }
     }
 
@@ -103,7 +103,7 @@ impl Search {
     pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
         let mut found = self.needles.as_ref().map_or_else(Vec::new, |needles| needles.in_lines(bytes));
         if !self.is_narrow {
-            found.append(&mut Needles::of_rules().in_lines(bytes));
+            found.append(&mut Prefilter::of_rules().in_lines(bytes));
             found.sort_by_key(|found| found.at);
         }
         let mut rest = &found[..];
@@ -113,7 +113,7 @@ impl Search {
             let mut own: Vec<_> =
                 own.iter().map(|found| Found { at: found.at - range.start, ..*found }).collect();
             if self.is_narrow {
-                own.append(&mut Needles::of_rules().in_lines(&bytes[range.clone()]));
+                own.append(&mut Prefilter::of_rules().in_lines(&bytes[range.clone()]));
                 own.sort_by_key(|found| found.at);
             }
             line(range.clone(), self.line(&bytes[range], &own));
@@ -129,7 +129,7 @@ impl Search {
     /// Returns what the needles in a text call for.
     fn calls_in(&self, text: &[u8]) -> Calls {
         let own = self.needles.as_ref().map(|needles| needles.calls_in(text));
-        Needles::of_rules().calls_in(text) | own.unwrap_or_default()
+        Prefilter::of_rules().calls_in(text) | own.unwrap_or_default()
     }
 
     /// Returns what is found in a line with these needles.

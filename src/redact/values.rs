@@ -185,9 +185,10 @@ fn percent(value: &[u8], ten: u8) -> Vec<u8> {
     let digit = |nibble: u8| if nibble < 10 { b'0' + nibble } else { ten + nibble - 10 };
     let mut out = Vec::with_capacity(value.len());
     for &byte in value {
-        match byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            true => out.push(byte),
-            false => out.extend([b'%', digit(byte >> 4), digit(byte & 15)]),
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(byte)
+        } else {
+            out.extend([b'%', digit(byte >> 4), digit(byte & 15)])
         }
     }
     out

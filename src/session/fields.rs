@@ -164,9 +164,10 @@ impl<'a> Walk<'a> {
             let key = self.scanner.string().unwrap_or(RawString { bytes: b"", escaped: false });
             self.scanner.peek();
             self.scanner.seek(self.scanner.pos() + 1);
-            let inner = match key.escaped {
-                true => self.member_of(region, string::decode(key.bytes).as_bytes()),
-                false => self.member_of(region, key.bytes),
+            let inner = if key.escaped {
+                self.member_of(region, string::decode(key.bytes).as_bytes())
+            } else {
+                self.member_of(region, key.bytes)
             };
             self.path.pop();
             self.path.push(Step::Key(key.bytes));

@@ -11,7 +11,7 @@ pub const PREVIEW: usize = 200;
 
 /// What a digest contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Digesting {
+pub enum ListStatsOptions {
     /// Counts and sums.
     Sums,
     /// Also the key of each entry, to recognize its copies in forks.
@@ -74,7 +74,7 @@ impl EntryKey {
 
 /// The sums of a session.
 #[derive(Debug, Default)]
-pub struct Digest {
+pub struct ListStats {
     /// Entries that are messages.
     pub messages: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
@@ -85,6 +85,6 @@ pub struct Digest {
     pub opening: Option<Opening>,
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
-    /// Each entry, if [`Digesting::Entries`] was requested.
+    /// Each entry, if [`ListStatsOptions::Entries`] was requested.
     pub entries: Vec<EntryKey>,
 }

@@ -15,7 +15,7 @@ use std::borrow::Cow;
 
 impl Session {
     /// Whether migration would change the line of this entry. If not, its bytes stay the same.
-    pub fn is_upgraded(&self, ix: EntryIx) -> bool {
+    pub fn is_migrated(&self, ix: EntryIx) -> bool {
         let entry = self.entry(ix);
         match self.format {
             Format::V1 | Format::Draft => true,
@@ -28,12 +28,12 @@ impl Session {
     ///
     /// # Errors
     /// If the line is not an object, because the file is not the one that was loaded.
-    pub fn upgraded<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
-        if !self.is_upgraded(ix) {
+    pub fn migrated<'a>(&self, ix: EntryIx, line: &'a [u8]) -> Result<Cow<'a, [u8]>, Malformed> {
+        if !self.is_migrated(ix) {
             return Ok(Cow::Borrowed(line));
         }
-        if let Some(upgraded) = self.with_tree_keys(ix, line) {
-            return Ok(Cow::Owned(upgraded));
+        if let Some(migrated) = self.with_tree_keys(ix, line) {
+            return Ok(Cow::Owned(migrated));
         }
         let mut edit = Edit::new(line)?;
         match self.format {
@@ -72,7 +72,7 @@ impl Session {
     }
 
     /// Returns the header as version 3 stores it.
-    pub fn upgraded_header(&self) -> Cow<'_, [u8]> {
+    pub fn migrated_header(&self) -> Cow<'_, [u8]> {
         match (self.format, Edit::new(&self.header.bytes)) {
             (Format::V3, _) | (_, Err(_)) => Cow::Borrowed(&self.header.bytes),
             (_, Ok(mut edit)) => {
@@ -84,7 +84,7 @@ impl Session {
 
     /// Returns the entry that migration appends to a draft tree if entries follow its last head: a child of that
     /// head, because in version 3 the last entry is the leaf.
-    pub fn upgrade_tail(&self) -> Option<Vec<u8>> {
+    pub fn migration_tail(&self) -> Option<Vec<u8>> {
         let leaf = self.leaf.filter(|_| self.format == Format::Draft)?;
         let last = EntryIx::new(self.entries.len() - 1);
         (leaf != last).then(|| {
@@ -220,15 +220,15 @@ mod tests {
     use super::*;
     use crate::load::{Options, load};
 
-    fn upgraded(text: &str) -> Vec<String> {
+    fn migrated(text: &str) -> Vec<String> {
         let session = load(&text.as_bytes().to_vec(), &Options::default()).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         let entries = session.all().map(|ix| {
             let line = lines[session.entry(ix).line.0 as usize - 1];
-            String::from_utf8(session.upgraded(ix, line.as_bytes()).unwrap().into_owned()).unwrap()
+            String::from_utf8(session.migrated(ix, line.as_bytes()).unwrap().into_owned()).unwrap()
         });
-        let header = String::from_utf8(session.upgraded_header().into_owned()).unwrap();
-        let tail = session.upgrade_tail().map(|tail| String::from_utf8(tail).unwrap());
+        let header = String::from_utf8(session.migrated_header().into_owned()).unwrap();
+        let tail = session.migration_tail().map(|tail| String::from_utf8(tail).unwrap());
         std::iter::once(header).chain(entries).chain(tail).collect()
     }
 
@@ -242,7 +242,7 @@ mod tests {
             "{\"type\":\"compaction\",\"firstKeptEntryIndex\":4,\"id\":\"old\"}\n",
             "{\"type\":\"custom\"}\n",
         );
-        insta::assert_snapshot!(upgraded(text).join("\n"), @r#"
+        insta::assert_snapshot!(migrated(text).join("\n"), @r#"
         {"type":"session","id":"s","version":3}
         { "type":"message","message":{"role":"custom","n":1e5},"id":"53be4503","parentId":null}
         {"type":"compaction","summary":"x","id":"b0d0870d","parentId":"53be4503","firstKeptEntryId":"53be4503"}
@@ -265,7 +265,7 @@ mod tests {
             "{\"type\":\"head\",\"parent\":4}\n",
             "{\"type\":\"message\",\"parent\":2}\n",
         );
-        insta::assert_snapshot!(upgraded(text).join("\n"), @r#"
+        insta::assert_snapshot!(migrated(text).join("\n"), @r#"
         {"type":"session","id":"s","parent":-1,"timestamp":"2026-01-01T00:00:00.000Z","version":3}
         {"type":"message","id":"53be4503","parentId":null,"message":{"role":"user"},"timestamp":"2026-01-02T00:00:00.000Z"}
         {"type":"message","id":"b0d0870d","parentId":"53be4503","timestamp":"2026-01-02T00:00:00.000Z"}
@@ -295,8 +295,8 @@ mod tests {
                 let mut edit = Edit::new(line.as_bytes()).unwrap();
                 session.tree_keys(ix, &mut edit);
                 let edited = String::from_utf8(edit.finish()).unwrap().replace("hookMessage", "custom");
-                let upgraded = session.upgraded(ix, line.as_bytes()).unwrap();
-                assert_eq!(String::from_utf8_lossy(&upgraded), edited);
+                let migrated = session.migrated(ix, line.as_bytes()).unwrap();
+                assert_eq!(String::from_utf8_lossy(&migrated), edited);
             }
         }
     }
@@ -305,7 +305,7 @@ mod tests {
     fn version_two_changes_one_role() {
         let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}\n";
         assert_eq!(
-            upgraded(text),
+            migrated(text),
             [
                 "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}",
                 "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}"

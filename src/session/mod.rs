@@ -38,7 +38,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, Kinds, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
-use crate::session::list_stats::Digest;
+use crate::session::list_stats::ListStats;
 use crate::session::search::Matches;
 use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
@@ -216,7 +216,7 @@ pub struct Session {
     /// The position of each entry's `message` in its line, if requested.
     pub messages: Vec<InLine>,
     /// Its digest for a list of sessions, if requested.
-    pub digest: Digest,
+    pub digest: ListStats,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.

@@ -162,7 +162,7 @@ pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
 
 /// The position of a row among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TreeRow {
     /// The entry.
     pub entry: EntryIx,
     /// The indent as the agents count it, in levels.
@@ -177,7 +177,7 @@ pub struct Place {
 
 /// Lays out the visible entries: each becomes a child of its nearest visible ancestor. Returns positions in
 /// drawing order.
-pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<Place> {
+pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[bool]) -> Vec<TreeRow> {
     // The row, counted from 1, of each entry or its nearest visible ancestor; 0 if there is none.
     let mut rows = vec![0_u32; session.entries.len()];
     let count = is_visible.iter().filter(|&&visible| visible).count();
@@ -189,7 +189,7 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
         rows[ix.at()] = row;
         if is_visible[ix.at()] {
             above.push(row);
-            places.push(Place { entry: ix, depth: 0, level: 0, connector: false, last: false });
+            places.push(TreeRow { entry: ix, depth: 0, level: 0, connector: false, last: false });
             rows[ix.at()] = places.len() as u32;
         }
     }

@@ -7,12 +7,12 @@
 /// The current request, word for word. Of a longer one, the lines at the start and the end are kept.
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
-pub(super) const REST: usize = 4_600;
+pub(super) const OTHER_SECTIONS: usize = 4_600;
 /// A request up to this length is shown with the request and the answer before it.
 pub(super) const SHORT: usize = 160;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that is
 /// unanswered.
-pub(super) const NOD: usize = 14;
+pub(super) const SHORT_REPLY: usize = 14;
 /// The assistant's last words. Of longer ones, the lines at the start and the end are kept.
 pub(super) const WORDS: usize = 1_400;
 /// All points of a section, and a single one: a remark, an output, a message.

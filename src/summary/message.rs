@@ -90,7 +90,7 @@ pub(super) fn read(message: Raw) -> Message {
     let joined = |key| joined_text(get(key), "\n").into_string_lossy();
     let words =
         || Message { kind: Kind::User, text: words(shown(joined("content"), &blocks)), calls: Vec::new() };
-    let told = |kind, key| Message { kind, text: joined(key), calls: Vec::new() };
+    let text_message = |kind, key| Message { kind, text: joined(key), calls: Vec::new() };
     match &*facts.role.map(|role| role.text()).unwrap_or_default().to_string_lossy() {
         "user" if !truthy(get("synthetic")) => words(),
         "developer" if truthy(get("userInitiated")) => words(),
@@ -98,7 +98,7 @@ pub(super) fn read(message: Raw) -> Message {
             Some(typed) => Message { kind: Kind::User, text: typed.into_string_lossy(), calls: Vec::new() },
             None => words(),
         },
-        "custom" | "hookMessage" => told(Kind::Extension(head(get("customType"))), "content"),
+        "custom" | "hookMessage" => text_message(Kind::Extension(head(get("customType"))), "content"),
         "assistant" => assistant(joined("content"), &facts, &blocks),
         "toolResult" => {
             let [code, timed_out] = members(get("details").unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
@@ -114,8 +114,8 @@ pub(super) fn read(message: Raw) -> Message {
             let command = Some(head(get("command").or(get("code"))));
             Message { kind: Kind::Result(end), text, calls: vec![Call { command, ..Call::default() }] }
         }
-        "compactionSummary" => told(Kind::CompactionSummary, "summary"),
-        "branchSummary" => told(Kind::BranchSummary, "summary"),
+        "compactionSummary" => text_message(Kind::CompactionSummary, "summary"),
+        "branchSummary" => text_message(Kind::BranchSummary, "summary"),
         _ => Message::default(),
     }
 }

@@ -26,8 +26,8 @@ mod reading;
 mod shell;
 
 mod sections;
+mod tool_calls;
 mod turns;
-mod work;
 
 mod page;
 
@@ -36,8 +36,8 @@ mod tests;
 
 use crate::redact::Redactor;
 use crate::session::Session;
-use crate::session::read::entry_reader::{self, Bodies};
-use budget::{NOD, THREADS, TURNS};
+use crate::session::read::entry_reader::{self, EntryReader};
+use budget::{SHORT_REPLY, THREADS, TURNS};
 use message::{Kind, Message, Stop};
 use pisess_json::text::Text;
 use pisess_store::workers::in_order;
@@ -46,8 +46,8 @@ use reading::Reading;
 use sections::*;
 use std::collections::VecDeque;
 use std::io;
+use tool_calls::Work;
 use turns::{Notes, Turn};
-use work::Work;
 
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub struct Material<'a> {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn extract<B: Bodies>(
+pub fn extract<B: EntryReader>(
     material: &Material,
     session: &Session,
     workers: usize,
@@ -190,10 +190,14 @@ impl Extract {
         self.note_unheard();
         let last = self.turns.back_mut();
         let is_running = last.as_ref().is_some_and(|turn| turn.is_running());
-        self.notes
-            .heed(text, is_running || last.as_ref().is_some_and(|turn| turn.stop == Some(Stop::Interrupted)));
+        self.notes.add_binding(
+            text,
+            is_running || last.as_ref().is_some_and(|turn| turn.stop == Some(Stop::Interrupted)),
+        );
         match last {
-            Some(turn) if is_running || !turn.is_answered() && columns(text) < NOD => return turn.more(text),
+            Some(turn) if is_running || !turn.is_answered() && columns(text) < SHORT_REPLY => {
+                return turn.more(text);
+            }
             Some(turn) if turn.stop == Some(Stop::Asks) && !asks(text) => {
                 self.notes.decided(turn.words(), text)
             }

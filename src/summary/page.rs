@@ -5,8 +5,8 @@ use super::budget::*;
 use super::message::Stop;
 use super::quote::{fit, folded, quotation, quoted, substance, units};
 use super::sections::*;
+use super::tool_calls::{calls, series};
 use super::turns::{CORRECTED, Turn};
-use super::work::{calls, series};
 
 const ALSO_FAILED: &str = "Failed before, without a later success, but not mentioned in the last words: ";
 
@@ -41,7 +41,7 @@ impl<'a> Page<'a> {
         let decisions = self.merged(Section::Decisions, notes.decisions.iter());
         let context = self.merged(Section::Context, notes.context.iter());
         let others = [&beside, &constraints, &in_progress, &blocked, &decisions, &next, &context];
-        let mut room = REST.saturating_sub(others.into_iter().map(|items| size(items)).sum());
+        let mut room = OTHER_SECTIONS.saturating_sub(others.into_iter().map(|items| size(items)).sum());
         let mut take = |items: Vec<String>| {
             room = room.saturating_sub(size(&items));
             (items, room)

@@ -4,7 +4,7 @@ use super::budget::{PART, RECENT};
 use super::message::{self, Kind, Message};
 use crate::session::Session;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{self, Bodies};
+use crate::session::read::entry_reader::{self, EntryReader};
 use std::io;
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// If a line cannot be read.
-    pub fn read(&self, part: Range<usize>, bodies: &dyn Bodies) -> io::Result<Vec<Message>> {
+    pub fn read(&self, part: Range<usize>, bodies: &dyn EntryReader) -> io::Result<Vec<Message>> {
         part.map(|at| match self.counted(at) {
             Some(kind) => Ok(Message { kind, ..Message::default() }),
             None => self.messages[at].with(bodies, message::read),

@@ -81,7 +81,7 @@ impl Turn {
             line.replace(|c: char| c.is_ascii_digit(), "")
         };
         let is_same = self.words() == other.words() && self.is_answered() && other.is_answered();
-        is_same && columns(&self.request) >= NOD && first(self) == first(other)
+        is_same && columns(&self.request) >= SHORT_REPLY && first(self) == first(other)
     }
 }
 
@@ -101,7 +101,7 @@ impl Notes {
     /// Adds what may remain binding of a message of the user: all of it, if it is short and corrects work that was
     /// under way, else the sentences with an exclamation mark or a word in capitals. A short sentence at the start is
     /// about the last reply.
-    pub fn heed(&mut self, text: &str, corrects: bool) {
+    pub fn add_binding(&mut self, text: &str, corrects: bool) {
         static CAPITALS: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r"(?:^|\s)\p{Lu}{5,}\s.*\p{Ll}").expect("a constant"));
         if !corrects && !text.contains(['!', '！']) && !CAPITALS.is_match(text) {
@@ -114,7 +114,7 @@ impl Notes {
         for (at, part) in prose.lines().flat_map(|line| line.unicode_sentences()).enumerate() {
             let part = bare(part.trim());
             let is_emphasized = part.ends_with(['!', '！']) || CAPITALS.is_match(part) && !asks(part);
-            if is_emphasized && (if at == 0 { REMARK } else { NOD }..POINT).contains(&columns(part)) {
+            if is_emphasized && (if at == 0 { REMARK } else { SHORT_REPLY }..POINT).contains(&columns(part)) {
                 push(&mut self.constraints, quoted(part, POINT));
             }
         }

@@ -235,10 +235,7 @@ proptest! {
         entries in prop::collection::vec((made(), prop_oneof![6 => 0..3_usize, 3 => 3..32_usize]), 1..40),
         omp in any::<bool>(),
     ) {
-        let signs = match omp {
-            true => r#"{"type":"model_change","id":"m","parentId":null,"model":"p/m"}"#,
-            false => r#"{"type":"session_info","id":"m","parentId":null,"name":"n"}"#,
-        };
+        let signs = if omp { r#"{"type":"model_change","id":"m","parentId":null,"model":"p/m"}"# } else { r#"{"type":"session_info","id":"m","parentId":null,"name":"n"}"# };
         let s = Sandbox::new();
         s.put("x.jsonl", grown(&entries, signs));
         let rows = s.pisess("branches -q --json ./x.jsonl").done();

@@ -104,9 +104,10 @@ fn each_needs_its_fields() {
         let lines: Vec<_> = entries(file);
         for (at, entry) in lines.iter().enumerate() {
             let message = type_of(entry) == "message";
-            let fields = match message {
-                true => &Role::named(entry["message"]["role"].as_str().unwrap().as_bytes()).schema().fields,
-                false => &Kind::named(type_of(entry).as_bytes()).schema().fields,
+            let fields = if message {
+                &Role::named(entry["message"]["role"].as_str().unwrap().as_bytes()).schema().fields
+            } else {
+                &Kind::named(type_of(entry).as_bytes()).schema().fields
             };
             for (name, needed) in required(fields, dialect) {
                 let mut lines = lines.clone();
@@ -198,7 +199,7 @@ fn the_documentation_lists_bookkeeping() {
     let (list, _) = list.split_once(", which neither").unwrap();
     let mut listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
     let mut notes: Vec<_> =
-        Kind::NAMED.iter().filter(|kind| kind.is_note()).filter_map(|kind| kind.name()).collect();
+        Kind::NAMED.iter().filter(|kind| kind.is_bookkeeping()).filter_map(|kind| kind.name()).collect();
     listed.sort_unstable();
     notes.sort_unstable();
     assert_eq!(listed, notes, "docs/format.md lists the types of bookkeeping");

@@ -230,7 +230,8 @@ fn transcripts_below_a_directory_are_ignored() {
         let said = |path: &str| s.pisess(&format!("{line} {path}")).done();
         let done = said(".");
         let text = format!("{}{}", done.text(), done.stderr);
-        assert!(done.code == 0 && !text.contains("_transcript"), "{line}: {} {text}", done.code);
+        // 1: `check` has warnings.
+        assert!(done.code < 2 && !text.contains("_transcript"), "{line}: {} {text}", done.code);
         // A session has this name only by chance, and one that is named is read.
         assert_eq!(said("./runs/a_transcript.jsonl").code, 2, "{line}");
     }

@@ -49,13 +49,12 @@ fn waiting() -> Sandbox {
 /// script, where the shell ignores SIGINT and SIGQUIT, and pisess keeps ignored signals ignored.
 fn command(s: &Sandbox, run: &str) -> Command {
     let pisess = env!("CARGO_BIN_EXE_pisess");
-    let mut command = match cfg!(target_os = "linux") {
-        true => {
-            let mut command = Command::new("env");
-            command.args(["--default-signal=HUP,INT,QUIT,TERM", pisess]);
-            command
-        }
-        false => Command::new(pisess),
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=HUP,INT,QUIT,TERM", pisess]);
+        command
+    } else {
+        Command::new(pisess)
     };
     command.args(arguments(s, run)).current_dir(s.path(""));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -35,10 +35,7 @@ pub fn pretty(value: Raw) -> Vec<u8> {
             }
             b',' => {
                 out.push(byte);
-                match breaks {
-                    true => new_line(&mut out, open.len()),
-                    false => out.push(b' '),
-                }
+                if breaks { new_line(&mut out, open.len()) } else { out.push(b' ') }
             }
             b':' => out.extend_from_slice(b": "),
             _ => {

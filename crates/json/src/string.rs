@@ -165,9 +165,10 @@ fn repaired(bytes: &[u8]) -> Cow<'_, [u8]> {
 
 fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     // For valid bytes, the normal case, checking first is faster than the lossy conversion.
-    match is_utf8(bytes) {
-        true => Cow::Borrowed(bytes),
-        false => Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes()),
+    if is_utf8(bytes) {
+        Cow::Borrowed(bytes)
+    } else {
+        Cow::Owned(String::from_utf8_lossy(bytes).into_owned().into_bytes())
     }
 }
 

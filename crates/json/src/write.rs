@@ -114,9 +114,10 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
 /// # Errors
 /// If writing fails.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
-    match known || string::is_utf8(value) {
-        true => out.write_all(value),
-        false => out.write_all(String::from_utf8_lossy(value).as_bytes()),
+    if known || string::is_utf8(value) {
+        out.write_all(value)
+    } else {
+        out.write_all(String::from_utf8_lossy(value).as_bytes())
     }
 }
 

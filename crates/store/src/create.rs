@@ -142,10 +142,7 @@ impl Drop for Beside {
     fn drop(&mut self) {
         let Some(new) = self.new.as_mut().filter(|_| !self.is_kept) else { return };
         // If it cannot be undone, the file has surplus lines, which are harmless.
-        let _ = match self.has_replaced {
-            true => new.exchange_back(&self.target),
-            false => DISK.unlink(&self.target),
-        };
+        let _ = if self.has_replaced { new.exchange_back(&self.target) } else { DISK.unlink(&self.target) };
         let _ = sync_folder(&DISK, folder_of(&self.target));
     }
 }
@@ -179,21 +176,21 @@ pub fn create_beside(
     };
     if existing.is_some() && !replaces {
         let old = DISK.open_read(&beside.target).map_err(failed)?;
-        return match is_same_content(&DISK, &old, &new.file, bytes).map_err(failed)? {
-            true => Ok(beside),
-            false => Err(StoreError::Exists { doing: "create", path: path.to_owned() }),
+        return if is_same_content(&DISK, &old, &new.file, bytes).map_err(failed)? {
+            Ok(beside)
+        } else {
+            Err(StoreError::Exists { doing: "create", path: path.to_owned() })
         };
     }
     if let Some(source) = source {
         attributes::permit_as(&DISK, &source.file, &new.file).map_err(failed)?;
     }
     DISK.sync(&new.file).map_err(failed)?;
-    match beside.has_replaced {
-        true => drop(new.exchange(&beside.target).map_err(failed)?),
-        false => {
-            DISK.rename_new(&new.path, &beside.target).map_err(failed)?;
-            new.placed();
-        }
+    if beside.has_replaced {
+        new.exchange(&beside.target).map_err(failed)?;
+    } else {
+        DISK.rename_new(&new.path, &beside.target).map_err(failed)?;
+        new.placed();
     }
     beside.new = Some(new);
     beside.committed.troubles.extend(sync_folder(&DISK, folder_of(&beside.target)));
@@ -273,9 +270,10 @@ fn refuse_input(
     stat: &Stat,
 ) -> Result<(), StoreError> {
     let is_input = source.map_or(Ok(false), |source| source.is_at(files, stat));
-    match is_input.map_err(|error| StoreError::io("read", path, error))? {
-        true => Err(StoreError::SameAsInput { path: path.to_owned() }),
-        false => Ok(()),
+    if is_input.map_err(|error| StoreError::io("read", path, error))? {
+        Err(StoreError::SameAsInput { path: path.to_owned() })
+    } else {
+        Ok(())
     }
 }
 

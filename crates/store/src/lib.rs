@@ -82,11 +82,11 @@ mod temp;
 mod live;
 mod publish_lock;
 
+mod disk;
 mod error;
 mod files;
 mod find;
 mod glance;
-mod look;
 mod walk;
 
 pub use append::{Attempt, Committed};
@@ -94,12 +94,12 @@ pub use batch::Batch;
 pub use create::{
     Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, same_file,
 };
+pub use disk::{Disk, OnDisk};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
-pub use look::{Look, OnDisk};
 pub use read::{PageBuffer, fill, resize, shorter};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};

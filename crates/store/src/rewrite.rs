@@ -153,9 +153,10 @@ impl Locked {
     fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if self.files.stat_at(backup).is_ok() {
-            return match self.is_copied_to(backup).map_err(failed)? {
-                true => Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: true }),
-                false => Err(failed(io::ErrorKind::AlreadyExists.into())),
+            return if self.is_copied_to(backup).map_err(failed)? {
+                Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: true })
+            } else {
+                Err(failed(io::ErrorKind::AlreadyExists.into()))
             };
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;

@@ -56,9 +56,9 @@ fn message(entry: Raw) -> Option<Converted> {
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
             Some(Converted::Kept("Python that the user ran outside of the context; pi has no such message"))
         }
-        Role::Developer => Some(Converted::Entry(told(entry, message, "developer"))),
-        Role::FileMention => Some(Converted::Entry(told(entry, message, "fileMention"))),
-        Role::PythonExecution => Some(Converted::Entry(told(entry, message, "pythonExecution"))),
+        Role::Developer => Some(Converted::Entry(as_custom_message(entry, message, "developer"))),
+        Role::FileMention => Some(Converted::Entry(as_custom_message(entry, message, "fileMention"))),
+        Role::PythonExecution => Some(Converted::Entry(as_custom_message(entry, message, "pythonExecution"))),
         _ => {
             let content = blocks(message.get("content")?, block)?;
             with_message(entry, &with(message, "content", &content)?).map(Converted::Entry)
@@ -67,7 +67,7 @@ fn message(entry: Raw) -> Option<Converted> {
 }
 
 /// Returns a custom message with what oh-my-pi's model sees of a message.
-fn told(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
+fn as_custom_message(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
     let mut content = Vec::new();
     for converted in alone(message) {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
@@ -105,9 +105,10 @@ fn block(block: Raw) -> Block {
             .bool("redacted", true);
         return Block::Becomes(thinking.finish());
     }
-    match is_block(block, "fallback") || is_block(block, "anthropicServerTool") {
-        true => Block::Dropped,
-        false => Block::Same,
+    if is_block(block, "fallback") || is_block(block, "anthropicServerTool") {
+        Block::Dropped
+    } else {
+        Block::Same
     }
 }
 

@@ -7,12 +7,12 @@ use crate::agents::oh_my_pi::{
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::{Agent, ForeignThinking, Manners, Pi};
+use crate::agents::{Agent, ForeignThinking, Pi, WirePolicy};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
-use crate::session::read::entry_reader::{Bodies, Context, Message};
+use crate::session::read::entry_reader::{Context, EntryReader, Message};
 use crate::session::read::record::{Block, MessageFacts, Typed};
 use crate::session::tree::Tree;
 use crate::session::{Format, Session};
@@ -60,7 +60,7 @@ impl Agent for OhMyPi {
         kind == Kind::CustomMessage
     }
 
-    fn heeds_edits(&self) -> bool {
+    fn follows_edits(&self) -> bool {
         false
     }
 
@@ -117,21 +117,21 @@ impl Agent for OhMyPi {
         Some("agent")
     }
 
-    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
         context::build(session, path, bodies)
     }
 
     fn for_model(
         &self,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         llm::convert(messages, bodies, emit)
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn wire_policy(&self) -> WirePolicy {
+        WirePolicy {
             foreign_thinking: ForeignThinking::Text,
             half_pair: "\u{fffd}",
             drops_failed: false,
@@ -146,13 +146,13 @@ impl Agent for OhMyPi {
         &self,
         session: &Session,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         transcript::write(session, messages, bodies, out)
     }
 
-    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
         tokens::context(session, path, bodies)
     }
 
@@ -165,7 +165,7 @@ impl Agent for OhMyPi {
         session: &Session,
         _: &Tree,
         tips: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>> {
         tokens::sizes(session, tips, bodies)
     }
@@ -174,7 +174,7 @@ impl Agent for OhMyPi {
         &self,
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         keep_recent_tokens: u64,
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>> {
@@ -185,13 +185,13 @@ impl Agent for OhMyPi {
         &self,
         session: &Session,
         entries: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<(Vec<Message>, FileOps)> {
         let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
         Ok((branch.messages, branch.file_ops))
     }
 
-    fn checkpoint(&self, _: &Session, _: &[EntryIx], _: &dyn Bodies) -> io::Result<Option<Vec<u8>>> {
+    fn checkpoint(&self, _: &Session, _: &[EntryIx], _: &dyn EntryReader) -> io::Result<Option<Vec<u8>>> {
         Ok(None)
     }
 
@@ -207,7 +207,12 @@ impl Agent for OhMyPi {
         files::append(&summary, &self.files(ops), &ops.read)
     }
 
-    fn draft_text(&self, session: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    fn draft_text(
+        &self,
+        session: &Session,
+        bodies: &dyn EntryReader,
+        ix: EntryIx,
+    ) -> io::Result<Text<'static>> {
         let (line, entry) = (bodies.line(ix)?, session.entry(ix));
         let line = Raw::checked(line.trim_ascii());
         Ok(message::editor_text(line, entry.kind, entry.role).unwrap_or_else(|| content::entry_text(line)))
@@ -216,7 +221,7 @@ impl Agent for OhMyPi {
     fn previous_summary(
         &self,
         preparation: &Preparation,
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>> {
         prompt::previous_summary(preparation, bodies).map(Some)
     }

@@ -5,7 +5,7 @@ use super::{files, message, tokens};
 use crate::agents::pi::branch::BranchPreparation;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
@@ -22,7 +22,7 @@ pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
 pub fn prepare(
     session: &Session,
     entries: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     budget: u64,
 ) -> io::Result<BranchPreparation> {
     let mut branch = BranchPreparation::default();
@@ -31,7 +31,7 @@ pub fn prepare(
         files::add_details(Raw::checked(line.trim_ascii()), &mut branch.file_ops);
     }
     for &ix in entries.iter().rev() {
-        let Some(message) = told(session, ix, bodies)? else { continue };
+        let Some(message) = message_of(session, ix, bodies)? else { continue };
         files::add_message(session, &message, bodies, &mut branch.file_ops)?;
         let result = session.is_message(ix, Role::ToolResult);
         let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
@@ -52,7 +52,7 @@ pub fn prepare(
 }
 
 /// Returns the message of an entry of the branch.
-fn told(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+fn message_of(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
     let entry = session.entry(ix);
     if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
         return Ok(None);

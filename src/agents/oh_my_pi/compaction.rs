@@ -15,7 +15,7 @@ use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
@@ -31,7 +31,7 @@ use std::io;
 pub fn prepare(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
@@ -83,7 +83,7 @@ pub fn prepare(
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
 /// messages before it.
-fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<bool> {
+fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<bool> {
     let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
     };
@@ -111,7 +111,7 @@ impl Since {
     fn last_compaction(
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         ops: &mut FileOps,
     ) -> io::Result<Self> {
         let last = |kind| session.last_on(path, kind);
@@ -179,7 +179,7 @@ struct Cut {
 }
 
 impl Said {
-    fn read(session: &Session, entries: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Self> {
+    fn read(session: &Session, entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Self> {
         let mut said =
             Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
         for (at, &ix) in entries.iter().enumerate() {

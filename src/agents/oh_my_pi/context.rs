@@ -12,7 +12,7 @@ use super::{archive, message, native, notes, settings};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -22,7 +22,7 @@ use std::io;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
     let settings = settings::read(session, path, bodies)?;
     let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
     if let Some(notes) = notes::message(session, path, bodies)? {
@@ -35,7 +35,7 @@ pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Re
 struct Emitter<'a> {
     session: &'a Session,
     path: &'a [EntryIx],
-    bodies: &'a dyn Bodies,
+    bodies: &'a dyn EntryReader,
     items: Vec<Item>,
 }
 

@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::file_calls::{FileAct, FileTool, file_of};
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text;
 use pisess_json::text::Text;
@@ -25,7 +25,7 @@ pub use template::BRANCH_PREAMBLE;
 pub fn add_message(
     session: &Session,
     message: &Message,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     ops: &mut FileOps,
 ) -> io::Result<()> {
     let stored = matches!(message.body, Body::Stored);

@@ -8,7 +8,7 @@ use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
 use super::template;
 use crate::session::content;
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::edit::Edit;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -23,7 +23,7 @@ pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 ///
 /// # Errors
 /// If an entry cannot be read, or `emit` returns an error.
-pub fn convert(messages: &[Message], bodies: &dyn Bodies, emit: &mut Emit) -> io::Result<()> {
+pub fn convert(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()> {
     let mut converter = Converter { held: None };
     for message in messages {
         message.with(bodies, |raw| converter.take(raw, emit))??;
@@ -161,7 +161,7 @@ fn pruned(content: Raw) -> Vec<u8> {
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
     let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
     let content = array(std::iter::once(content::text_block(text)).chain(images));
-    told("user", &content, "user", message.get("timestamp"))
+    plain_message("user", &content, "user", message.get("timestamp"))
 }
 
 fn bash_text(message: Raw) -> Text<'static> {
@@ -212,12 +212,12 @@ fn file_mention(message: Raw) -> Vec<Vec<u8>> {
         files.iter().partition(|file| content::truthy(**file, "image"));
     let mut out = Vec::new();
     if !texts.is_empty() {
-        out.push(told("developer", &content::text_content(&mentioned(&texts)), "user", timestamp));
+        out.push(plain_message("developer", &content::text_content(&mentioned(&texts)), "user", timestamp));
     }
     if !images.is_empty() {
         let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
         let content = array(std::iter::once(content::text_block(&mentioned(&images))).chain(blocks));
-        out.push(told("user", &content, "user", timestamp));
+        out.push(plain_message("user", &content, "user", timestamp));
     }
     out
 }
@@ -246,10 +246,10 @@ fn custom(message: Raw) -> Vec<Vec<u8>> {
         return Vec::new();
     };
     if message::is_user_collab(message) {
-        return vec![told("user", &interjected(content), "user", timestamp)];
+        return vec![plain_message("user", &interjected(content), "user", timestamp)];
     }
     if message::is_user_skill(message) {
-        return vec![told("user", &as_blocks(content), "user", timestamp)];
+        return vec![plain_message("user", &as_blocks(content), "user", timestamp)];
     }
     injected(message)
 }
@@ -340,7 +340,7 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .finish()
 }
 
-fn told(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -> Vec<u8> {
+fn plain_message(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)

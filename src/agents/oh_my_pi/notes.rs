@@ -4,7 +4,7 @@ use super::template;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
@@ -17,7 +17,7 @@ const MAX_BYTES: usize = 16_384;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
     for &ix in path.iter().rev() {
         match session.entry(ix).kind {
             Kind::ResetBoundary => return Ok(None),

@@ -3,7 +3,7 @@
 use super::{archive, transcript};
 use crate::agents::prepare::Preparation;
 use crate::agents::prompt::Requests;
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
@@ -24,7 +24,7 @@ pub const REQUESTS: Requests = Requests {
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn previous_summary(preparation: &Preparation, bodies: &dyn Bodies) -> io::Result<Text<'static>> {
+pub fn previous_summary(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Text<'static>> {
     let Some(mut text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
     let line = bodies.line(compaction)?;

@@ -2,7 +2,7 @@
 
 use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
 use crate::session::content;
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -58,14 +58,14 @@ pub type Item = (Message, MessageKind);
 ///
 /// # Errors
 /// If the entry of a message to be changed cannot be read.
-pub fn repaired(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Message>> {
+pub fn repaired(items: Vec<Item>, bodies: &dyn EntryReader) -> io::Result<Vec<Message>> {
     let items = without_dangling_calls(items, bodies)?;
     Ok(without_failed_turns(items))
 }
 
 /// Each call needs its result in the list. A turn that loses a call also loses the provider's signatures,
 /// since they would no longer match.
-fn without_dangling_calls(items: Vec<Item>, bodies: &dyn Bodies) -> io::Result<Vec<Item>> {
+fn without_dangling_calls(items: Vec<Item>, bodies: &dyn EntryReader) -> io::Result<Vec<Item>> {
     let results = items.iter().filter_map(|(_, kind)| match kind {
         MessageKind::Result(id) => Some(id.clone()),
         _ => None,

@@ -121,24 +121,26 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let says = |text: &str| error.is_some_and(|error| error.is(text));
     let bit = |bit| js::has_bit(message.error_id, bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
-    let told = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
+    let is_reported = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
-        return told.then(|| reason.map_or(Text::from("Operation aborted"), |reason| display(Some(reason))));
+        return is_reported
+            .then(|| reason.map_or(Text::from("Operation aborted"), |reason| display(Some(reason))));
     }
     if stopped("error") {
         return Some(error.map_or(Text::from("Error"), |error| display(Some(error))));
     }
-    error.filter(|_| told).map(|error| display(Some(error)))
+    error.filter(|_| is_reported).map(|error| display(Some(error)))
 }
 
 fn custom_message(entry: Raw) -> RowText<'static> {
     if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
         let advice = row_note::Advice::of(entry);
-        let role = match advice.qualifier.is_empty() {
-            true => "advisor".to_owned(),
-            false => format!("advisor ({})", advice.qualifier),
+        let role = if advice.qualifier.is_empty() {
+            "advisor".to_owned()
+        } else {
+            format!("advisor ({})", advice.qualifier)
         };
         return RowText::said(&role, &normalize(advice.text).head(ROW_UNITS));
     }

@@ -25,10 +25,10 @@ pub fn says_something(raw: &[u8]) -> bool {
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
     let mut words = String::new();
     for c in note.to_string_lossy().chars() {
-        match is_js_space(u32::from(c)) {
-            false => words.push(c),
-            true if words.ends_with(' ') => {}
-            true => words.push(' '),
+        if !is_js_space(u32::from(c)) {
+            words.push(c);
+        } else if !words.ends_with(' ') {
+            words.push(' ');
         }
     }
     let words = words.trim_matches(' ');

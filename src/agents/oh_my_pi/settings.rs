@@ -3,7 +3,7 @@
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -18,7 +18,7 @@ pub type Members = Vec<(&'static str, Vec<u8>)>;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Members> {
+pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Members> {
     let mut settings = Settings::default();
     for &ix in path {
         let entry = session.entry(ix);
@@ -119,7 +119,7 @@ impl Settings {
         }
     }
 
-    fn infer_model(&mut self, bodies: &dyn Bodies) -> io::Result<()> {
+    fn infer_model(&mut self, bodies: &dyn EntryReader) -> io::Result<()> {
         let Some((ix, place)) = self.inferred else { return Ok(()) };
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);

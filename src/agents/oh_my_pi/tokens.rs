@@ -4,7 +4,7 @@
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
@@ -93,12 +93,12 @@ pub struct ContextUsage {
 pub fn last_usage(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Option<ContextUsage>> {
     for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        if let Some(usage) = ContextUsage::told(message) {
+        if let Some(usage) = ContextUsage::recorded(message) {
             return Ok(Some(usage));
         }
     }
@@ -110,7 +110,7 @@ pub fn last_usage(
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
     Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
 }
 
@@ -118,7 +118,11 @@ pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn sizes(session: &Session, tips: &[EntryIx], bodies: &dyn Bodies) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn sizes(
+    session: &Session,
+    tips: &[EntryIx],
+    bodies: &dyn EntryReader,
+) -> io::Result<HashMap<EntryIx, f64>> {
     let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
     for &tip in tips {
         let (mut size, mut below) = (None, Vec::new());
@@ -126,7 +130,7 @@ pub fn sizes(session: &Session, tips: &[EntryIx], bodies: &dyn Bodies) -> io::Re
             size = sizes.get(&ix).copied();
             if size.is_none() && session.is_message(ix, Role::Assistant) {
                 bodies.with_message(ix, &mut |message| {
-                    size = ContextUsage::told(message).map(|usage| usage.context);
+                    size = ContextUsage::recorded(message).map(|usage| usage.context);
                 })?;
             }
             below.push(ix);
@@ -141,7 +145,7 @@ pub fn sizes(session: &Session, tips: &[EntryIx], bodies: &dyn Bodies) -> io::Re
 
 impl ContextUsage {
     /// Returns the count in an assistant message, unless its turn failed.
-    fn told(message: Raw) -> Option<ContextUsage> {
+    fn recorded(message: Raw) -> Option<ContextUsage> {
         let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
         usage.filter(|usage| !failed && usage.is_truthy()).map(ContextUsage::of)

@@ -7,7 +7,7 @@ use super::llm;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::HashSet;
 use pisess_json::text::{Text, is_js_space, joined};
 use pisess_json::{Raw, js};
@@ -24,7 +24,7 @@ pub const TOOL_RESULT_UNITS: usize = 2000;
 pub fn write(
     session: &Session,
     messages: &[Message],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let useless = useless_calls(session, messages, bodies)?;
@@ -36,7 +36,7 @@ pub fn write(
 fn useless_calls(
     session: &Session,
     messages: &[Message],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<HashSet<Text<'static>>> {
     let mut useless = HashSet::default();
     for message in messages {

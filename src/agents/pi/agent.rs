@@ -7,12 +7,12 @@ use crate::agents::pi::{
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::{Agent, ForeignThinking, Manners};
+use crate::agents::{Agent, ForeignThinking, WirePolicy};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Context, Message};
+use crate::session::read::entry_reader::{Context, EntryReader, Message};
 use crate::session::read::record::{Block, MessageFacts, Typed};
 use crate::session::tree::Tree;
 use crate::session::{Format, Session};
@@ -59,7 +59,7 @@ impl Agent for Pi {
         false
     }
 
-    fn heeds_edits(&self) -> bool {
+    fn follows_edits(&self) -> bool {
         true
     }
 
@@ -107,14 +107,14 @@ impl Agent for Pi {
         None
     }
 
-    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+    fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
         context::build(session, path, bodies)
     }
 
     fn for_model(
         &self,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         messages.iter().try_for_each(|message| {
@@ -122,8 +122,8 @@ impl Agent for Pi {
         })
     }
 
-    fn manners(&self) -> Manners {
-        Manners {
+    fn wire_policy(&self) -> WirePolicy {
+        WirePolicy {
             foreign_thinking: ForeignThinking::Dropped,
             half_pair: "",
             drops_failed: true,
@@ -138,13 +138,13 @@ impl Agent for Pi {
         &self,
         _: &Session,
         messages: &[Message],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         transcript::write(messages, bodies, out)
     }
 
-    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<f64> {
+    fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
         tokens::context(session, path, &context::projection(session, path, bodies)?, bodies)
     }
 
@@ -157,7 +157,7 @@ impl Agent for Pi {
         session: &Session,
         tree: &Tree,
         tips: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>> {
         tips::sizes(session, tree, tips, bodies)
     }
@@ -166,7 +166,7 @@ impl Agent for Pi {
         &self,
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
         keep_recent_tokens: u64,
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>> {
@@ -177,7 +177,7 @@ impl Agent for Pi {
         &self,
         session: &Session,
         entries: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<(Vec<Message>, FileOps)> {
         let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
         Ok((branch.messages, branch.file_ops))
@@ -187,7 +187,7 @@ impl Agent for Pi {
         &self,
         session: &Session,
         path: &[EntryIx],
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<Option<Vec<u8>>> {
         system::checkpoint(session, path, bodies, 0)
     }
@@ -205,14 +205,14 @@ impl Agent for Pi {
         summary
     }
 
-    fn draft_text(&self, _: &Session, bodies: &dyn Bodies, ix: EntryIx) -> io::Result<Text<'static>> {
+    fn draft_text(&self, _: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
         Ok(content::entry_text(Raw::checked(bodies.line(ix)?.trim_ascii())))
     }
 
     fn previous_summary(
         &self,
         preparation: &Preparation,
-        _: &dyn Bodies,
+        _: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>> {
         Ok(preparation.previous_summary.clone())
     }

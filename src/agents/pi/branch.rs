@@ -5,7 +5,7 @@ use super::{file_ops, tokens, with_line};
 use crate::agents::prepare::FileOps;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Body, Message};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
@@ -33,7 +33,7 @@ pub struct BranchPreparation {
 pub fn prepare(
     session: &Session,
     entries: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     budget: u64,
 ) -> io::Result<BranchPreparation> {
     let mut branch = BranchPreparation::default();
@@ -65,7 +65,7 @@ fn message(
     session: &Session,
     ix: EntryIx,
     edits: &Edits,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Option<Message>> {
     let built = |make: fn(Raw) -> Vec<u8>| with_line(bodies, ix, |line| Body::built(make(line)));
     let edit = edits.of(session, ix);

@@ -11,7 +11,7 @@ use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,7 +29,7 @@ use std::ops::Range;
 pub fn prepare(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
@@ -71,7 +71,7 @@ pub fn prepare(
 struct Base<'a> {
     session: &'a Session,
     path: &'a [EntryIx],
-    bodies: &'a dyn Bodies,
+    bodies: &'a dyn EntryReader,
     projection: &'a Projection,
 }
 

@@ -9,7 +9,7 @@ use super::with_line;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Body, Context, Message};
+use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
 use foldhash::HashMap;
 use pisess_json::edit;
 use pisess_json::text::Text;
@@ -21,7 +21,7 @@ use std::io;
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Context> {
+pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
     let settings = settings(session, path, bodies)?;
     Ok(Context { messages: project(session, path, bodies, |_| {})?, settings })
 }
@@ -60,7 +60,7 @@ impl Projection {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> io::Result<Projection> {
+pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Projection> {
     let mut entries = Vec::new();
     let messages = project(session, path, bodies, |entry| entries.push(entry))?;
     Ok(Projection { messages, entries })
@@ -70,7 +70,7 @@ pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn Bodies) -> i
 fn project(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     mut each: impl FnMut(Projected),
 ) -> io::Result<Vec<Message>> {
     let places = in_force(session, path, bodies)?;
@@ -110,7 +110,7 @@ pub fn role(session: &Session, message: &Message) -> Role {
 pub(crate) fn in_force<'a>(
     session: &'a Session,
     path: &'a [EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
     let compaction = session.last_on(path, Kind::Compaction);
     let kept = match compaction {
@@ -134,7 +134,7 @@ pub(super) fn speak(
     session: &Session,
     ix: EntryIx,
     edit: Option<Edit>,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
     let mut visible = false;
@@ -151,10 +151,10 @@ pub(super) fn speak(
         Kind::Message => message(session, ix, bodies)?.map_or(Ok(()), add)?,
         Kind::CustomMessage => add(Body::built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
         Kind::BranchSummary => {
-            let told = with_line(bodies, ix, |line| {
+            let added = with_line(bodies, ix, |line| {
                 content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
             })?;
-            told.map_or(Ok(()), add)?;
+            added.map_or(Ok(()), add)?;
         }
         Kind::Compaction => {
             let (checkpoint, summary) = with_line(bodies, ix, |line| {
@@ -171,7 +171,7 @@ pub(super) fn speak(
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
 // Inlined, because most messages are as stored, which needs no call to find out.
 #[inline]
-pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
     let entry = session.entry(ix);
     if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
@@ -180,7 +180,7 @@ pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io
 }
 
 /// Like [`message`], for one whose role or content is missing.
-fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Body>> {
+fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
     let empty: &[u8] = match session.entry(ix).role {
         Role::System => b"\"\"",
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
@@ -251,7 +251,7 @@ impl Edits {
     pub fn among(
         session: &Session,
         entries: impl Iterator<Item = EntryIx>,
-        bodies: &dyn Bodies,
+        bodies: &dyn EntryReader,
     ) -> io::Result<Self> {
         let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
@@ -283,7 +283,7 @@ impl Edits {
 }
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
-pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn Bodies) -> io::Result<Option<Message>> {
+pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
     match edit {
         Edit::Omit => Ok(None),
         Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
@@ -291,7 +291,7 @@ pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn Bodies) -> io::R
 }
 
 /// Returns a message with the content of a `context_edit` entry.
-fn replaced_by(message: Message, by: EntryIx, bodies: &dyn Bodies) -> io::Result<Message> {
+fn replaced_by(message: Message, by: EntryIx, bodies: &dyn EntryReader) -> io::Result<Message> {
     let content = with_line(bodies, by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
@@ -333,7 +333,7 @@ fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
 fn settings(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let last = |wanted: &dyn Fn(EntryIx) -> bool| path.iter().rev().copied().find(|&ix| wanted(ix));
     let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);

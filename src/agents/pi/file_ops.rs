@@ -6,7 +6,7 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::file_calls::file_of;
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -20,7 +20,7 @@ use std::io;
 pub fn add_message(
     session: &Session,
     message: &Message,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     ops: &mut FileOps,
 ) -> io::Result<()> {
     let role = context::role(session, message);

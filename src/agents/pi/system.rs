@@ -5,7 +5,7 @@ use super::context::{self, projection};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, string, write};
@@ -19,7 +19,7 @@ use std::io;
 pub fn checkpoint(
     session: &Session,
     path: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     now_ms: i64,
 ) -> io::Result<Option<Vec<u8>>> {
     let has_state =
@@ -35,7 +35,11 @@ pub fn checkpoint(
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn current(session: &Session, messages: &[Message], bodies: &dyn Bodies) -> io::Result<Option<System>> {
+pub fn current(
+    session: &Session,
+    messages: &[Message],
+    bodies: &dyn EntryReader,
+) -> io::Result<Option<System>> {
     let mut system = System::default();
     for message in messages.iter().filter(|message| context::role(session, message) == Role::System) {
         message.with(bodies, |json| system.replay(json))?;
@@ -76,9 +80,10 @@ impl System {
         }
         self.append(&content::content_text(content, "\n"));
         for (name, value) in sections.map(js::entries).unwrap_or_default() {
-            match value.is_null() {
-                true => self.sections.remove(name.as_bytes()),
-                false => self.sections.set(name.into_bytes(), value.bytes()),
+            if value.is_null() {
+                self.sections.remove(name.as_bytes())
+            } else {
+                self.sections.set(name.into_bytes(), value.bytes())
             }
         }
         for tool in removed.into_iter().flat_map(Raw::items) {

@@ -16,7 +16,7 @@ use super::context::{projection, role, speak};
 use super::{tokens, with_line};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Ancestry, Tree};
 use foldhash::{HashMap, HashSet};
 use std::io;
@@ -33,7 +33,7 @@ pub fn sizes(
     session: &Session,
     tree: &Tree,
     tips: &[EntryIx],
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<HashMap<EntryIx, f64>> {
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = Counts::default();
@@ -77,7 +77,7 @@ struct Counts(HashMap<EntryIx, Option<Count>>);
 
 impl Counts {
     /// Returns the nearest count above `tip` in a session without edits.
-    fn at(&mut self, session: &Session, tip: EntryIx, bodies: &dyn Bodies) -> io::Result<Option<Count>> {
+    fn at(&mut self, session: &Session, tip: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Count>> {
         let (mut counted, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {
             if let Some(&known) = self.0.get(&ix) {
@@ -136,7 +136,7 @@ impl Step {
     }
 }
 
-fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec<State>> {
+fn states(session: &Session, tree: &Tree, bodies: &dyn EntryReader) -> io::Result<Vec<State>> {
     let steps = session.all().map(|ix| step(session, ix, bodies)).collect::<io::Result<Vec<_>>>()?;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let edited: HashSet<_> = session.all().filter(is_edit).filter_map(|ix| steps[ix.at()].target).collect();
@@ -169,7 +169,7 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn Bodies) -> io::Result<Vec
     Ok(states)
 }
 
-fn step(session: &Session, ix: EntryIx, bodies: &dyn Bodies) -> io::Result<Step> {
+fn step(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Step> {
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
     let name = match kind {

@@ -8,7 +8,7 @@ use super::system;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -46,7 +46,7 @@ pub fn context(
     session: &Session,
     path: &[EntryIx],
     projection: &Projection,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<f64> {
     if let Some(counted) = counted(session, path, projection, bodies)? {
         return Ok(counted);
@@ -66,7 +66,7 @@ fn counted(
     session: &Session,
     path: &[EntryIx],
     projection: &Projection,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
 ) -> io::Result<Option<f64>> {
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = path.iter().rposition(changes);

@@ -6,7 +6,7 @@
 use super::llm;
 use crate::session::content;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::text::{Text, push_code_point};
 use pisess_json::{Raw, js, string};
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ const TOOL_RESULT_UNITS: usize = 2000;
 ///
 /// # Errors
 /// If a line cannot be read, or writing fails.
-pub fn write(messages: &[Message], bodies: &dyn Bodies, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = Transcript { out, begun: false };
     for message in messages {
         message.with(bodies, |json| match llm::convert(json) {

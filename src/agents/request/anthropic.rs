@@ -94,9 +94,10 @@ impl<'a> Body<'a> {
         let is_own = self.target.model.provider == "anthropic";
         let mut names = foldhash::HashSet::default();
         let called = self.called.iter().filter(|name| names.insert(*name)).cloned().map(Tool::named);
-        match self.survey.tools.is_empty() {
-            true => called.map(|tool| definition(&tool, false)).collect(),
-            false => self.survey.tools.iter().map(|tool| definition(tool, is_own)).collect(),
+        if self.survey.tools.is_empty() {
+            called.map(|tool| definition(&tool, false)).collect()
+        } else {
+            self.survey.tools.iter().map(|tool| definition(tool, is_own)).collect()
         }
     }
 }

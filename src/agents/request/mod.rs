@@ -25,8 +25,8 @@ mod sink;
 mod survey;
 mod tools;
 
-use crate::agents::{Agent, Manners};
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::agents::{Agent, WirePolicy};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use late::Late;
 use pisess_json::text::Text;
 use replay::Replay;
@@ -108,7 +108,7 @@ struct Target {
     api: Api,
     model: Model,
     max_tokens: Option<u64>,
-    manners: Manners,
+    wire_policy: WirePolicy,
 }
 
 /// A fact about a body that was written.
@@ -127,15 +127,15 @@ pub fn write(
     agent: &dyn Agent,
     messages: &[Message],
     request: &Request,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<Written>> {
     let mut survey = Survey::of(agent, messages, request.api, bodies)?;
     let late = std::mem::take(&mut survey.late);
     let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
     let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
-    let target = Target { api: request.api, model, max_tokens, manners: agent.manners() };
-    let sink = Sink::new(out, target.manners.half_pair);
+    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.wire_policy() };
+    let sink = Sink::new(out, target.wire_policy.half_pair);
     let messages = Messages { agent, messages, bodies };
     match request.api {
         Api::Anthropic => messages.send(&target, late, anthropic::Body::new(&target, &survey, sink)),
@@ -149,7 +149,7 @@ pub fn write(
 struct Messages<'a> {
     agent: &'a dyn Agent,
     messages: &'a [Message],
-    bodies: &'a dyn Bodies,
+    bodies: &'a dyn EntryReader,
 }
 
 impl Messages<'_> {

@@ -90,10 +90,8 @@ impl<'a> Body<'a> {
 
     fn text(&mut self, text: &Text, signature: Option<&Text>, number: usize) -> Vec<u8> {
         let (id, phase) = signature.map_or((None, None), text_signature);
-        let own = id.map(|id| match id.utf16_len() > 64 {
-            true => format!("msg_{}", short_hash(&id)),
-            false => id.to_string(),
-        });
+        let own = id
+            .map(|id| if id.utf16_len() > 64 { format!("msg_{}", short_hash(&id)) } else { id.to_string() });
         let own = own.filter(|id| !id.is_empty() && self.items.insert(id.as_bytes().to_vec()));
         let id = own.unwrap_or_else(|| self.message_id(number));
         let part = Object::new().str("type", "output_text").text("text", text).json("annotations", b"[]");

@@ -6,7 +6,7 @@ use super::{Api, Model};
 use crate::agents::Agent;
 use crate::agents::pi::system::System;
 use crate::session::content;
-use crate::session::read::entry_reader::{Bodies, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,7 +29,12 @@ pub struct Survey {
 
 impl Survey {
     /// Reads all messages.
-    pub fn of(agent: &dyn Agent, messages: &[Message], api: Api, bodies: &dyn Bodies) -> io::Result<Self> {
+    pub fn of(
+        agent: &dyn Agent,
+        messages: &[Message],
+        api: Api,
+        bodies: &dyn EntryReader,
+    ) -> io::Result<Self> {
         let mut system = System::default();
         let mut model = None;
         let mut late = Late::default();
@@ -37,7 +42,7 @@ impl Survey {
         agent.for_model(messages, bodies, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
-            if agent.manners().rescues_results {
+            if agent.wire_policy().rescues_results {
                 late.read(number, message);
             }
             let role = message.get_text("role").unwrap_or_default();

@@ -123,9 +123,10 @@ impl<'w> Ui<'w> {
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
-        match self.world.terminals.stdout {
-            true => Box::new(shown::Shown::new(self.world.stdout)),
-            false => Box::new(&mut *self.world.stdout),
+        if self.world.terminals.stdout {
+            Box::new(shown::Shown::new(self.world.stdout))
+        } else {
+            Box::new(&mut *self.world.stdout)
         }
     }
 

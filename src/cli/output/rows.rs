@@ -321,10 +321,7 @@ fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
 
 /// Returns the text with its style applied.
 pub fn styled(text: &str, style: Style) -> String {
-    match text.is_empty() || style == Style::default() {
-        true => text.to_owned(),
-        false => text.style(style).to_string(),
-    }
+    if text.is_empty() || style == Style::default() { text.to_owned() } else { text.style(style).to_string() }
 }
 
 /// Returns the number of columns that the text occupies.

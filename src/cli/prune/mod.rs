@@ -16,10 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Returns the path as given, or with links resolved if it is a symbolic link.
 pub fn own_path(file: &SessionFile) -> PathBuf {
-    match file.path().is_symlink() {
-        true => file.resolved().to_owned(),
-        false => file.path().to_owned(),
-    }
+    if file.path().is_symlink() { file.resolved().to_owned() } else { file.path().to_owned() }
 }
 
 /// Opens the file beside a session, if it exists.

@@ -40,9 +40,10 @@ impl Job<'_> {
             context[0],
             context[1]
         );
-        match self.write.json {
-            true => ui.status(&summary),
-            false => ui.print(&(summary + "\n"))?,
+        if self.write.json {
+            ui.status(&summary)
+        } else {
+            ui.print(&(summary + "\n"))?
         }
         Ok(Exit::Done)
     }
@@ -117,12 +118,11 @@ impl Job<'_> {
             return Ok(());
         }
         let payloads = counted(*payloads, "payload", "payloads");
-        match self.restores {
-            true => ui.status(&format!("{}: {payloads} restored", self.open.input.name)),
-            false => {
-                ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));
-                ui.print(&format!("{}\n", visible(&pruned)))?;
-            }
+        if self.restores {
+            ui.status(&format!("{}: {payloads} restored", self.open.input.name))
+        } else {
+            ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));
+            ui.print(&format!("{}\n", visible(&pruned)))?;
         }
         Ok(())
     }

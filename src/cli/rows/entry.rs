@@ -12,7 +12,7 @@ use crate::ops::rows::{Edited, Ending, Row, Tone};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::Hit;
 use foldhash::HashMap;
 use owo_colors::Style;
@@ -56,9 +56,10 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
         let mut written = Ok(());
         let mut write = |line: &[u8]| {
             let (line, out) = (line.trim_ascii(), ui.stdout());
-            written = match is_terminal {
-                true => out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes()),
-                false => write_valid(out, line, is_utf8),
+            written = if is_terminal {
+                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())
+            } else {
+                write_valid(out, line, is_utf8)
             }
             .and_then(|()| out.write_all(b"\n"));
         };
@@ -89,7 +90,7 @@ fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
     let mut run = 0..0;
     for (count, &ix) in entries.iter().enumerate() {
         let entry = session.entry(ix);
-        let is_stored = !session.is_upgraded(ix) && !entry.flags.has(Flags::PADDED);
+        let is_stored = !session.is_migrated(ix) && !entry.flags.has(Flags::PADDED);
         if !is_stored || count > 0 && entry.span.start != run.end + 1 {
             return (count, run);
         }
@@ -257,9 +258,10 @@ fn field_name(path: &str) -> Option<&str> {
 
 /// Appends a text on one line, escaped, with single spaces.
 fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
-    let shown = match is_plain(text.as_bytes()) {
-        true => Cow::Borrowed(text.as_bytes()),
-        false => Cow::Owned(visible(&text.to_string_lossy()).into_bytes()),
+    let shown = if is_plain(text.as_bytes()) {
+        Cow::Borrowed(text.as_bytes())
+    } else {
+        Cow::Owned(visible(&text.to_string_lossy()).into_bytes())
     };
     let mut rest = &*shown;
     while let Some(double) = double_space(rest) {

@@ -2,7 +2,7 @@
 
 use crate::cli::output::{Cell, Clock, Column, Failure, Styles, Table, Ui, visible};
 use crate::format::{ID, age, dollars, id_end, tokens};
-use crate::ops::list::{Listed, Row};
+use crate::ops::list::{ListRow, Listed};
 use crate::session::paths::{below_home, name};
 use foldhash::HashSet;
 use owo_colors::Style;
@@ -14,7 +14,7 @@ const WIDE: usize = 110;
 const PROJECT: usize = 12;
 
 /// The data that rows depend on, besides the list.
-pub struct Look<'a> {
+pub struct ListContext<'a> {
     /// The current time in milliseconds since 1970.
     pub now: i64,
     /// The session that `last` names.
@@ -22,7 +22,7 @@ pub struct Look<'a> {
 }
 
 /// Prints the rows of a list, with titles.
-pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<(), Failure> {
+pub fn print(list: &[Listed], rows: &[ListRow], look: &ListContext, ui: &mut Ui) -> Result<(), Failure> {
     let shape = Shape {
         look,
         is_wide: ui.width().is_none_or(|width| width >= WIDE),
@@ -41,7 +41,7 @@ pub fn print(list: &[Listed], rows: &[Row], look: &Look, ui: &mut Ui) -> Result<
 
 /// The properties that the rows of a list share.
 struct Shape<'a> {
-    look: &'a Look<'a>,
+    look: &'a ListContext<'a>,
     is_wide: bool,
     /// The number of characters shown from the end of an id.
     id: usize,
@@ -68,7 +68,7 @@ impl Shape<'_> {
         ])
     }
 
-    fn cells(&self, row: &Row, session: &Listed) -> Vec<Cell> {
+    fn cells(&self, row: &ListRow, session: &Listed) -> Vec<Cell> {
         let (styles, plain) = (&self.styles, Style::new());
         let is_last = self.look.last == Some(&session.path);
         let cells = [
@@ -100,7 +100,7 @@ impl Shape<'_> {
 }
 
 /// Returns the name or the first user message, after the marks of the row's position.
-fn title(session: &Listed, row: &Row) -> String {
+fn title(session: &Listed, row: &ListRow) -> String {
     let branch = match (row.depth, row.is_last) {
         (0, _) => String::new(),
         (depth, true) => format!("{}└─ ", "   ".repeat(depth.min(24) - 1)),

@@ -12,7 +12,7 @@ use crate::ops::tree::Drawing;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::paths::below_home;
 use crate::session::reference::Position;
-use crate::session::tree::Place;
+use crate::session::tree::TreeRow;
 use owo_colors::Style;
 use std::ops::Range;
 
@@ -54,13 +54,13 @@ impl Bars {
     }
 
     /// Ends the bars that are deeper than the row.
-    fn enter(&mut self, place: &Place) {
+    fn enter(&mut self, place: &TreeRow) {
         let levels = place.level as usize - usize::from(place.connector);
         self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
     }
 
     /// Continues the bar past the rows in between, to the next sibling.
-    fn leave(&mut self, place: &Place) {
+    fn leave(&mut self, place: &TreeRow) {
         if place.connector && !place.last {
             self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
         }
@@ -111,9 +111,10 @@ impl<'a> Painter<'a> {
         session.upwards(compaction).for_each(|ix| is_summarized[ix.at()] = true);
         let branches = drawing.places.iter().any(|place| place.connector);
         Ok(Painter {
-            folds: match drawn.folds {
-                true => folds(drawing, edits),
-                false => (0..drawing.places.len()).map(Fold::new).collect(),
+            folds: if drawn.folds {
+                folds(drawing, edits)
+            } else {
+                (0..drawing.places.len()).map(Fold::new).collect()
             },
             is_summarized,
             extents: if branches { extents(session) } else { Vec::new() },
@@ -161,7 +162,7 @@ impl<'a> Painter<'a> {
         drawing.session.entry(drawing.places[fold.last()].entry).time_ms
     }
 
-    fn row(&self, fold: Fold, place: &Place, bars: Bars, rows: &mut Rows) {
+    fn row(&self, fold: Fold, place: &TreeRow, bars: Bars, rows: &mut Rows) {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_dim = self.is_summarized[ix.at()];
         rows.begin();
@@ -198,7 +199,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Returns the marks at the end of a row.
-    fn marks(&self, place: &Place) -> Vec<(String, Style)> {
+    fn marks(&self, place: &TreeRow) -> Vec<(String, Style)> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let mut marks = Vec::new();
         if self.marked == Some(ix) {
@@ -245,7 +246,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Draws bars and connector. Levels beyond the maximum become one mark.
-    fn prefix(&self, place: &Place, bars: Bars, rows: &mut Rows) {
+    fn prefix(&self, place: &TreeRow, bars: Bars, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
         let level = place.level as usize;
         let connector = match (place.connector, place.last) {

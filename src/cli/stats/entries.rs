@@ -2,7 +2,7 @@
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
 use crate::cli::sessions::Target;
-use crate::ops::stats::{Counted, Harvest};
+use crate::ops::stats::{Counted, EntryStats};
 use crate::session::usage::{UsageSums, model_name, places};
 use owo_colors::Style;
 use pisess_json::js;
@@ -31,7 +31,7 @@ impl EntryRows {
     pub fn add<'h>(
         &mut self,
         target: &Target,
-        harvest: &'h Harvest,
+        harvest: &'h EntryStats,
         entries: impl Iterator<Item = &'h Counted>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ impl EntryRows {
         self.table.print(ui)
     }
 
-    fn row(&self, path: &str, harvest: &Harvest, entry: &Counted) -> Vec<Cell> {
+    fn row(&self, path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<Cell> {
         let usage = entry.usage.unwrap_or_default();
         let path = if self.paths { format!("{path}:") } else { String::new() };
         let id = match harvest.id(entry) {
@@ -74,7 +74,7 @@ impl EntryRows {
     }
 }
 
-fn json(path: &str, harvest: &Harvest, entry: &Counted) -> Vec<u8> {
+fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
     let some = |text: Text<'_>| Some(text.into_owned()).filter(|text| !text.is_empty());
     let name = |name: Option<&str>| name.map(|name| Text::from(name).into_owned());
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());

@@ -4,7 +4,7 @@ use crate::cli::output::{Clock, Failure, Ui};
 use crate::cli::stats::rows::{By, Group, key_name};
 use crate::cli::stats::table::{GroupTable, print_summary};
 use crate::format::{ID, id_end};
-use crate::ops::stats::{Counted, Harvest, Role, Totals};
+use crate::ops::stats::{Counted, EntryStats, Role, Totals};
 use crate::session::Header;
 use crate::session::paths::{below_home, name};
 use crate::session::usage::model_name;
@@ -41,7 +41,12 @@ impl Groups {
     }
 
     /// Adds entries of one session.
-    pub fn add<'h>(&mut self, path: &Path, harvest: &'h Harvest, entries: impl Iterator<Item = &'h Counted>) {
+    pub fn add<'h>(
+        &mut self,
+        path: &Path,
+        harvest: &'h EntryStats,
+        entries: impl Iterator<Item = &'h Counted>,
+    ) {
         self.sessions += 1;
         let session = self.sessions;
         let Some(by) = self.by else {
@@ -75,7 +80,7 @@ impl Groups {
     }
 
     /// Counts calls for the tool they name, and results for their tool.
-    fn add_tools(&mut self, harvest: &Harvest, entry: &Counted) {
+    fn add_tools(&mut self, harvest: &EntryStats, entry: &Counted) {
         let session = self.sessions;
         for call in harvest.calls(entry) {
             let at = self.group(harvest.call_tool(call).unwrap_or_default());
@@ -113,7 +118,7 @@ impl Groups {
     }
 
     /// Appends the key of an entry; nothing if it has none.
-    fn push_key(&self, by: By, harvest: &Harvest, entry: &Counted, key: &mut String) {
+    fn push_key(&self, by: By, harvest: &EntryStats, entry: &Counted, key: &mut String) {
         match by {
             // Two files may contain the same session.
             By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
@@ -141,9 +146,10 @@ impl Groups {
     /// Prints the groups: dates in order, tools by number of calls, others by cost.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let Some(by) = self.by else {
-            return match json {
-                true => ui.print_json(&row(Object::new(), &self.total)),
-                false => print_summary(&self.total, ui),
+            return if json {
+                ui.print_json(&row(Object::new(), &self.total))
+            } else {
+                print_summary(&self.total, ui)
             };
         };
         match by {

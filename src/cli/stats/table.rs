@@ -248,9 +248,10 @@ fn drawn(part: f64, columns: usize) -> String {
 }
 
 fn cost(totals: &Totals, places: usize) -> String {
-    match totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
-        true => "unpriced".to_owned(),
-        false => format!("${:.places$}", totals.usage.cost),
+    if totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
+        "unpriced".to_owned()
+    } else {
+        format!("${:.places$}", totals.usage.cost)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind, Refers, Role};
-use crate::session::read::entry_reader::{Bodies, kind_of};
+use crate::session::read::entry_reader::{EntryReader, kind_of};
 use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -51,7 +51,7 @@ pub struct Appended {
 /// The first that is not valid.
 pub fn append<'a>(
     session: &Session,
-    bodies: &dyn Bodies,
+    bodies: &dyn EntryReader,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     fresh: &mut IdSource,
@@ -85,7 +85,7 @@ pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
 /// The entries validated so far.
 struct Batch<'s> {
     session: &'s Session,
-    bodies: &'s dyn Bodies,
+    bodies: &'s dyn EntryReader,
     /// Their indexes, by id.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,

@@ -3,7 +3,7 @@
 use super::finding::{Draft, FindingKind as K};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::{Bodies, FileBodies};
+use crate::session::read::entry_reader::{EntryReader, FileReader};
 use crate::session::tree::Ancestry;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::io;
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
 pub(super) fn check(
     session: &Session,
-    bodies: &FileBodies,
+    bodies: &FileReader,
     active: &[bool],
     findings: &mut Vec<Draft>,
 ) -> io::Result<Vec<EntryIx>> {
@@ -42,9 +42,10 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     let is_active = active[ix.at()];
     if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
         let draft = found(session, ix, K::NoContent, "the message has no content");
-        findings.push(match stops_oh_my_pi(entry) {
-            true => draft.grave(is_active).fix("it gets an empty one, which is how pi reads it"),
-            false => draft,
+        findings.push(if stops_oh_my_pi(entry) {
+            draft.grave(is_active).fix("it gets an empty one, which is how pi reads it")
+        } else {
+            draft
         });
     }
     let mut note = |kind, grave: bool, message: &str| {
@@ -100,7 +101,7 @@ fn labels(session: &Session, findings: &mut Vec<Draft>) {
 
 fn summaries(
     session: &Session,
-    bodies: &FileBodies,
+    bodies: &FileReader,
     active: &[bool],
     findings: &mut Vec<Draft>,
 ) -> io::Result<()> {
@@ -138,12 +139,13 @@ fn is_discarding(body: Raw) -> bool {
 
 fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Draft>) {
     // A native snapshot that names no entry at all covers everything before it.
-    let (what, id) = match native::is_snapshot(body) {
-        false => ("first kept", body.get_text("firstKeptEntryId")),
-        true => match native::through(body) {
+    let (what, id) = if native::is_snapshot(body) {
+        match native::through(body) {
             None => return,
             through => ("last covered", through),
-        },
+        }
+    } else {
+        ("first kept", body.get_text("firstKeptEntryId"))
     };
     let message = match id {
         None => "it has no first kept entry".to_owned(),

@@ -8,7 +8,7 @@
 //! no other parent fits.
 
 use super::finding::{Draft, FindingKind as K};
-use super::line_repair::{Mending, OddIds};
+use super::line_repair::{LineRepair, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
 use crate::session::{Format, Session};
@@ -41,7 +41,7 @@ impl Links {
 /// Checks all ids and parents of a file with repaired lines.
 pub(super) fn check(
     session: &Session,
-    mending: &Mending,
+    mending: &LineRepair,
     active: &[bool],
     findings: &mut Vec<Draft>,
 ) -> Links {
@@ -118,7 +118,7 @@ impl<'s> Graph<'s, '_> {
         id
     }
 
-    fn parents(&mut self, mending: &Mending) {
+    fn parents(&mut self, mending: &LineRepair) {
         let session = self.session;
         let replaced = replaced(session, mending);
         let sizes = self.trees.sizes();
@@ -178,9 +178,10 @@ impl<'s> Graph<'s, '_> {
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
         let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
-        let draft = match session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
-            true => Draft::new(entry.line, K::SelfParent, "the entry is its own parent"),
-            false => Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor"),
+        let draft = if session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
+            Draft::new(entry.line, K::SelfParent, "the entry is its own parent")
+        } else {
+            Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor")
         };
         let fix = if is_cut {
             let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
@@ -200,9 +201,10 @@ impl<'s> Graph<'s, '_> {
         let entry = self.session.entry(ix);
         let is_active = self.active[ix.at()];
         let parent = parent.to_string();
-        let mut message = match is_gone {
-            false => format!("its parent {parent:?} is not in the file"),
-            true => format!("its parent {parent:?} is on a line that is not an entry"),
+        let mut message = if is_gone {
+            format!("its parent {parent:?} is on a line that is not an entry")
+        } else {
+            format!("its parent {parent:?} is not in the file")
         };
         match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
             0 => {}
@@ -281,7 +283,7 @@ impl<'s> Graph<'s, '_> {
 }
 
 /// Returns the new parents for children of missing entries, by the missing ids.
-fn replaced(session: &Session, mending: &Mending) -> HashMap<Vec<u8>, Option<EntryIx>> {
+fn replaced(session: &Session, mending: &LineRepair) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::default();
     let known: HashSet<&[u8]> =
         mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();

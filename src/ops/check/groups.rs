@@ -40,9 +40,10 @@ impl<'a> Group<'a> {
         for (at, &(first, last)) in stretches.iter().take(STRETCHES).enumerate() {
             text.push_str(if at == 0 { "" } else { ", " });
             // Writing to a string cannot fail.
-            let _ = match first == last {
-                true => write!(text, "{}", first.0),
-                false => write!(text, "{}-{}", first.0, last.0),
+            let _ = if first == last {
+                write!(text, "{}", first.0)
+            } else {
+                write!(text, "{}-{}", first.0, last.0)
             };
         }
         text.push_str(if stretches.len() > STRETCHES { ", …" } else { "" });

@@ -1,7 +1,7 @@
 //! The file as it will be with its lines repaired, built line by line.
 
 use super::finding::{Draft, FindingKind as K};
-use super::patched::Mended;
+use super::patched::Patched;
 use super::resync;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
@@ -31,9 +31,9 @@ impl Located<'_> {
 }
 
 /// The result of checking the lines.
-pub(super) struct Mending<'a> {
+pub(super) struct LineRepair<'a> {
     /// The file with its lines repaired.
-    pub file: Mended<'a>,
+    pub file: Patched<'a>,
     pub findings: Vec<Draft>,
     /// Findings that count only if the session is one of this agent.
     pub incomplete: Vec<(Dialect, Draft)>,
@@ -78,7 +78,7 @@ pub(super) struct OddIds {
     pub parent: Option<Vec<u8>>,
 }
 
-impl Mending<'_> {
+impl LineRepair<'_> {
     /// Returns the line of the source for a line of the repaired file.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         let at = self.lines.partition_point(|&(made, _)| made <= line.0);

@@ -7,14 +7,14 @@
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Draft, FindingKind as K};
-use super::line_repair::{Located, Mending, OddIds, named};
-use super::patched::Mended;
+use super::line_repair::{LineRepair, Located, OddIds, named};
+use super::patched::Patched;
 use super::resync;
 use crate::ops::required;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, LineNo, Role, Span};
 use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::session::read::line_chunks::{Stretch, StretchReader, ranges};
+use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use crate::session::read::lines::Line;
 use crate::session::read::record::{self, Block, Member, Record, scan, scan_into};
 use pisess_json::edit::Edit;
@@ -32,10 +32,10 @@ const TITLE_LINE: usize = 256;
 const DEEP: usize = 3000;
 
 /// Checks all lines; on `workers` threads, finds those that are not plain entries.
-pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Mending<'a>> {
+pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<LineRepair<'a>> {
     let version = read_header(source).ok().map(|preamble| preamble.version);
-    let mut mending = Mending {
-        file: Mended::new(source),
+    let mut mending = LineRepair {
+        file: Patched::new(source),
         findings: Vec::new(),
         incomplete: Vec::new(),
         rejected: Vec::new(),
@@ -50,7 +50,7 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Men
         last: LineNo(0),
     };
     // In an older format, each entry is looked at.
-    let readers = Pool::new(|| (StretchReader::default(), record::keys()));
+    let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
     let may_be_plain = version == Some(Version::Three);
     let look = |range| readers.with(|(reader, keys)| sift(source, range, may_be_plain, reader, keys));
     let (mut number, mut at, mut bytes) = (LineNo(0), 0, Vec::new());
@@ -110,11 +110,11 @@ fn sift(
     source: &dyn ReadAt,
     range: Range<u64>,
     may_be_plain: bool,
-    reader: &mut StretchReader,
+    reader: &mut ChunkReader,
     keys: &mut KeyCache<Member>,
 ) -> io::Result<Sifted> {
     let mut sifted = Sifted::default();
-    let _: ControlFlow<()> = reader.read(source, range, |Stretch { start, bytes }| {
+    let _: ControlFlow<()> = reader.read(source, range, |LineChunk { start, bytes }| {
         let (mut at, mut blocks) = (0, Vec::new());
         while at < bytes.len() {
             let newline = memchr::memchr(b'\n', &bytes[at..]).map(|newline| at + newline);
@@ -161,7 +161,7 @@ fn missing(record: &Record) -> Vec<(Dialect, String)> {
     required::missing(kind, role, Raw::checked(record.bytes))
 }
 
-impl Mending<'_> {
+impl LineRepair<'_> {
     /// Keeps plain lines, which follow the line `number`.
     fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
         if lines > 0 {
@@ -290,9 +290,10 @@ impl Mending<'_> {
     }
 
     fn no_entry(&mut self, located: &Located, value: Raw) {
-        let draft = match value.is_null() {
-            true => Draft::new(located.number, K::NullLine, "the line is null"),
-            false => Draft::new(located.number, K::NotAnEntry, "the line is a value that is not an entry"),
+        let draft = if value.is_null() {
+            Draft::new(located.number, K::NullLine, "the line is null")
+        } else {
+            Draft::new(located.number, K::NotAnEntry, "the line is a value that is not an entry")
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
@@ -356,9 +357,10 @@ impl Mending<'_> {
         if is_right {
             return self.put(located, line);
         }
-        let message = match width == TITLE_LINE {
-            true => "the title line has no newline of its own".to_owned(),
-            false => format!("the title line is {width} bytes wide, not {TITLE_LINE}"),
+        let message = if width == TITLE_LINE {
+            "the title line has no newline of its own".to_owned()
+        } else {
+            format!("the title line is {width} bytes wide, not {TITLE_LINE}")
         };
         let draft = Draft::new(located.number, K::TitleWidth, message);
         match padded(&line) {

@@ -25,13 +25,13 @@ pub use groups::{Group, grouped};
 
 use self::finding::Draft;
 use self::graph::Links;
-use self::line_repair::Mending;
+use self::line_repair::LineRepair;
 use self::lines::mend;
-use self::patched::Mended;
+use self::patched::Patched;
 use crate::load::{LoadError, Options, load};
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::tree::active;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
@@ -43,7 +43,7 @@ use std::io::{self, Write};
 /// The findings in a file, and what a repair would do.
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
-    mending: Mending<'a>,
+    mending: LineRepair<'a>,
     session: Session,
     links: Links,
     /// Messages to which a repair adds empty content.
@@ -69,7 +69,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
-    let bodies = FileBodies::new(&session, &mending.file);
+    let bodies = FileReader::new(&session, &mending.file);
     let mut drafts = Vec::new();
     old_version(&session, &mut drafts);
     let links = graph::check(&session, &mending, &is_active, &mut drafts);
@@ -138,7 +138,7 @@ impl Checkup<'_> {
             return copy_all(self.source, out);
         }
         let session = &self.session;
-        let mut repaired = Mended::new(&self.mending.file);
+        let mut repaired = Patched::new(&self.mending.file);
         let mut at = 0;
         let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();
         for ix in changed {

@@ -5,7 +5,7 @@ use pisess_store::ReadAt;
 use std::io;
 
 /// Ranges of a source and new bytes, in order.
-pub struct Mended<'a> {
+pub struct Patched<'a> {
     source: &'a dyn ReadAt,
     pieces: Vec<(u64, Piece)>,
     len: u64,
@@ -16,10 +16,10 @@ enum Piece {
     Made(Vec<u8>),
 }
 
-impl<'a> Mended<'a> {
+impl<'a> Patched<'a> {
     /// Returns an empty one.
     pub fn new(source: &'a dyn ReadAt) -> Self {
-        Mended { source, pieces: Vec::new(), len: 0 }
+        Patched { source, pieces: Vec::new(), len: 0 }
     }
 
     /// Appends bytes of the source.
@@ -57,7 +57,7 @@ impl Piece {
     }
 }
 
-impl ReadAt for Mended<'_> {
+impl ReadAt for Patched<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let at = self.pieces.partition_point(|(start, _)| *start <= offset);
         let Some((start, piece)) = at.checked_sub(1).map(|at| &self.pieces[at]) else { return Ok(0) };
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn pieces_read_as_one() {
         let source = b"0123456789".to_vec();
-        let mut mended = Mended::new(&source);
+        let mut mended = Patched::new(&source);
         mended.keep(Span { start: 0, len: 3 });
         mended.keep(Span { start: 3, len: 1 });
         mended.make(*b"ab");

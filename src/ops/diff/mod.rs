@@ -9,7 +9,7 @@ pub mod hunks;
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::Bodies;
+use crate::session::read::entry_reader::EntryReader;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js, string};
@@ -24,7 +24,7 @@ pub struct Side<'a> {
     /// The entries, starting at the root.
     pub path: Vec<EntryIx>,
     /// The lines of its entries.
-    pub bodies: &'a dyn Bodies,
+    pub bodies: &'a dyn EntryReader,
 }
 
 /// The differences of two paths. Entries are those of the left session, unless stated otherwise.
@@ -120,7 +120,7 @@ fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Opti
 /// Removes partners whose order differs between the sides: such entries are not the same. Notes are exempt,
 /// because a fork moves its labels to the end.
 fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>> {
-    let counts = |at: &usize| !left.session.entry(left.path[*at]).kind.is_note();
+    let counts = |at: &usize| !left.session.entry(left.path[*at]).kind.is_bookkeeping();
     // The longest increasing subsequence: `ends` has, for each length, the smallest end; `before` has the
     // predecessor of each element.
     let mut ends: Vec<usize> = Vec::new();
@@ -182,7 +182,7 @@ fn content(line: Raw, kind: Kind) -> Content {
 mod tests {
     use super::*;
     use crate::load::{Options, load};
-    use crate::session::read::entry_reader::FileBodies;
+    use crate::session::read::entry_reader::FileReader;
 
     fn file(entries: &[(&str, &str)]) -> Vec<u8> {
         let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n".to_owned();
@@ -200,7 +200,7 @@ mod tests {
     fn compared(left: &[(&str, &str)], right: &[(&str, &str)]) -> String {
         let files = [file(left), file(right)];
         let loaded = files.each_ref().map(|file| load(file, &Options::default()).unwrap());
-        let bodies = [0, 1].map(|at| FileBodies::new(&loaded[at], &files[at]));
+        let bodies = [0, 1].map(|at| FileReader::new(&loaded[at], &files[at]));
         let [left, right] = [0, 1].map(|at| Side {
             session: &loaded[at],
             path: loaded[at].path(loaded[at].leaf),

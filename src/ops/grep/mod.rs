@@ -4,7 +4,7 @@
 //!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
 //! ```
 //!
-//! The sieve searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
+//! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
 //! are decoded one by one, up to the first that matches.
 
 mod envelope;
@@ -13,7 +13,7 @@ mod prefilter;
 mod search;
 
 pub use pattern::{BadPattern, Pattern, PatternOptions};
-pub use prefilter::Sieve;
+pub use prefilter::Prefilter;
 pub use search::{Match, Query, Searched, TITLE, search};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The pattern: all patterns and options of the command line as one regular expression.
 
-use super::prefilter::Sieve;
+use super::prefilter::Prefilter;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::Hir;
@@ -22,11 +22,11 @@ pub struct PatternOptions {
 #[error("{0}")]
 pub struct BadPattern(String);
 
-/// A compiled pattern, and the sieve for lines that may match it.
+/// A compiled pattern, and the prefilter for lines that may match it.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     regex: Regex,
-    sieve: Option<Sieve>,
+    prefilter: Option<Prefilter>,
 }
 
 impl Pattern {
@@ -39,10 +39,8 @@ impl Pattern {
             // Parsed separately, so that `a)` and `(b` do not complete each other.
             parse(pattern, options)?;
         }
-        let one = |pattern: &String| match options.fixed {
-            true => regex_syntax::escape(pattern),
-            false => pattern.clone(),
-        };
+        let one =
+            |pattern: &String| if options.fixed { regex_syntax::escape(pattern) } else { pattern.clone() };
         let joined = patterns.iter().map(|pattern| format!("(?:{})", one(pattern))).collect::<Vec<_>>();
         let mut source = joined.join("|");
         if options.words {
@@ -54,7 +52,7 @@ impl Pattern {
             .case_insensitive(options.ignore_case)
             .build()
             .map_err(|error| BadPattern(error.to_string()))?;
-        Ok(Pattern { regex, sieve: Sieve::new(&hir) })
+        Ok(Pattern { regex, prefilter: Prefilter::new(&hir) })
     }
 
     /// Returns the first match in decoded text.
@@ -67,9 +65,9 @@ impl Pattern {
         self.regex.find_iter(text).map(|found| found.range())
     }
 
-    /// Returns the sieve for lines that may match; `None` if every line has to be decoded.
-    pub fn sieve(&self) -> Option<&Sieve> {
-        self.sieve.as_ref()
+    /// Returns the prefilter for lines that may match; `None` if every line has to be decoded.
+    pub fn prefilter(&self) -> Option<&Prefilter> {
+        self.prefilter.as_ref()
     }
 }
 

@@ -3,7 +3,7 @@
 //! Literals are extracted from the pattern such that every match contains one of them. A JSON string can
 //! spell a literal in several ways only because a slash may be escaped, and any character may be written as
 //! `\uXXXX`. So a literal is split at slashes, and at control characters that have no shorter escape. The
-//! sieve searches for its longest part as JSON spells it, and for `\u` followed by the first digits of any
+//! prefilter searches for its longest part as JSON spells it, and for `\u` followed by the first digits of any
 //! character of that part. A line without either cannot match; any other line may match and is decoded.
 //!
 //! So the result does not depend on the spelling: a line that spells `e` as `\u0065` is found. The `\u001b`
@@ -29,7 +29,7 @@ const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
 #[derive(Clone, Debug)]
-pub struct Sieve(Needle);
+pub struct Prefilter(Needle);
 
 #[derive(Clone, Debug)]
 enum Needle {
@@ -49,7 +49,7 @@ enum Needle {
 
 /// The result for the raw bytes of one string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sifted {
+pub enum Verdict {
     /// It cannot match.
     No,
     /// It has to be decoded.
@@ -60,18 +60,18 @@ pub enum Sifted {
 
 /// The positions in a range of bytes at which a line may match, in order.
 #[derive(Debug)]
-pub struct Signs<'a> {
-    sieve: &'a Sieve,
+pub struct Positions<'a> {
+    prefilter: &'a Prefilter,
     bytes: &'a [u8],
     /// The next literal and the next escape at or after the position of the last request.
     literal: Option<usize>,
     escape: Option<usize>,
 }
 
-impl Sieve {
-    /// Returns the sieve of a pattern; `None` if raw bytes cannot rule out a match.
-    pub fn new(hir: &Hir) -> Option<Sieve> {
-        // If one literal has no usable part, there is no sieve: it would reject lines with that literal.
+impl Prefilter {
+    /// Returns the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
+    pub fn new(hir: &Hir) -> Option<Prefilter> {
+        // If one literal has no usable part, there is no prefilter: it would reject lines with that literal.
         let parts: Option<BTreeSet<Vec<char>>> =
             required(hir)?.iter().map(|literal| longest_part(literal)).collect();
         let needles = parts?;
@@ -82,38 +82,38 @@ impl Sieve {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
             let start = Box::new(Finder::new(r"\u00"));
-            return Some(Sieve(Needle::One { literal, start, digits, is_whole }));
+            return Some(Prefilter(Needle::One { literal, start, digits, is_whole }));
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
         let source: Vec<_> = spelled.chain(escapes).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
-        Some(Sieve(Needle::Several(regex)))
+        Some(Prefilter(Needle::Several(regex)))
     }
 
     /// Tests the raw bytes of a string, without its quotes.
-    pub fn sift(&self, string: &[u8]) -> Sifted {
-        let signs = Signs { sieve: self, bytes: string, literal: None, escape: None };
-        let literal = signs.next_literal(0);
+    pub fn test(&self, string: &[u8]) -> Verdict {
+        let positions = Positions { prefilter: self, bytes: string, literal: None, escape: None };
+        let literal = positions.next_literal(0);
         match (&self.0, literal) {
             (Needle::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => {
-                Sifted::Match
+                Verdict::Match
             }
-            (_, Some(_)) => Sifted::Perhaps,
-            (_, None) if signs.next_escape(0).is_some() => Sifted::Perhaps,
-            (_, None) => Sifted::No,
+            (_, Some(_)) => Verdict::Perhaps,
+            (_, None) if positions.next_escape(0).is_some() => Verdict::Perhaps,
+            (_, None) => Verdict::No,
         }
     }
 
     /// Starts a search in `bytes`.
-    pub fn signs<'a>(&'a self, bytes: &'a [u8]) -> Signs<'a> {
-        let mut signs = Signs { sieve: self, bytes, literal: None, escape: None };
-        (signs.literal, signs.escape) = (signs.next_literal(0), signs.next_escape(0));
-        signs
+    pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> Positions<'a> {
+        let mut positions = Positions { prefilter: self, bytes, literal: None, escape: None };
+        (positions.literal, positions.escape) = (positions.next_literal(0), positions.next_escape(0));
+        positions
     }
 }
 
-impl Signs<'_> {
+impl Positions<'_> {
     /// Returns the first position at or after `from`, which must not decrease between calls.
     pub fn next(&mut self, from: usize) -> Option<usize> {
         if self.literal.is_some_and(|at| at < from) {
@@ -129,7 +129,7 @@ impl Signs<'_> {
     }
 
     fn next_literal(&self, from: usize) -> Option<usize> {
-        let found = match &self.sieve.0 {
+        let found = match &self.prefilter.0 {
             Needle::One { literal, .. } => literal.find(self.bytes.get(from..)?),
             Needle::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
         };
@@ -137,7 +137,7 @@ impl Signs<'_> {
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Needle::One { start, digits, .. } = &self.sieve.0 else { return None };
+        let Needle::One { start, digits, .. } = &self.prefilter.0 else { return None };
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most escapes are those of control characters, which few literals contain.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
@@ -221,9 +221,10 @@ fn extracted(hir: &Hir, kind: ExtractKind) -> Option<Vec<Vec<u8>>> {
     let mut keep = KEPT_OF_SEVERAL;
     // Shorter literals are more often equal; if shortening does not help, there are too many.
     while seq.len()? > MOST_LITERALS && keep > 1 {
-        match is_prefix {
-            true => seq.keep_first_bytes(keep),
-            false => seq.keep_last_bytes(keep),
+        if is_prefix {
+            seq.keep_first_bytes(keep)
+        } else {
+            seq.keep_last_bytes(keep)
         }
         seq.sort();
         seq.dedup();
@@ -311,7 +312,7 @@ fn both_cases(digits: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Sifted;
+    use super::Verdict;
     use crate::ops::grep::{Pattern, PatternOptions};
 
     fn pattern(source: &str, ignore_case: bool) -> Pattern {
@@ -319,15 +320,15 @@ mod tests {
         Pattern::new(&[source.to_owned()], options).unwrap()
     }
 
-    /// Asserts that the sieve passes the spellings that may match, and rejects the other lines.
+    /// Asserts that the prefilter passes the spellings that may match, and rejects the other lines.
     fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
         let pattern = pattern(source, ignore_case);
-        let sieve = pattern.sieve().unwrap_or_else(|| panic!("{source} has no sieve"));
+        let prefilter = pattern.prefilter().unwrap_or_else(|| panic!("{source} has no sieve"));
         for line in may {
-            assert!(sieve.signs(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
+            assert!(prefilter.positions(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
         }
         for line in cannot {
-            assert!(sieve.signs(line.as_bytes()).next(0).is_none(), "{source} finds {line}");
+            assert!(prefilter.positions(line.as_bytes()).next(0).is_none(), "{source} finds {line}");
         }
     }
 
@@ -344,22 +345,22 @@ mod tests {
 
     #[test]
     fn strings_are_sifted_before_they_are_decoded() {
-        let sifted =
-            |source: &str, string: &str| pattern(source, false).sieve().unwrap().sift(string.as_bytes());
-        assert_eq!(sifted("need", r"no\tis what people need"), Sifted::Match);
-        assert_eq!(sifted("e9s", r"caf\u00e9s"), Sifted::Perhaps, "no e9s");
-        assert_eq!(sifted("need", r"a\need"), Sifted::Perhaps, "a newline and eed");
-        assert_eq!(sifted("need", r"a\n need"), Sifted::Match);
-        assert_eq!(sifted("need", r"a\nneed"), Sifted::Match);
-        assert_eq!(sifted("e9s", r"caf\\u00e9s"), Sifted::Perhaps, "a backslash and text");
-        assert_eq!(sifted("need", r"a\\need"), Sifted::Perhaps);
-        assert_eq!(sifted("need", r"n\u0065ed"), Sifted::Perhaps);
-        assert_eq!(sifted("need", r"nee \u001b"), Sifted::No);
-        assert_eq!(sifted(r#"say "x""#, r#"say \"x\""#), Sifted::Match);
+        let verdict =
+            |source: &str, string: &str| pattern(source, false).prefilter().unwrap().test(string.as_bytes());
+        assert_eq!(verdict("need", r"no\tis what people need"), Verdict::Match);
+        assert_eq!(verdict("e9s", r"caf\u00e9s"), Verdict::Perhaps, "no e9s");
+        assert_eq!(verdict("need", r"a\need"), Verdict::Perhaps, "a newline and eed");
+        assert_eq!(verdict("need", r"a\n need"), Verdict::Match);
+        assert_eq!(verdict("need", r"a\nneed"), Verdict::Match);
+        assert_eq!(verdict("e9s", r"caf\\u00e9s"), Verdict::Perhaps, "a backslash and text");
+        assert_eq!(verdict("need", r"a\\need"), Verdict::Perhaps);
+        assert_eq!(verdict("need", r"n\u0065ed"), Verdict::Perhaps);
+        assert_eq!(verdict("need", r"nee \u001b"), Verdict::No);
+        assert_eq!(verdict(r#"say "x""#, r#"say \"x\""#), Verdict::Match);
         for not_whole in ["^need", "need$", r"\bneed", "need.", "(need)+", "need|reed"] {
-            assert_ne!(sifted(not_whole, "a need b"), Sifted::Match, "{not_whole}");
+            assert_ne!(verdict(not_whole, "a need b"), Verdict::Match, "{not_whole}");
         }
-        assert_eq!(sifted("(need)", "a need b"), Sifted::Match);
+        assert_eq!(verdict("(need)", "a need b"), Verdict::Match);
     }
 
     #[test]
@@ -367,9 +368,9 @@ mod tests {
         for source in ["needle", "needle|other"] {
             let pattern = pattern(source, false);
             let bytes = br"a\u001bb needle \u006e needle";
-            let mut signs = pattern.sieve().unwrap().signs(bytes);
+            let mut positions = pattern.prefilter().unwrap().positions(bytes);
             assert_eq!(
-                [0, 9, 10, 16, 17, 23, 24].map(|from| signs.next(from)),
+                [0, 9, 10, 16, 17, 23, 24].map(|from| positions.next(from)),
                 [9, 9, 16, 16, 23, 23, 99].map(|at| (at < 99).then_some(at))
             );
         }
@@ -389,7 +390,7 @@ mod tests {
     #[test]
     fn without_a_literal_every_line_is_decoded() {
         for source in [".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b"] {
-            assert!(pattern(source, false).sieve().is_none(), "{source}");
+            assert!(pattern(source, false).prefilter().is_none(), "{source}");
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::envelope::Envelope;
 use super::pattern::Pattern;
-use super::prefilter::{Sifted, Signs};
+use super::prefilter::{Positions, Verdict};
 use crate::load::{LoadError, Options, load};
 use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
 use crate::session::read::header::{self, Preamble, Version};
-use crate::session::read::line_chunks::{Stretch, StretchReader};
+use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
 use crate::session::search::{Hit, Snippet};
 use crate::session::{Header, Session};
@@ -89,7 +89,7 @@ pub struct Searched {
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,
-    reader: &mut StretchReader,
+    reader: &mut ChunkReader,
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
@@ -143,14 +143,14 @@ struct Tree {
 impl Search<'_> {
     fn stretch(
         &mut self,
-        stretch: Stretch,
+        stretch: LineChunk,
         take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, LoadError> {
         let bytes = stretch.bytes;
         let mut blocks = Vec::new();
         let mut at = 0;
-        let mut signs = self.query.pattern.sieve().map(|sieve| sieve.signs(bytes));
-        while let Some(start) = next_line(bytes, at, signs.as_mut()) {
+        let mut positions = self.query.pattern.prefilter().map(|prefilter| prefilter.positions(bytes));
+        while let Some(start) = next_line(bytes, at, positions.as_mut()) {
             let (end, hit) = self.line(stretch, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
@@ -190,7 +190,7 @@ impl Search<'_> {
     /// Searches the line from `start`. Returns where it ends, and the hit.
     fn line<'b>(
         &mut self,
-        stretch: Stretch<'b>,
+        stretch: LineChunk<'b>,
         start: usize,
         blocks: &mut Vec<Block<'b>>,
     ) -> Result<(usize, Option<Match>), LoadError> {
@@ -214,7 +214,7 @@ impl Search<'_> {
         &mut self,
         record: &Record,
         blocks: &[Block],
-        stretch: Stretch,
+        stretch: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
         let envelope = Envelope::of(record, self.preamble.version);
@@ -244,8 +244,8 @@ impl Search<'_> {
     /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its
     /// fields.
     fn is_in_text(&self, record: &Record, envelope: &Envelope, blocks: &[Block]) -> bool {
-        let (Some(sieve), Some(message), Kind::Message) =
-            (self.query.pattern.sieve(), &record.message, envelope.kind)
+        let (Some(prefilter), Some(message), Kind::Message) =
+            (self.query.pattern.prefilter(), &record.message, envelope.kind)
         else {
             return false;
         };
@@ -254,25 +254,24 @@ impl Search<'_> {
             _ => None,
         };
         let texts = blocks.iter().filter_map(|block| block.text?.raw_string());
-        whole.into_iter().chain(texts).any(|text| sieve.sift(text) == Sifted::Match)
+        whole.into_iter().chain(texts).any(|text| prefilter.test(text) == Verdict::Match)
     }
 
     fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
         let mut found = None;
         let pattern = &self.query.pattern;
         let see = &mut |field: &Field| {
-            let is_match = match pattern.sieve().map(|sieve| sieve.sift(field.raw())) {
-                Some(Sifted::No) => false,
-                Some(Sifted::Match) if !self.query.places => {
+            let is_match = match pattern.prefilter().map(|prefilter| prefilter.test(field.raw())) {
+                Some(Verdict::No) => false,
+                Some(Verdict::Match) if !self.query.places => {
                     found = Some(nowhere());
                     true
                 }
                 _ => {
                     let text = field.text();
                     let place = pattern.find(text.as_bytes());
-                    found = place.map(|place| match self.query.places {
-                        true => hit_at(field.path(), &text, place),
-                        false => nowhere(),
+                    found = place.map(|place| {
+                        if self.query.places { hit_at(field.path(), &text, place) } else { nowhere() }
                     });
                     found.is_some()
                 }
@@ -308,7 +307,7 @@ impl Search<'_> {
     }
 
     /// Returns the number of the line that starts at `at` in the stretch.
-    fn line_no(&mut self, stretch: Stretch, at: usize) -> io::Result<LineNo> {
+    fn line_no(&mut self, stretch: LineChunk, at: usize) -> io::Result<LineNo> {
         self.counts_lines = true;
         if self.counted.place < stretch.start {
             // The stretches before this one needed no line number, so their lines were not counted.
@@ -320,7 +319,7 @@ impl Search<'_> {
         Ok(LineNo(self.counted.lines + 1))
     }
 
-    fn count_to(&mut self, stretch: Stretch, at: usize) {
+    fn count_to(&mut self, stretch: LineChunk, at: usize) {
         let from = (self.counted.place - stretch.start) as usize;
         self.counted.lines += memchr_iter(b'\n', &stretch.bytes[from..at]).count() as u32;
         self.counted.place = stretch.start + at as u64;
@@ -328,9 +327,9 @@ impl Search<'_> {
 }
 
 /// Returns the start of the next line that may match.
-fn next_line(bytes: &[u8], from: usize, signs: Option<&mut Signs>) -> Option<usize> {
-    let sign = match signs {
-        Some(signs) => signs.next(from)?,
+fn next_line(bytes: &[u8], from: usize, positions: Option<&mut Positions>) -> Option<usize> {
+    let sign = match positions {
+        Some(positions) => positions.next(from)?,
         None => from,
     };
     if sign >= bytes.len() {

@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::session::fields::Scope;
-use crate::session::read::line_chunks::StretchReader;
+use crate::session::read::line_chunks::ChunkReader;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
@@ -161,7 +161,7 @@ fn query(pattern: Pattern) -> Query {
 fn hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
-    let searched = search(&source, query, &mut StretchReader::default(), &mut |_, hit| {
+    let searched = search(&source, query, &mut ChunkReader::default(), &mut |_, hit| {
         hits.push(hit);
         ControlFlow::Continue(())
     });
@@ -201,7 +201,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
                 .build()
                 .unwrap();
             let query = query(Pattern::new(std::slice::from_ref(&source), options).unwrap());
-            sieved += usize::from(query.pattern.sieve().is_some());
+            sieved += usize::from(query.pattern.prefilter().is_some());
             let expected = made.matches(&oracle);
             let got: Vec<_> = hits(&made.lines, &query)
                 .into_iter()
@@ -257,7 +257,7 @@ fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let mut count = 0;
     let source = lines.into_bytes();
-    let searched = search(&source, &query, &mut StretchReader::default(), &mut |_, _| {
+    let searched = search(&source, &query, &mut ChunkReader::default(), &mut |_, _| {
         count += 1;
         ControlFlow::Continue(())
     });

@@ -14,7 +14,7 @@ pub use restore::{Restore, RestoreError, find_places};
 use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::{Bodies, FileBodies};
+use crate::session::read::entry_reader::{EntryReader, FileReader};
 use payload::{Payload, payloads};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
@@ -140,26 +140,26 @@ impl Prune {
     /// # Errors
     /// If a line cannot be read.
     pub fn tokens(&self, session: &Session, source: &dyn ReadAt) -> io::Result<[u64; 2]> {
-        let bodies = FileBodies::new(session, source);
-        let pruned = PrunedBodies { session, bodies: &bodies, prune: self };
+        let bodies = FileReader::new(session, source);
+        let pruned = PrunedReader { session, bodies: &bodies, prune: self };
         Ok([estimate(session, &bodies)?, estimate(session, &pruned)?])
     }
 }
 
-fn estimate(session: &Session, bodies: &dyn Bodies) -> io::Result<u64> {
+fn estimate(session: &Session, bodies: &dyn EntryReader) -> io::Result<u64> {
     let agent = session.agent();
     let context = agent.context(session, &session.path(session.leaf), bodies)?;
     context.messages.iter().map(|message| message.with(bodies, |json| agent.message_tokens(json))).sum()
 }
 
 /// The lines of the pruned session.
-struct PrunedBodies<'a> {
+struct PrunedReader<'a> {
     session: &'a Session,
-    bodies: &'a FileBodies<'a>,
+    bodies: &'a FileReader<'a>,
     prune: &'a Prune,
 }
 
-impl Bodies for PrunedBodies<'_> {
+impl EntryReader for PrunedReader<'_> {
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
         let line = self.bodies.line(ix)?;
         if self.session.entry(ix).span.len <= self.prune.wanted.over as u64 {
@@ -180,7 +180,7 @@ fn with_payloads(
     wanted: &Wanted,
     see: &mut See,
 ) -> io::Result<()> {
-    let line = FileBodies::new(session, source).stored(session.entry(entry).span)?;
+    let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
     let payloads = payloads(Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted);
     see(&line, &payloads)
 }

@@ -5,7 +5,7 @@ use super::{invalid, write_changed};
 use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
-use crate::session::read::entry_reader::FileBodies;
+use crate::session::read::entry_reader::FileReader;
 use crate::session::read::lines::Lines;
 use pisess_json::edit::Edit;
 use pisess_json::{Raw, js};
@@ -48,7 +48,7 @@ pub fn find_places(
     source: &dyn ReadAt,
     pruned: &dyn ReadAt,
 ) -> Result<Restore, RestoreError> {
-    let bodies = FileBodies::new(session, source);
+    let bodies = FileReader::new(session, source);
     let mut restore = Restore::default();
     let (mut lines, mut number) = (Lines::new(pruned), 0);
     while let Some(line) = lines.next_line()? {
@@ -118,7 +118,7 @@ impl Restore {
         let mut entries: Vec<_> = self.places.keys().map(|(entry, _)| *entry).collect();
         entries.dedup();
         write_changed(session, source, &mut entries.into_iter(), out, &mut |entry, out| {
-            let line = FileBodies::new(session, source).stored(session.entry(entry).span)?;
+            let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
             let root = Raw::parse(line.trim_ascii()).map_err(invalid)?;
             let mut edit = Edit::new(&line).map_err(invalid)?;
             let first = (entry, String::new());

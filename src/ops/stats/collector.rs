@@ -1,14 +1,14 @@
-//! Reads a session file line by line into a [`Harvest`].
+//! Reads a session file line by line into a [`EntryStats`].
 
 use crate::load::{LoadError, Options, load};
-use crate::ops::stats::entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
+use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions};
 use crate::ops::stats::interned::Name;
 use crate::ops::stats::scan::{CallFacts, Line, Message, scan};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
-use crate::session::read::line_chunks::{Stretch, StretchReader};
+use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Member};
 use crate::session::usage::{Reported, Seen, Usage, fingerprint, reported};
 use foldhash::quality::RandomState;
@@ -26,16 +26,16 @@ use std::ops::{ControlFlow, Range};
 ///
 /// # Errors
 /// If the file is not a session, or cannot be read.
-pub fn harvest(
+pub fn collect(
     source: &dyn ReadAt,
-    options: HarvestOptions,
+    options: StatsOptions,
     hasher: &RandomState,
-    reader: &mut StretchReader,
-) -> Result<Harvest, LoadError> {
+    reader: &mut ChunkReader,
+) -> Result<EntryStats, LoadError> {
     let preamble = header::read(source)?;
     let (start, lines) = (preamble.end, preamble.lines);
-    let mut harvester = Harvester {
-        harvest: Harvest::new(preamble.header),
+    let mut harvester = Collector {
+        harvest: EntryStats::new(preamble.header),
         version: preamble.version,
         options,
         hasher,
@@ -58,10 +58,10 @@ pub fn harvest(
     Ok(harvester.harvest)
 }
 
-struct Harvester<'h> {
-    harvest: Harvest,
+struct Collector<'h> {
+    harvest: EntryStats,
     version: Version,
-    options: HarvestOptions<'h>,
+    options: StatsOptions<'h>,
     hasher: &'h RandomState,
     keys: KeyCache<Member>,
     /// The line number of the current line.
@@ -74,8 +74,8 @@ struct Harvester<'h> {
     model: (Name, Name),
 }
 
-impl Harvester<'_> {
-    fn stretch(&mut self, stretch: Stretch, size: u64) {
+impl Collector<'_> {
+    fn stretch(&mut self, stretch: LineChunk, size: u64) {
         let bytes = stretch.bytes;
         let mut scanner = Scanner::new(bytes);
         let mut calls = Vec::new();
@@ -350,7 +350,7 @@ fn text(string: RawString<'_>) -> Text<'_> {
 }
 
 /// Whether the line at `at` ends with a newline.
-fn has_newline(stretch: Stretch, at: usize, size: u64) -> bool {
+fn has_newline(stretch: LineChunk, at: usize, size: u64) -> bool {
     stretch.start + (stretch.bytes.len() as u64) < size || memchr(b'\n', &stretch.bytes[at..]).is_some()
 }
 

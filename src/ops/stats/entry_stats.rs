@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// What to collect from a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct HarvestOptions<'a> {
+pub struct StatsOptions<'a> {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
     /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
@@ -19,7 +19,7 @@ pub struct HarvestOptions<'a> {
 
 /// The facts of one file.
 #[derive(Clone, Debug)]
-pub struct Harvest {
+pub struct EntryStats {
     /// Its header.
     pub header: Header,
     /// Its messages and billed entries, in file order.
@@ -96,9 +96,9 @@ pub struct Call {
     pub file: Option<u64>,
 }
 
-impl Harvest {
-    pub(super) fn new(header: Header) -> Harvest {
-        Harvest {
+impl EntryStats {
+    pub(super) fn new(header: Header) -> EntryStats {
+        EntryStats {
             header,
             entries: Vec::new(),
             calls: Vec::new(),

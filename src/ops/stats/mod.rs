@@ -14,8 +14,8 @@ mod interned;
 mod scan;
 mod totals;
 
-pub use collector::harvest;
-pub use entry_stats::{Call, Counted, Harvest, HarvestOptions, Role};
+pub use collector::collect;
+pub use entry_stats::{Call, Counted, EntryStats, Role, StatsOptions};
 pub use totals::{Seen, Totals};
 
 #[cfg(test)]

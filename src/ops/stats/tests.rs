@@ -1,5 +1,5 @@
 use crate::ops::stats::*;
-use crate::session::read::line_chunks::StretchReader;
+use crate::session::read::line_chunks::ChunkReader;
 use crate::session::usage::SubAgents;
 use foldhash::quality::RandomState;
 use pisess_store::FoundFile;
@@ -45,13 +45,13 @@ impl Made {
             .message(1, r#""role":"toolResult","toolName":"bash","isError":true,"content":[]"#)
     }
 
-    fn harvest(&self, hasher: &RandomState) -> Harvest {
+    fn collect(&self, hasher: &RandomState) -> EntryStats {
         let source = self.lines.as_bytes().to_vec();
-        harvest(&source, HarvestOptions::default(), hasher, &mut StretchReader::default()).unwrap()
+        collect(&source, StatsOptions::default(), hasher, &mut ChunkReader::default()).unwrap()
     }
 
     fn totals(&self) -> Totals {
-        let harvest = self.harvest(&RandomState::default());
+        let harvest = self.collect(&RandomState::default());
         let mut totals = Totals::default();
         harvest.entries.iter().for_each(|entry| totals.add(&harvest, entry, 0));
         totals
@@ -94,8 +94,8 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let owner = Path::new("s.jsonl");
     let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
     let agents = SubAgents::among(&[child]);
-    let options = HarvestOptions { agents: Some((owner, &agents)), ..HarvestOptions::default() };
-    let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
+    let options = StatsOptions { agents: Some((owner, &agents)), ..StatsOptions::default() };
+    let harvest = collect(&source, options, &RandomState::default(), &mut ChunkReader::default()).unwrap();
     assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }
 
@@ -127,10 +127,10 @@ fn entries_that_a_fork_copied_count_once() {
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
     let mut seen = Seen::default();
-    assert_eq!(seen.copies(&source.harvest(&hasher)), [false; 4]);
-    let copies = seen.copies(&fork.harvest(&hasher));
+    assert_eq!(seen.copies(&source.collect(&hasher)), [false; 4]);
+    let copies = seen.copies(&fork.collect(&hasher));
     assert_eq!(copies, [true, true, true, true, false, false, false, false, false]);
-    assert_eq!(seen.copies(&fork.harvest(&hasher)), [true; 9]);
+    assert_eq!(seen.copies(&fork.collect(&hasher)), [true; 9]);
     // Entries of version 1 have no id: those of two sessions are not copies, those of a copied file are.
     let old = |id: &str| Made {
         lines: format!(
@@ -138,17 +138,17 @@ fn entries_that_a_fork_copied_count_once() {
         ),
         seconds: 0,
     };
-    assert_eq!(seen.copies(&old("a").harvest(&hasher)), [false]);
-    assert_eq!(seen.copies(&old("b").harvest(&hasher)), [false]);
-    assert_eq!(seen.copies(&old("a").harvest(&hasher)), [true]);
+    assert_eq!(seen.copies(&old("a").collect(&hasher)), [false]);
+    assert_eq!(seen.copies(&old("b").collect(&hasher)), [false]);
+    assert_eq!(seen.copies(&old("a").collect(&hasher)), [true]);
 }
 
 #[test]
 fn names_and_texts_belong_to_their_entries() {
     let made = Made::session("s").turn();
     let source = made.lines.clone().into_bytes();
-    let options = HarvestOptions { texts: true, ..HarvestOptions::default() };
-    let harvest = harvest(&source, options, &RandomState::default(), &mut StretchReader::default()).unwrap();
+    let options = StatsOptions { texts: true, ..StatsOptions::default() };
+    let harvest = collect(&source, options, &RandomState::default(), &mut ChunkReader::default()).unwrap();
     let [user, assistant, edit, bash] = &harvest.entries[..] else { panic!("{:?}", harvest.entries) };
     assert_eq!(harvest.model(user), None);
     assert_eq!((harvest.provider(assistant), harvest.model(assistant)), (Some("p"), Some("m")));
@@ -168,7 +168,7 @@ fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
     made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
     made.lines += "{\"type\":\"mess";
-    let harvest = made.harvest(&RandomState::default());
+    let harvest = made.collect(&RandomState::default());
     assert_eq!(harvest.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
     assert_eq!(harvest.entries.len(), 4);
     assert_eq!(harvest.entries[0].line.0, 8);

@@ -1,6 +1,6 @@
 //! Sums of harvests.
 
-use crate::ops::stats::entry_stats::{Counted, Harvest, Role};
+use crate::ops::stats::entry_stats::{Counted, EntryStats, Role};
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
 use hashbrown::HashTable;
@@ -12,7 +12,7 @@ pub struct Seen(HashTable<u64>);
 impl Seen {
     /// Returns for each entry of a file whether an earlier file had it, and adds the entries of this file. An
     /// entry that is in one file twice counts twice, as in the agents.
-    pub fn copies(&mut self, harvest: &Harvest) -> Vec<bool> {
+    pub fn copies(&mut self, harvest: &EntryStats) -> Vec<bool> {
         let copies = harvest.entries.iter().map(|entry| self.holds(entry.key)).collect();
         for entry in &harvest.entries {
             if !self.holds(entry.key) {
@@ -56,7 +56,7 @@ pub struct Totals {
 
 impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
-    pub fn add(&mut self, harvest: &Harvest, entry: &Counted, session: usize) {
+    pub fn add(&mut self, harvest: &EntryStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
         for call in harvest.calls(entry) {
             self.tool_calls += 1;

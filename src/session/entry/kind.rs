@@ -445,7 +445,7 @@ const CUSTOM_MESSAGE: &[FieldSchema] =
 
 impl Kind {
     /// Whether entries of this type neither reach a model nor change a setting.
-    pub fn is_note(self) -> bool {
+    pub fn is_bookkeeping(self) -> bool {
         self.schema().sort == Sort::Note
     }
 

@@ -11,7 +11,7 @@ use std::io;
 
 /// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
 /// the number of lines read; request lines in file order where possible.
-pub trait Bodies {
+pub trait EntryReader {
     /// Returns the line of an entry.
     ///
     /// # Errors
@@ -21,7 +21,7 @@ pub trait Bodies {
     /// Calls `see` with the line of an entry; may avoid copying it.
     ///
     /// # Errors
-    /// As [`Bodies::line`].
+    /// As [`EntryReader::line`].
     fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         self.line(ix).map(|line| see(&line))
     }
@@ -29,7 +29,7 @@ pub trait Bodies {
     /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
     ///
     /// # Errors
-    /// As [`Bodies::line`].
+    /// As [`EntryReader::line`].
     fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
         message_of(self, ix, see)
     }
@@ -39,7 +39,7 @@ pub trait Bodies {
 ///
 /// Neighbouring lines are read together. The length of each read depends on how much of the previous one was
 /// requested, so little is read in vain: `tests/counts.rs` bounds it for lines in order, backwards and shuffled.
-pub struct FileBodies<'a> {
+pub struct FileReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
     window: RefCell<Window>,
@@ -77,10 +77,10 @@ const WINDOW: u64 = 256 * 1024;
 /// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
 const AHEAD: u64 = 4;
 
-impl<'a> FileBodies<'a> {
+impl<'a> FileReader<'a> {
     /// Returns the bodies of a session, read from the file it was loaded from.
     pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
-        FileBodies { session, source, window: RefCell::default() }
+        FileReader { session, source, window: RefCell::default() }
     }
 
     /// Returns the bytes of a line as they are in the file.
@@ -128,23 +128,23 @@ impl<'a> FileBodies<'a> {
     }
 }
 
-impl Bodies for FileBodies<'_> {
+impl EntryReader for FileReader<'_> {
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
         let line = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.upgraded(ix, line).map(Cow::into_owned)
+            self.session.migrated(ix, line).map(Cow::into_owned)
         })?;
         line.map(Cow::Owned).map_err(|_| changed())
     }
 
     fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         let seen = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.upgraded(ix, line).map(|line| see(&line))
+            self.session.migrated(ix, line).map(|line| see(&line))
         })?;
         seen.map_err(|_| changed())
     }
 
     fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
-        match self.session.message_span(ix).filter(|_| !self.session.is_upgraded(ix)) {
+        match self.session.message_span(ix).filter(|_| !self.session.is_migrated(ix)) {
             Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
             None => message_of(self, ix, see),
         }
@@ -155,7 +155,7 @@ fn changed() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read")
 }
 
-fn message_of(bodies: &(impl Bodies + ?Sized), ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
+fn message_of(bodies: &(impl EntryReader + ?Sized), ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
     bodies.with_line(ix, &mut |line| see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
 }
 
@@ -197,7 +197,7 @@ impl Message {
     ///
     /// # Errors
     /// If the line cannot be read.
-    pub fn with<T>(&self, bodies: &dyn Bodies, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    pub fn with<T>(&self, bodies: &dyn EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
             Body::Stored => {

@@ -32,13 +32,13 @@ fn to_usize(length: u64) -> usize {
 
 /// The buffer of one reader.
 #[derive(Debug, Default)]
-pub struct StretchReader {
+pub struct ChunkReader {
     buffer: Vec<u8>,
 }
 
 /// Some whole lines; the last line of the file may lack its newline.
 #[derive(Clone, Copy, Debug)]
-pub struct Stretch<'a> {
+pub struct LineChunk<'a> {
     /// Their offset in the file.
     pub start: u64,
     /// Their bytes.
@@ -48,7 +48,7 @@ pub struct Stretch<'a> {
 /// The number of bytes to read first to complete the last line of a range; doubled each time.
 const MORE: usize = 8 * 1024;
 
-impl StretchReader {
+impl ChunkReader {
     /// Calls `take` with the lines that begin in a range, until it breaks.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl StretchReader {
         &mut self,
         source: &dyn ReadAt,
         range: Range<u64>,
-        mut take: impl FnMut(Stretch) -> ControlFlow<B>,
+        mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
     ) -> io::Result<ControlFlow<B>> {
         if self.buffer.len() > KEPT {
             self.buffer = Vec::new();
@@ -97,7 +97,7 @@ impl StretchReader {
             let rest = lines.get(last..).and_then(|rest| memchr(b'\n', rest));
             let end = rest.map_or(lines.len(), |newline| last + newline + 1);
             if own < end {
-                let broke = take(Stretch { start: start + own as u64, bytes: &lines[own..end] });
+                let broke = take(LineChunk { start: start + own as u64, bytes: &lines[own..end] });
                 if broke.is_break() {
                     return Ok(broke);
                 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn read_all(bytes: &dyn ReadAt, from: u64) -> Vec<(u64, Vec<u8>)> {
-        let mut reader = StretchReader::default();
+        let mut reader = ChunkReader::default();
         let mut all = Vec::new();
         // Twice, because the buffer is reused.
         for _ in 0..2 {
@@ -197,7 +197,7 @@ mod tests {
     fn reading_ends_where_it_is_told_to() {
         let bytes = b"a\nb\n".repeat(STRETCH);
         let mut count = 0;
-        let done = StretchReader::default().read(&bytes, 0..bytes.len() as u64, |_| {
+        let done = ChunkReader::default().read(&bytes, 0..bytes.len() as u64, |_| {
             count += 1;
             ControlFlow::Break("enough")
         });
@@ -215,7 +215,7 @@ mod tests {
                 100
             }
         }
-        let read = StretchReader::default().read(&Shorter, 0..100, |_| ControlFlow::<()>::Continue(()));
+        let read = ChunkReader::default().read(&Shorter, 0..100, |_| ControlFlow::<()>::Continue(()));
         assert_eq!(read.unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
     }
 }

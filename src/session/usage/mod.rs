@@ -184,9 +184,10 @@ const PRINTED: usize = 1024;
 /// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
 /// read as a whole.
 pub fn fingerprint(message: &[u8]) -> u64 {
-    let (head, tail) = match message.len() > 2 * PRINTED {
-        true => (&message[..PRINTED], &message[message.len() - PRINTED..]),
-        false => (message, &[][..]),
+    let (head, tail) = if message.len() > 2 * PRINTED {
+        (&message[..PRINTED], &message[message.len() - PRINTED..])
+    } else {
+        (message, &[][..])
     };
     FixedState::with_seed(message.len() as u64).hash_one((head, tail))
 }

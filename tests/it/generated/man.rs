@@ -1,7 +1,7 @@
 //! Man pages: options from the clap definition, everything else from [`pisess::guide`].
 
 use clap::{Arg, Command};
-use pisess::guide::{self, Example, Guide, Row, Section};
+use pisess::guide::{self, Example, Guide, GuideRow, Section};
 use std::fmt::Write as _;
 
 /// Commands that are used together. The page of each names the others of its groups.
@@ -92,9 +92,10 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     }
     page.heading("EXIT STATUS");
     page.table(guide.exit_codes());
-    page.paragraph(match guide.writes {
-        true => "`pisess(1)` describes how files are written, and what to do while an agent is running.",
-        false => "This command writes no file. Older formats are read as if they were migrated.",
+    page.paragraph(if guide.writes {
+        "`pisess(1)` describes how files are written, and what to do while an agent is running."
+    } else {
+        "This command writes no file. Older formats are read as if they were migrated."
     });
     let others = pisess::guides().filter(|other| related(guide.verb, other.verb));
     let others = others.map(|other| format!("pisess-{}", other.verb));
@@ -169,7 +170,7 @@ impl Page {
         self.line(&format!(".TP\n{term}\n{}", marked(meaning)));
     }
 
-    fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
+    fn table(&mut self, rows: impl IntoIterator<Item = GuideRow>) {
         for (index, (form, meaning)) in rows.into_iter().enumerate() {
             if index == 1 {
                 self.line(".PD 0");

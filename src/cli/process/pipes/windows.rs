@@ -31,10 +31,9 @@ pub fn exchange(
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(output) => output.map(|output| match output.len() > most {
-            true => Reply::TooMuch,
-            false => Reply::Output(output),
-        }),
+        Ok(output) => {
+            output.map(|output| if output.len() > most { Reply::TooMuch } else { Reply::Output(output) })
+        }
         Err(_) if waiting.signal().is_some() => Ok(Reply::Interrupted),
         Err(_) => Ok(Reply::TooSlow),
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Access to the disk.
-pub trait Look {
+pub trait Disk {
     /// Returns the content of a small file, if it can be read.
     fn text(&self, path: &Path) -> Option<Vec<u8>>;
     /// Whether the path exists.
@@ -21,7 +21,7 @@ const SETTINGS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub struct OnDisk;
 
-impl Look for OnDisk {
+impl Disk for OnDisk {
     fn text(&self, path: &Path) -> Option<Vec<u8>> {
         // A FIFO is not opened, because that would block.
         super::modified(path)?;

@@ -366,19 +366,19 @@ const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<c
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::markdown::{self, Breaks};
+    use crate::export::commonmark::{self, Breaks};
     use crate::export::markup::Markup;
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
         let mut markup = Markup::new();
-        markdown::push(text, Breaks::Soft, &mut markup);
+        commonmark::push(text, Breaks::Soft, &mut markup);
         super::markdown(markup.as_str(), &|_| false)
     }
 
     fn shape(text: &str) -> String {
         let mut markup = Markup::new();
-        markdown::push(text, Breaks::Soft, &mut markup);
+        commonmark::push(text, Breaks::Soft, &mut markup);
         markup.finish()
     }
 
@@ -412,7 +412,7 @@ mod tests {
         let found = super::markdown(markup.as_str(), &|_| false);
         let mut html = String::new();
         let mut headings = 0;
-        for event in Parser::new_ext(&found, markdown::options()) {
+        for event in Parser::new_ext(&found, commonmark::options()) {
             match event {
                 Event::Html(text) | Event::InlineHtml(text) => html += &text,
                 Event::Start(pulldown_cmark::Tag::Heading { .. }) => headings += 1,

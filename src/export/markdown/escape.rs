@@ -6,10 +6,7 @@ pub fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(&text) + 1);
     // A backtick at either end would lengthen the fence. A space on both sides prevents that; Markdown removes both.
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
-    match text.trim().is_empty() {
-        true => String::new(),
-        false => format!("{fence}{pad}{text}{pad}{fence}"),
-    }
+    if text.trim().is_empty() { String::new() } else { format!("{fence}{pad}{text}{pad}{fence}") }
 }
 
 /// Returns the length of the longest run of backticks.

@@ -24,7 +24,7 @@ const COMMIT: &str = r#"git commit[^"']*["'](?:\$\(cat <<\W*\w+\W*\n)?([^"'\n]+)
 
 /// A tool call that ended.
 #[derive(Debug)]
-struct Deed {
+struct ToolRun {
     call: Call,
     end: End,
     command: Command,
@@ -37,7 +37,7 @@ struct Deed {
 pub(super) struct Work {
     /// The calls of the last reply that have no result.
     pub pending: Vec<Call>,
-    deeds: VecDeque<Deed>,
+    runs: VecDeque<ToolRun>,
     /// The last report of a tool that keeps a todo list.
     pub todo: String,
     /// The number of the current turn.
@@ -57,9 +57,9 @@ impl Work {
         }
         let of_tool = || tool(&call.tool, call.path.as_deref());
         let command = call.command.as_deref().map_or_else(of_tool, shell::read);
-        self.deeds.drain(..(self.deeds.len() + 1).saturating_sub(RECENT));
+        self.runs.drain(..(self.runs.len() + 1).saturating_sub(RECENT));
         let output = telling(text, &end);
-        self.deeds.push_back(Deed { call, end, command, output, turn: self.turn });
+        self.runs.push_back(ToolRun { call, end, command, output, turn: self.turn });
         question
     }
 
@@ -85,8 +85,8 @@ impl Work {
 
     /// Returns the last calls of the current turn, in order, with series of similar ones folded.
     pub fn last_calls(&self) -> Vec<String> {
-        let own = self.deeds.iter().rev().take_while(|deed| deed.turn == self.turn);
-        let ended = own.map(|deed| format!("{}: {}", self.named(&deed.call), deed.state()));
+        let own = self.runs.iter().rev().take_while(|run| run.turn == self.turn);
+        let ended = own.map(|run| format!("{}: {}", self.named(&run.call), run.state()));
         let open = self.pending.iter().rev().map(|call| format!("{}: no result yet", self.named(call)));
         let mut calls = series(open.chain(ended));
         calls.truncate(LAST_CALLS);
@@ -97,30 +97,30 @@ impl Work {
     /// Returns the commands whose last run is known to have passed, newest first, without commits.
     pub fn passed(&self) -> Vec<String> {
         let mut seen = HashSet::default();
-        let acts = |deed: &&Deed| deed.call.command.is_some() && !deed.command.looks && !deed.commits();
-        let last = self.deeds.iter().rev().filter(acts).filter(|deed| seen.insert(&deed.command.steps));
-        series(last.filter(|deed| deed.is_passed()).map(|deed| self.named(&deed.call)))
+        let acts = |run: &&ToolRun| run.call.command.is_some() && !run.command.looks && !run.commits();
+        let last = self.runs.iter().rev().filter(acts).filter(|run| seen.insert(&run.command.steps));
+        series(last.filter(|run| run.is_passed()).map(|run| self.named(&run.call)))
     }
 
     /// Returns the first lines of the messages of commits, newest first.
     pub fn commits(&self) -> Vec<String> {
         static MESSAGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(COMMIT).expect("a constant"));
         let message =
-            |deed: &Deed| Some(quoted(&MESSAGE.captures(deed.call.command.as_deref()?)?[1], COMMAND));
-        self.deeds.iter().rev().filter(|deed| deed.commits()).filter_map(message).collect()
+            |run: &ToolRun| Some(quoted(&MESSAGE.captures(run.call.command.as_deref()?)?[1], COMMAND));
+        self.runs.iter().rev().filter(|run| run.commits()).filter_map(message).collect()
     }
 
     /// Returns the files changed since the last commit, newest first; nothing if no commit was seen.
     pub fn uncommitted(&self) -> Vec<String> {
-        let last = self.deeds.iter().rposition(Deed::commits).map_or(self.deeds.len(), |at| at + 1);
+        let last = self.runs.iter().rposition(ToolRun::commits).map_or(self.runs.len(), |at| at + 1);
         self.changed(last, self.turn)
     }
 
     /// Returns the files changed by the calls from `start` on, newest first, if the current turn is `turn`.
     fn changed(&self, start: usize, turn: usize) -> Vec<String> {
-        let own = self.deeds.range(start..).rev().filter(|deed| turn == self.turn && deed.changes());
+        let own = self.runs.range(start..).rev().filter(|run| turn == self.turn && run.changes());
         let mut seen = HashSet::default();
-        let paths = own.filter_map(|deed| deed.call.path.as_ref()).filter(|path| seen.insert(*path));
+        let paths = own.filter_map(|run| run.call.path.as_ref()).filter(|path| seen.insert(*path));
         series(paths.map(|path| code(&self.near(path), COMMAND)))
     }
 
@@ -129,7 +129,7 @@ impl Work {
         let mut parts = point.split('`');
         let (Some(name), Some(failed)) = (parts.next(), parts.next()) else { return false };
         let failed = if name.is_empty() { shell::read(failed) } else { tool(name.trim(), Some(failed)) };
-        failed.steps.last().is_some_and(|step| self.deeds.iter().any(|deed| deed.settles(step)))
+        failed.steps.last().is_some_and(|step| self.runs.iter().any(|run| run.settles(step)))
     }
 
     /// Returns the failures that nothing settled, in two lists: those that the work is at, or of which the last words
@@ -137,15 +137,15 @@ impl Work {
     /// speak, then the newest.
     pub fn failures(&self, turns: &VecDeque<Turn>) -> (Vec<String>, Vec<String>) {
         let (mut first, mut open, mut others) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, deed) in self.deeds.iter().enumerate().rev() {
-            let Some(step) = deed.failed() else { continue };
-            let later = || self.deeds.range(at + 1..);
-            let turn = turns.iter().rfind(|turn| turn.number == deed.turn);
-            let is_recent = deed.turn + STALE_TURNS >= self.turn;
-            let is_own = deed.turn == self.turn;
+        for (at, run) in self.runs.iter().enumerate().rev() {
+            let Some(step) = run.failed() else { continue };
+            let later = || self.runs.range(at + 1..);
+            let turn = turns.iter().rfind(|turn| turn.number == run.turn);
+            let is_recent = run.turn + STALE_TURNS >= self.turn;
+            let is_own = run.turn == self.turn;
             let is_at_work = is_own && !turn.is_some_and(Turn::is_answered);
             let is_newest = later().len() == 0;
-            if later().any(|later| later.settles(step)) || deed.command.looks && !(is_at_work && is_newest) {
+            if later().any(|later| later.settles(step)) || run.command.looks && !(is_at_work && is_newest) {
                 continue;
             }
             let is_last = later().all(|later| later.command.looks || later.repeats(step));
@@ -154,11 +154,11 @@ impl Work {
                 _ if later().any(|later| later.repeats(step)) => format!("run again since, {HIDDEN}"),
                 number => format!("not run again since, in {}", calls(number)),
             };
-            let changed = self.changed(at + 1, deed.turn);
+            let changed = self.changed(at + 1, run.turn);
             let changed = changed[..changed.len().min(3)].join(", ");
             let changed = if changed.is_empty() { changed } else { format!("then changed: {changed}; ") };
-            let (name, output) = (self.named(&deed.call), quoted(&deed.output, POINT));
-            let point = format!("{name}: {}: {output} ({changed}{since})", deed.state());
+            let (name, output) = (self.named(&run.call), quoted(&run.output, POINT));
+            let point = format!("{name}: {}: {output} ({changed}{since})", run.state());
             match turn.is_some_and(|turn| step.is_named_in(turn.words())) {
                 true if is_own => first.push(point),
                 is_named if is_recent && (is_named || is_at_work || is_last) => open.push(point),
@@ -170,7 +170,7 @@ impl Work {
     }
 }
 
-impl Deed {
+impl ToolRun {
     /// Whether the call is known to have passed.
     fn is_passed(&self) -> bool {
         self.end == End::Passed && !self.command.is_hidden
