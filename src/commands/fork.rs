@@ -37,8 +37,14 @@ pub const GUIDE: Guide = Guide {
             "Copy an entry with its ancestors and all its descendants",
             "pisess fork --subtree session.jsonl '@~9'",
         ),
-        Example::new("Copy everything, for another project", "pisess fork --all --cwd ~/other session.jsonl"),
-        Example::new("Continue a session of pi in oh-my-pi", "pisess fork --all --for omp session.jsonl"),
+        Example::new(
+            "Copy everything, for another project",
+            "pisess fork --branches --cwd ~/other session.jsonl",
+        ),
+        Example::new(
+            "Continue a session of pi in oh-my-pi",
+            "pisess fork --branches --for omp session.jsonl",
+        ),
         Example::new(
             "Write the new session to a pipe",
             "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
@@ -67,17 +73,17 @@ pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// The last entry to copy
-    #[arg(value_name = "REF", default_value = "@", conflicts_with = "all")]
+    #[arg(value_name = "REF", default_value = "@", conflicts_with = "branches")]
     pub at: String,
     /// Stop before REF, which must be a user message, and print its text for editing
-    #[arg(long, conflicts_with = "all")]
+    #[arg(long, conflicts_with = "branches")]
     pub before: bool,
     /// Also copy the descendants of REF, with all their branches
-    #[arg(long, conflicts_with_all = ["before", "all"])]
+    #[arg(long, conflicts_with_all = ["before", "branches"])]
     pub subtree: bool,
     /// Copy every entry and branch
-    #[arg(long)]
-    pub all: bool,
+    #[arg(long, alias = "all")]
+    pub branches: bool,
     /// Convert the new session for this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<AgentName>,
@@ -116,7 +122,7 @@ impl From<AgentName> for Dialect {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let chosen = if args.all { open.session.leaf } else { open.resolve(&args.at)? };
+    let chosen = if args.branches { open.session.leaf } else { open.resolve(&args.at)? };
     let message = chosen.filter(|&ix| args.before && open.session.is_message(ix, Role::User));
     if args.before && message.is_none() {
         let failure = open.input.cannot(format_args!("{} is not a user message", args.at));
@@ -137,7 +143,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let is_for_other = args.agent.is_some_and(|agent| Dialect::from(agent) != session.dialect);
     let new = ids.issue(ui, |fresh| {
-        let new = match (args.all, args.subtree) {
+        let new = match (args.branches, args.subtree) {
             (true, _) => Ok(fork_all(session, &options, fresh)),
             (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
             (false, false) => fork(session, &bodies, end, &options, fresh),
@@ -163,7 +169,7 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
         .str("type", "session_before_fork")
         .text_or_null("entryId", chosen.map(|ix| open.session.id(ix)).as_ref())
         .str("position", if args.before { "before" } else { "at" })
-        .bool("all", args.all)
+        .bool("all", args.branches)
         .bool("subtree", args.subtree)
         .json("entry", &entry))
 }

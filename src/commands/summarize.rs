@@ -53,8 +53,8 @@ pub struct Args {
     #[arg(value_name = "REF")]
     pub to: String,
     /// Entry to leave, if not the leaf
-    #[arg(long, value_name = "REF", default_value = "@")]
-    pub at: String,
+    #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
+    pub from: String,
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
@@ -69,14 +69,14 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let at = open.resolve(&args.at)?;
+    let from = open.resolve(&args.from)?;
     let target = open.resolve(&args.to)?;
     let step = Move {
         open: &open,
-        navigation: navigate(&open.session, at, target),
+        navigation: navigate(&open.session, from, target),
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: true,
     };
-    step.summarize(args.at == "@", &args.write, ui)
+    step.summarize(args.from == "@", &args.write, ui)
 }

@@ -32,10 +32,7 @@ pub const GUIDE: Guide = Guide {
             "Search entries of every type for a word",
             "pisess tree --filter all --search midnight session.jsonl",
         ),
-        Example::new(
-            "Draw the tree as if an earlier entry were the leaf",
-            "pisess tree --at '@~3' session.jsonl",
-        ),
+        Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
         Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
     ],
     found: Some("--search matched nothing"),
@@ -61,15 +58,18 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
+    /// Draw as if this entry were the leaf
+    #[arg(value_name = "REF", default_value = "@")]
+    pub leaf: String,
+    /// The same, as earlier versions spelled it.
+    #[arg(long = "at", value_name = "REF", hide = true, conflicts_with = "leaf")]
+    pub at: Option<String>,
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
     pub filter: Mode,
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
-    /// Draw as if this entry were the leaf
-    #[arg(long, value_name = "REF", default_value = "@")]
-    pub at: String,
     /// Show every tool result, instead of folding consecutive ones
     #[arg(long)]
     pub unfold: bool,
@@ -132,7 +132,7 @@ impl From<Mode> for Filter {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
-    let leaf = open.resolve(&args.at)?;
+    let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
     let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
     if args.json {
         for place in &drawing.places {

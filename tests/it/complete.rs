@@ -27,7 +27,7 @@ const COMMON: &[&str] = &["color", "dry-run", "force", "help", "hook", "output",
 /// Options of each command in no form of `every.rs`, because they need a file, a program, other options, or more than one
 /// session, or because they only change what is written. The tests of the command use them.
 const UNTRIED: &[(&str, &str)] = &[
-    ("tree", "at renderer"),
+    ("tree", "renderer"),
     ("show", "renderer"),
     ("context", "model"),
     ("list", "all"),
@@ -38,7 +38,7 @@ const UNTRIED: &[(&str, &str)] = &[
         "summarize label summary summary-file summarizer instructions replace-instructions prepare prompt",
     ),
     ("pop", "label summary-file summarizer instructions replace-instructions prepare prompt json"),
-    ("summarize", "at label summary-file summarizer instructions replace-instructions json"),
+    ("summarize", "from label summary-file summarizer instructions replace-instructions json"),
     ("merge", "label summary-file summarizer instructions replace-instructions prepare prompt json"),
     ("fork", "cwd dir"),
     ("pick", "at json"),

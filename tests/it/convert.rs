@@ -30,7 +30,7 @@ fn there_and_back_the_context_is_the_same() {
     for (name, agent) in sessions {
         let s = Sandbox::with(&[&name]);
         let file = name.rsplit('/').next().unwrap();
-        for form in ["--all", ""] {
+        for form in ["--branches", ""] {
             let there = format!("fork -q ./{file} {form} --for {} -o ./there --force", other(agent));
             assert_eq!(s.pisess(&there).done().code, 0, "{name}");
             assert_eq!(
@@ -59,8 +59,8 @@ fn there_and_back_each_entry_has_its_bytes() {
     for name in ["tour.jsonl", "omp.jsonl", "two-branches.jsonl"] {
         let agent = if name == "omp.jsonl" { "omp" } else { "pi" };
         let s = Sandbox::with(&[name]);
-        s.run(&format!("fork -q ./{name} --all --for {} -o ./there", other(agent)));
-        s.run(&format!("fork -q ./there --all --for {agent} -o ./back"));
+        s.run(&format!("fork -q ./{name} --branches --for {} -o ./there", other(agent)));
+        s.run(&format!("fork -q ./there --branches --for {agent} -o ./back"));
         let head = if agent == "omp" { 2 } else { 1 };
         let entries = |bytes: &[u8]| {
             String::from_utf8_lossy(bytes).lines().skip(head).map(str::to_owned).collect::<Vec<_>>()
@@ -172,7 +172,7 @@ fn the_name_comes_along() {
         r#"{"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"hi"}}"#, "\n",
         r#"{"type":"title_change","id":"a2","parentId":"a1","timestamp":"2026-01-01T00:00:02.000Z","title":"Kites","source":"user"}"#, "\n",
     ));
-    for (form, wanted) in [("a1", 1), ("", 1), ("--all", 1)] {
+    for (form, wanted) in [("a1", 1), ("", 1), ("--branches", 1)] {
         s.run(&format!("fork ./s.jsonl {form} --for pi -o ./new --force"));
         assert_eq!(s.text("new").matches(r#""name":"Kites""#).count(), wanted, "{form}: {}", s.text("new"));
     }
@@ -189,18 +189,18 @@ fn it_goes_to_the_store_of_the_other_agent() {
     );
     let file = format!(".pi/agent/sessions/--{name}-old--/a.jsonl");
     s.put(&file, header + "\n");
-    let done = s.pisess(&format!("fork --all --for omp ./{file}")).env("HOME", &home).done();
+    let done = s.pisess(&format!("fork --branches --for omp ./{file}")).env("HOME", &home).done();
     assert_eq!(done.code, 0, "{}", done.stderr);
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
     // It does so from elsewhere, too.
     s.put("b.jsonl", s.bytes(&file));
-    let done = s.pisess("fork --all --for omp ./b.jsonl --force").env("HOME", &home).done();
+    let done = s.pisess("fork --branches --for omp ./b.jsonl --force").env("HOME", &home).done();
     assert!(done.text().contains("/.omp/agent/sessions/-old/"), "{}", done.text());
-    let done = s.pisess("fork --all --for pi ./b.jsonl").env("HOME", &home).done();
+    let done = s.pisess("fork --branches --for pi ./b.jsonl").env("HOME", &home).done();
     assert!(done.text().contains(&format!("/.pi/agent/sessions/--{name}-old--/")), "{}", done.text());
     // A directory that was made for a fork that is not written is removed again.
     std::fs::remove_dir_all(s.path(".omp")).unwrap();
-    let line = "trap '' XFSZ; ulimit -f 0 && exec \"$0\" fork --all --for omp b.jsonl";
+    let line = "trap '' XFSZ; ulimit -f 0 && exec \"$0\" fork --branches --for omp b.jsonl";
     let mut command = std::process::Command::new("sh");
     command.args(["-c", line, env!("CARGO_BIN_EXE_pisess")]).env("HOME", &home).current_dir(&home);
     let output = command.output().unwrap();
@@ -265,7 +265,9 @@ fn a_native_snapshot_keeps_what_it_does_not_cover() {
         let sent = s.run("context --as llm --json ./s.jsonl");
         assert!(sent.contains(&format!(r#""historyRewriteAt":{rewritten},"#)), "{sent}");
         assert_eq!(s.run("check -q ./s.jsonl"), "");
-        for copy in ["fork -q ./s.jsonl", "fork -q ./s.jsonl --for pi", "fork -q ./s.jsonl --all --for pi"] {
+        for copy in
+            ["fork -q ./s.jsonl", "fork -q ./s.jsonl --for pi", "fork -q ./s.jsonl --branches --for pi"]
+        {
             s.run(&format!("{copy} -o ./copy.jsonl --force"));
             said("./copy.jsonl");
         }

@@ -176,7 +176,7 @@ fn a_kept_label_becomes_the_entry_behind_it() {
 #[test]
 fn all_of_it() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.run("fork --all ./two-branches.jsonl");
+    s.run("fork --branches ./two-branches.jsonl");
     assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
     assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/kites","parentSession":"./two-branches.jsonl"}"#);
 }
@@ -184,7 +184,7 @@ fn all_of_it() {
 #[test]
 fn all_of_it_to_another_project() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    s.pisess("fork --all --cwd /home/u/planes ./two-branches.jsonl").without("HOME").done().quiet();
+    s.pisess("fork --branches --cwd /home/u/planes ./two-branches.jsonl").without("HOME").done().quiet();
     assert_snapshot!(s.text(NEW).lines().next().unwrap(), @r#"{"type":"session","version":3,"id":"019df2dc-0a00-726b-9b5c-564f5be49767","timestamp":"2026-05-04T12:00:00.000Z","cwd":"/home/u/planes","parentSession":"./two-branches.jsonl"}"#);
     assert_eq!(s.lines_from(NEW, 2), s.lines_from("two-branches.jsonl", 2));
 }
@@ -201,7 +201,9 @@ fn to_another_project_in_the_agents_folders() {
         [(&*format!("{store}/--home-u-kites--/a.jsonl"), "planes"), ("./elsewhere/b.jsonl", "boats")]
     {
         let run = |more: &str| {
-            s.pisess(&format!("fork --all --cwd /home/u/{project} {source} {more}")).env("HOME", &home).done()
+            s.pisess(&format!("fork --branches --cwd /home/u/{project} {source} {more}"))
+                .env("HOME", &home)
+                .done()
         };
         let folder = s.path(&format!("{store}/--home-u-{project}--"));
         assert_eq!(run("-n").code, 0);
@@ -214,7 +216,7 @@ fn to_another_project_in_the_agents_folders() {
     }
     // Without a store, the fork is beside the original.
     s.put("sessions/--home-u-kites--/a.jsonl", fixture("two-branches.jsonl"));
-    let line = "fork --all --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl";
+    let line = "fork --branches --cwd /home/u/planes ./sessions/--home-u-kites--/a.jsonl";
     let said = s.pisess(line).without("HOME").done().quiet();
     assert_eq!(said, format!("./sessions/--home-u-kites--/{NEW}\n"));
 }
@@ -223,7 +225,7 @@ fn to_another_project_in_the_agents_folders() {
 fn all_of_an_older_file_is_migrated() {
     for name in ["v1.jsonl", "v2.jsonl", "draft-tree.jsonl"] {
         let s = Sandbox::with(&[name]);
-        s.run(&format!("fork --all ./{name}"));
+        s.run(&format!("fork --branches ./{name}"));
         let migrated = s.run(&format!("migrate ./{name} -o -"));
         let rest: String = migrated.lines().skip(1).map(|line| format!("{line}\n")).collect();
         assert_eq!(s.lines_from(NEW, 2), rest, "{name}");
@@ -312,10 +314,10 @@ fn json_tells_the_path_and_the_header() {
 #[test]
 fn options_that_exclude_each_other() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for options in ["--all --before", "--dir ./x -o ./y", "--json -o -"] {
+    for options in ["--branches --before", "--dir ./x -o ./y", "--json -o -"] {
         assert_eq!(s.unchanged(&format!("fork ./two-branches.jsonl {options}")).code, 2, "{options}");
     }
-    assert_eq!(s.unchanged("fork ./two-branches.jsonl @ --all").code, 2);
+    assert_eq!(s.unchanged("fork ./two-branches.jsonl @ --branches").code, 2);
 }
 
 #[cfg(unix)]
@@ -418,7 +420,7 @@ fn a_subtree_of_everything_or_of_little() {
     assert_eq!(s.run("context ./v3.jsonl"), s.run("context ./v1.jsonl"));
     s.run("fork --subtree ./omp.jsonl 60718293 -o ./new-omp.jsonl");
     assert_eq!(s.run("context ./new-omp.jsonl"), s.run("context ./omp.jsonl"));
-    for options in ["--before", "--all"] {
+    for options in ["--before", "--branches"] {
         assert_eq!(s.unchanged(&format!("fork --subtree {options} ./two-branches.jsonl")).code, 2);
     }
 }
@@ -456,7 +458,7 @@ fn a_fork_of_a_session_without_findings_has_none() {
         if before.code != 0 || !before.text().is_empty() || file.starts_with("cr") {
             continue;
         }
-        for form in ["", "--all", "root --subtree", "--for omp", "--for pi", "--all --for omp"] {
+        for form in ["", "--branches", "root --subtree", "--for omp", "--for pi", "--branches --for omp"] {
             s.run(&format!("fork -q ./{file}.jsonl {form} -o ./new --force"));
             assert_eq!(findings("new").text(), "", "{name} {form}");
             labelled += s.text("new").matches(r#""type":"label""#).count();

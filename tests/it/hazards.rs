@@ -146,7 +146,7 @@ fn all_of_a_fork_has_every_byte_behind_the_header() {
     for name in sessions() {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
         let migrated = s.pisess(&format!("migrate -q ./{name}.jsonl -o -")).done().stdout;
-        s.pisess(&format!("fork -q --all ./{name}.jsonl -o ./new")).done();
+        s.pisess(&format!("fork -q --branches ./{name}.jsonl -o ./new")).done();
         let new = s.bytes("new");
         let behind = |bytes: &[u8], header: &str| {
             let text: Vec<_> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();

@@ -114,7 +114,7 @@ fn before_and_after_a_fork() {
         (&Value::Null, &Value::Null, &json!("at"))
     );
     assert_eq!(after["ctx"]["leafId"], Value::Null);
-    s.run(&format!("fork --all ./{TWO} -o ./all.jsonl --hook '{hook}'"));
+    s.run(&format!("fork --branches ./{TWO} -o ./all.jsonl --hook '{hook}'"));
     let [before, after] = &heard(&s)[..] else { panic!("two events") };
     assert_eq!((&before["entryId"], &before["all"]), (&json!("1a2b3c07"), &json!(true)));
     assert_eq!(after["ctx"]["leafId"], "1a2b3c07");

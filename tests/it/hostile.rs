@@ -253,7 +253,7 @@ fn paths_in_headers_are_never_written_to() {
     );
     s.put("in/a.jsonl", format!("{header}\n{}\n", crate::sandbox::user("aaaa0001", None, "x")));
     s.run("fork ./in/a.jsonl");
-    s.run("fork --all ./in/a.jsonl -o ./in/b.jsonl");
+    s.run("fork --branches ./in/a.jsonl -o ./in/b.jsonl");
     s.run("label ./in/a.jsonl @ n");
     assert!(s.names().iter().all(|name| name.starts_with("in/")), "{:?}", s.names());
 }

@@ -46,6 +46,7 @@ mod fuzz;
 mod grep;
 mod hazards;
 mod hostile;
+mod options;
 mod others;
 mod pipes;
 mod planted;

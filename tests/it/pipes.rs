@@ -79,7 +79,7 @@ fn a_closed_pipe_is_success() {
         &["context", "long.jsonl"],
         &["label", "long.jsonl", "@", "n", "-o", "-"],
         &["migrate", "long.jsonl", "-o", "-"],
-        &["fork", "long.jsonl", "--all", "-o", "-"],
+        &["fork", "long.jsonl", "--branches", "-o", "-"],
         &["--help"],
     ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"))

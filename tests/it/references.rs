@@ -150,7 +150,7 @@ fn none_of_that_kind_and_no_entry_on_that_line() {
 fn everywhere_an_entry_is_named() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     for line in [
-        "tree ./two-branches.jsonl --at nothing",
+        "tree ./two-branches.jsonl nothing",
         "path ./two-branches.jsonl nothing",
         "label ./two-branches.jsonl nothing",
         "label ./two-branches.jsonl nothing name",
@@ -159,7 +159,7 @@ fn everywhere_an_entry_is_named() {
         "fork ./two-branches.jsonl nothing --before",
         "compact ./two-branches.jsonl --first-kept nothing",
         "summarize ./two-branches.jsonl nothing",
-        "summarize ./two-branches.jsonl @ --at nothing",
+        "summarize ./two-branches.jsonl @ --from nothing",
         "switch ./two-branches.jsonl nothing",
         "pop ./two-branches.jsonl nothing",
         "show ./two-branches.jsonl @ nothing",

@@ -176,7 +176,7 @@ fn a_fifo_without_a_reader_is_a_failure() {
     let fifo = s.path("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut child = Command::new(env!("CARGO_BIN_EXE_pisess"))
-        .args(["fork", "x", "--all", "-o", "fifo"])
+        .args(["fork", "x", "--branches", "-o", "fifo"])
         .current_dir(s.path(""))
         .stderr(std::process::Stdio::piped())
         .spawn()

@@ -100,11 +100,11 @@ fn with_a_label() {
 #[test]
 fn leaves_another_entry_than_the_leaf() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    let done = s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c07 --at 1a2b3c05");
+    let done = s.unchanged("summarize --prepare ./two-branches.jsonl 1a2b3c07 --from 1a2b3c05");
     let json: Value = serde_json::from_str(&done.quiet()).unwrap();
     assert_eq!(json["oldLeafId"], "1a2b3c05");
     assert_eq!(json["commonAncestorId"], "1a2b3c03");
-    s.run("summarize ./two-branches.jsonl 1a2b3c07 --at 1a2b3c05 --summary 'Tissue tears.'");
+    s.run("summarize ./two-branches.jsonl 1a2b3c07 --from 1a2b3c05 --summary 'Tissue tears.'");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"{"type":"branch_summary","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","fromId":"1a2b3c05","summary":"Tissue tears.","details":{"readFiles":[],"modifiedFiles":[]}}"#);
 }
 
@@ -156,7 +156,7 @@ fn preparation_holds_entries_as_stored_in_version_three() {
 #[test]
 fn the_built_in_summary() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    s.run("summarize ./tour.jsonl 'label:cause found' --at 5c07d14b");
+    s.run("summarize ./tour.jsonl 'label:cause found' --from 5c07d14b");
     let entry: Value = serde_json::from_str(&s.lines_from("tour.jsonl", 33)).unwrap();
     assert_snapshot!(entry["summary"].as_str().unwrap(), @r#"
     The user explored a different conversation branch before returning here.
@@ -238,7 +238,7 @@ fn from_a_command() {
     let entry: Value = serde_json::from_str(&s.lines_from("two-branches.jsonl", 9)).unwrap();
     assert!(entry["summary"].as_str().unwrap().contains("[User]: Washi then. How big?"));
     // A summarizer need not read its input.
-    s.run("summarize ./two-branches.jsonl 1a2b3c05 --at 1a2b3c07 --summarizer 'echo read nothing'");
+    s.run("summarize ./two-branches.jsonl 1a2b3c05 --from 1a2b3c07 --summarizer 'echo read nothing'");
 }
 
 #[test]

@@ -272,7 +272,7 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
-    assert_snapshot!(s.run("tree ./two-branches.jsonl --at 1a2b3c04"), @"
+    assert_snapshot!(s.run("tree ./two-branches.jsonl 1a2b3c04"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active  (2 entries, 4 mo)
@@ -280,7 +280,7 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4 mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
-    assert_snapshot!(s.run("tree ./two-branches.jsonl --at root"), @"
+    assert_snapshot!(s.run("tree ./two-branches.jsonl root"), @"
     1a2b3c01  [start] user: Which paper for a kite?
     1a2b3c02  assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4 mo)

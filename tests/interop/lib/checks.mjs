@@ -92,9 +92,8 @@ export const KINDS = {
   tree: {
     questions: ({ filter, search, leaf }) => [{ kind: "tree", filter, search, leaf }],
     async compare(world, { filter, search, leaf }, [expected]) {
-      const args = ["tree", world.file, "--json", "--filter", filter];
+      const args = ["tree", world.file, ...(leaf ? [ref(leaf)] : []), "--json", "--filter", filter];
       if (search) args.push("--search", search);
-      if (leaf) args.push("--at", ref(leaf));
       const actual = await world.jsonLines(args, { empty: 1 });
       if (actual.problem) return actual.problem;
       const [ours, theirs] = rows(expected, actual.value, { dialect: world.dialect, filter, search });

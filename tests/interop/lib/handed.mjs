@@ -20,7 +20,7 @@ export async function compareHanded({ pisess, peers, folder }, sessions, report)
     const other = dialect === "pi" ? "omp" : "pi";
     const copies = [
       ["redacted", dialect, ["redact", "-q", file, "--paths"]],
-      ["converted", other, ["fork", "-q", file, "--all", "--for", other]],
+      ["converted", other, ["fork", "-q", file, "--branches", "--for", other]],
     ];
     for (const [what, agent, args] of copies) {
       const out = join(folder, `handed-${name}-${what}.jsonl`);
