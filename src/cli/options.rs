@@ -66,24 +66,28 @@ pub fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a number of tokens, such as `100000`, `100k` or `1.5M`.
-pub fn count(text: &str) -> Result<f64, String> {
-    let (number, unit) = match text.strip_suffix(['k', 'K']) {
-        Some(number) => (number, 1e3),
-        None => text.strip_suffix(['m', 'M']).map_or((text, 1.0), |number| (number, 1e6)),
-    };
-    match number.parse::<f64>() {
-        Ok(number) if number.is_finite() && number >= 0.0 && !number.is_sign_negative() => Ok(number * unit),
-        _ => Err("expected a number of tokens, such as 100000, 100k or 1.5M".to_owned()),
+/// The largest number of tokens or bytes: JSON represents every integer up to it.
+const MOST: f64 = 9_007_199_254_740_991.0;
+
+/// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`.
+pub fn amount(text: &str) -> Result<u64, String> {
+    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let units = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
+    let found = units.iter().find_map(|&(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.unwrap_or((text, 1.0));
+    let amount = number.trim_end().parse::<f64>().map(|number| (number * factor).round());
+    match amount {
+        Ok(amount) if (0.0..=MOST).contains(&amount) && amount.is_sign_positive() => Ok(amount as u64),
+        _ => Err("expected a number such as 64000, 8k or 1.5M".to_owned()),
     }
 }
 
-/// Parses a number of bytes, such as `500000`, `64k`, `64 KB` or `1.5M`.
-pub fn bytes(text: &str) -> Result<usize, String> {
-    let number: String = text.trim_end_matches(['b', 'B']).split_whitespace().collect();
-    count(&number)
-        .map(|bytes| bytes as usize)
-        .map_err(|_| "expected a number of bytes, such as 500000, 64k or 1.5M".to_owned())
+/// Parses a number of tokens or bytes that is not 0.
+pub fn positive_amount(text: &str) -> Result<u64, String> {
+    match amount(text)? {
+        0 => Err("expected a number greater than 0, such as 64000, 8k or 1.5M".to_owned()),
+        amount => Ok(amount),
+    }
 }
 
 #[cfg(test)]
@@ -91,18 +95,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_have_units() {
-        for (text, expected) in
-            [("0", 0.0), ("100000", 1e5), ("100k", 1e5), ("100K", 1e5), ("1.5M", 1.5e6), ("2m", 2e6)]
-        {
-            assert_eq!(count(text), Ok(expected), "{text}");
+    fn amounts_have_units() {
+        let amounts = [
+            ("0", 0),
+            ("100000", 100_000),
+            ("8k", 8_000),
+            ("100K", 100_000),
+            ("64 KB", 64_000),
+            ("0.001k", 1),
+            ("1.1M", 1_100_000),
+            ("1.5MB", 1_500_000),
+            ("2m", 2_000_000),
+            ("2G", 2_000_000_000),
+        ];
+        for (text, expected) in amounts {
+            assert_eq!(amount(text), Ok(expected), "{text}");
         }
-        for (text, expected) in [("0", 0), ("64k", 64_000), ("64 KB", 64_000), ("1.5MB", 1_500_000)] {
-            assert_eq!(bytes(text), Ok(expected), "{text}");
+        for text in ["", "k", "B", "many", "-1", "-1k", "-0", "1t", "6 4k", "inf", "nan", "1e300"] {
+            assert!(amount(text).is_err(), "{text}");
         }
-        assert!(bytes("large").is_err());
-        for text in ["", "k", "many", "-1", "-1k", "1g", "inf", "nan", "1 k"] {
-            assert!(count(text).is_err(), "{text}");
-        }
+        assert_eq!(positive_amount("1"), Ok(1));
+        assert!(positive_amount("0").is_err() && positive_amount("0.1").is_err());
     }
 }

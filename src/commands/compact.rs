@@ -62,15 +62,15 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Number of tokens of recent conversation to keep unsummarized
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    /// Number of tokens of recent conversation to keep unsummarized, such as 20000, 8k or 1.5M
+    #[arg(long, value_name = "TOKENS", default_value = "20k", value_parser = options::amount)]
     pub keep_recent_tokens: u64,
     /// Keep REF and everything after it, whatever their size; `none` keeps nothing
     #[arg(long, value_name = "REF", conflicts_with = "keep_recent_tokens")]
     pub first_kept: Option<String>,
     /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M
-    #[arg(long, value_name = "TOKENS", value_parser = options::count)]
-    pub if_over: Option<f64>,
+    #[arg(long, value_name = "TOKENS", value_parser = options::amount)]
+    pub if_over: Option<u64>,
     /// Options for the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
@@ -155,7 +155,7 @@ impl Compact<'_> {
         let Some(limit) = self.args.if_over else { return Ok(true) };
         let session = &self.open.session;
         let tokens = session.agent().tokens(session, &session.path(session.leaf), &self.bodies);
-        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit)
+        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
     }
 
     /// Returns the first entry to keep, if `--first-kept` is given.

@@ -5,6 +5,7 @@ use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, Hook, HookArgs, entries};
 use crate::cli::open::OpenSession;
+use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
@@ -73,8 +74,8 @@ pub struct Args {
     /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
     pub model: Option<(String, String)>,
-    /// The maximum length of the reply to a request, in tokens
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k
+    #[arg(long, value_name = "TOKENS", value_parser = positive_amount)]
     pub max_tokens: Option<u64>,
     /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]

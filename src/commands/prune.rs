@@ -2,7 +2,7 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::options::{WriteArgs, bytes};
+use crate::cli::options::{WriteArgs, amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::prune::{Job, own_path};
 use crate::load::Options;
@@ -45,8 +45,8 @@ pub struct Args {
     /// The session: a path or a name (see `pisess --help`)
     pub session: PathBuf,
     /// Prune payloads larger than SIZE bytes, such as 500000, 64k or 1.5M
-    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = bytes)]
-    pub over: usize,
+    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = amount)]
+    pub over: u64,
     /// Prune only images; may be combined with --results and --details
     #[arg(long)]
     pub images: bool,

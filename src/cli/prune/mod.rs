@@ -58,7 +58,7 @@ impl Job<'_> {
             ui.status(&format!(
                 "{}: no payload is larger than {}",
                 self.open.input.name,
-                size(self.wanted.over)
+                size(self.wanted.over as usize)
             ));
         }
         self.report(committed, &outcome, ui)

@@ -60,7 +60,7 @@ impl Prune {
     /// If a line cannot be read.
     pub fn new(session: &Session, source: &dyn ReadAt, wanted: Wanted) -> io::Result<Prune> {
         let mut found = Vec::new();
-        for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over as u64) {
+        for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
             with_payloads(session, source, entry, &wanted, &mut |_, payloads| {
                 found.extend(payloads.iter().map(|payload| Pruned {
                     entry,
@@ -162,7 +162,7 @@ struct PrunedReader<'a> {
 impl EntryReader for PrunedReader<'_> {
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
         let line = self.bodies.line(ix)?;
-        if self.session.entry(ix).span.len <= self.prune.wanted.over as u64 {
+        if self.session.entry(ix).span.len <= self.prune.wanted.over {
             return Ok(line);
         }
         let payloads = payloads(Raw::checked(line.trim_ascii()), &self.prune.wanted);

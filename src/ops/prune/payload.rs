@@ -39,7 +39,7 @@ impl PayloadKind {
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// Those that take more bytes than this in their line.
-    pub over: usize,
+    pub over: u64,
     /// Those of these kinds.
     pub kinds: Vec<PayloadKind>,
 }
@@ -66,7 +66,7 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
     let mut found = Vec::new();
     let mut add = |kind, field: String, value: Raw<'a>, note: Vec<u8>| {
         let bytes = value.bytes().len();
-        if wanted.kinds.contains(&kind) && bytes > wanted.over && bytes > TIMES_THE_NOTE * note.len() {
+        if wanted.kinds.contains(&kind) && bytes as u64 > wanted.over && bytes > TIMES_THE_NOTE * note.len() {
             found.push(Payload { kind, field, value, note });
         }
     };
