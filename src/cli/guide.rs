@@ -111,6 +111,20 @@ pub const SESSIONS: Section = Section {
     ],
 };
 
+/// The forms of a time.
+pub const TIMES: Section = Section {
+    title: "TIMES",
+    paragraphs: &[
+        "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`), \
+         `today`, `yesterday`, a weekday (the last one, which can be today), a date, month or year (`2026-10-31`, \
+         `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). Times without a \
+         zone are local, and days begin at midnight.",
+        "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
+         2026-10` is October. `list` includes a session if it has a user or assistant message in this period, whatever was \
+         written later; `grep` and `stats` read only entries of this period.",
+    ],
+};
+
 /// The use of standard input, output and error.
 pub const STREAMS: Section = Section {
     title: "STREAMS",
@@ -359,8 +373,9 @@ pub fn help() -> String {
 }
 
 /// The sections that `pisess help TOPIC` prints, with their names there.
-const TOPICS: [(&str, &Section); 7] = [
+const TOPICS: [(&str, &Section); 8] = [
     ("sessions", &SESSIONS),
+    ("times", &TIMES),
     ("streams", &STREAMS),
     ("summaries", &SUMMARIES),
     ("hooks", &HOOKS),

@@ -1,7 +1,6 @@
-//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`; times relative to
-//! the present.
+//! Ids and times for new entries: random and current, or fixed by `PISESS_NOW` and `PISESS_ID_SEED`.
 
-use crate::cli::output::{Clock, Failure, Ui};
+use crate::cli::output::{Failure, Ui};
 use crate::ops::IdSource;
 use pisess_json::time::parse_js_date;
 use pisess_store::Plain;
@@ -82,27 +81,5 @@ impl Ids {
         self.count += 1;
         let name = format!("{}:{}", self.seed.as_deref().unwrap_or_default(), self.count);
         *Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).as_bytes()
-    }
-}
-
-const HOUR_MS: i64 = 3_600_000;
-
-/// Returns the time given by `--since`, in milliseconds since 1970: `12h`, `7d` and `2w` ago, the start of a
-/// local day or month, or an RFC 3339 time.
-pub fn since_ms(text: &str, ui: &Ui) -> Result<i64, Failure> {
-    let units = [('h', HOUR_MS), ('d', 24 * HOUR_MS), ('w', 7 * 24 * HOUR_MS)];
-    for (unit, length) in units {
-        if let Some(count) = text.strip_suffix(unit).and_then(|count| count.parse::<u32>().ok()) {
-            let now = Ids::new(ui)?.now_ms(ui);
-            return Ok(now.saturating_sub(i64::from(count).saturating_mul(length)));
-        }
-    }
-    let is_date = matches!(text.len(), 7 | 10) && text.bytes().all(|b| b.is_ascii_digit() || b == b'-');
-    let time = parse_js_date(text.as_bytes()).filter(|_| is_date || text.len() > 10);
-    match time {
-        Some(utc) if is_date => Ok(Clock::new(ui).day_start(utc.div_euclid(24 * HOUR_MS))),
-        Some(time) => Ok(time),
-        None => Err(Failure::usage(format_args!("--since: {text:?} is not a time"))
-            .hint("give 12h, 7d or 2w, a date as 2026-11-01, or a time as 2026-11-01T12:00:00Z")),
     }
 }

@@ -21,6 +21,7 @@ pub mod hook;
 pub mod summary_source;
 
 pub mod ids;
+pub mod period;
 pub mod transaction;
 
 pub mod navigation;

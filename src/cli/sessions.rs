@@ -4,6 +4,7 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::session::Header;
+use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use pisess_store;
 use pisess_store::workers::in_order;
@@ -48,9 +49,9 @@ pub struct Target {
 }
 
 impl SessionsArgs {
-    /// Finds the sessions, without files last modified before `since_ms`. Reports paths that cannot be
+    /// Finds the sessions, without files last modified before the period. Reports paths that cannot be
     /// searched, and continues.
-    pub fn find(&self, since_ms: Option<i64>, ui: &mut Ui) -> Result<Sessions, Failure> {
+    pub fn find(&self, period: Period, ui: &mut Ui) -> Result<Sessions, Failure> {
         if self.paths.iter().any(|path| path == Path::new("-")) {
             return self.standard_input();
         }
@@ -61,7 +62,7 @@ impl SessionsArgs {
         let agents = SubAgents::among(&found);
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =
-            |path: &Path| since_ms.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
+            |path: &Path| period.from.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
         let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
         let files: Vec<_> = found.map(|file| Target { named: file.named, path: file.path }).collect();
         if is_empty {

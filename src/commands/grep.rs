@@ -1,9 +1,9 @@
 //! `pisess grep`: full-text search over sessions.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::ids::since_ms;
 use crate::cli::open::Input;
 use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, fitted, push_visible, styled, visible};
+use crate::cli::period::PeriodArgs;
 use crate::cli::sessions::{Sessions, SessionsArgs, Target};
 use crate::format::{ID, id_end};
 use crate::ops::grep::{Match, Pattern, PatternOptions, Query, Searched, TITLE, search};
@@ -87,9 +87,9 @@ pub struct Args {
     /// Search only entries on the path to the leaf
     #[arg(long)]
     pub active: bool,
-    /// Search only entries since TIME: 7d, 2w, a date, or an RFC 3339 time
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
+    /// The period to read.
+    #[command(flatten)]
+    pub period: PeriodArgs,
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
@@ -101,16 +101,16 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
-    let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
+    let period = args.period.read(ui)?;
     let query = Query {
         pattern: pattern(&mut args)?,
         scope: if args.raw { Scope::Everything } else { Scope::Said },
         roles: args.role.iter().map(|role| known_role(role)).collect::<Result<_, _>>()?,
-        since_ms: since,
+        period,
         active: args.active,
         places: !(args.count || args.files_with_matches),
     };
-    let sessions = args.sessions.find(since, ui)?;
+    let sessions = args.sessions.find(period, ui)?;
     let paint = Paint::new(&args, &sessions, ui);
     let readers = Pool::new(ChunkReader::default);
     let mut matched = false;

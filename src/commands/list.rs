@@ -1,10 +1,11 @@
 //! `pisess list`: lists sessions.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::ids::{Ids, since_ms};
+use crate::cli::ids::Ids;
 use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::period::PeriodArgs;
 use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::NONE_HERE;
 use crate::load::{LoadError, Options};
@@ -12,6 +13,7 @@ use crate::ops::list::{
     ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, read, rows, sort,
 };
 use crate::session::list_stats::ListStatsOptions;
+use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use pisess_json::js;
@@ -65,9 +67,9 @@ pub struct Args {
     /// List the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
-    /// List only sessions with a message since TIME: 7d, 2w, a date, or an RFC 3339 time
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
+    /// The period to read.
+    #[command(flatten)]
+    pub period: PeriodArgs,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
     #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
     pub sort: Order,
@@ -89,20 +91,20 @@ fn order() -> impl TypedValueParser<Value = Order> {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
+    let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let mut list: Vec<Listed> = piped(args, ui)?.into_iter().collect();
+    let mut list: Vec<Listed> = piped(args, period, ui)?.into_iter().collect();
     let NamedSessions { files, mut failed } = places.sessions(&args.paths, args.all, ui);
     if files.is_empty() && args.paths.is_empty() && !args.all {
         ui.warn(NONE_HERE);
     }
-    let (found, unread) = readings(files, args.forks, ui);
+    let (found, unread) = readings(files, args.forks, period, ui);
     list.extend(found);
     for (file, failure) in unread {
         failed |= file.named;
         report_unread(&file, failure, ui);
     }
-    list.retain(|session| since.is_none_or(|since| session.modified >= since));
+    list.retain(|session| session.is_in_period);
     sort(&mut list, args.sort);
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
     let rows = limited(rows(&list, nesting), args.limit);
@@ -117,13 +119,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the session on standard input, if one of the paths is `-`.
-fn piped(args: &Args, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
+fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
     let Some(path) = args.paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
     let agents = SubAgents::default();
     let listing =
         ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui), agents: &agents };
-    let options = options(ui.processors(), ListStatsOptions::Sums);
+    let options = options(ui.processors(), ListStatsOptions { entries: false, period });
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
     // Standard input cannot be read again later.
@@ -151,7 +153,7 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
 type Unread = (FoundFile, Failure);
 
 /// Reads all files, on all processors.
-fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
+fn readings(files: Vec<FoundFile>, forks: bool, period: Period, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
     let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
@@ -159,7 +161,7 @@ fn readings(files: Vec<FoundFile>, forks: bool, ui: &Ui) -> (Vec<Listed>, Vec<Un
     let workers = ui.processors().min(files.len()).max(1);
     let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
     let work = |(file, is_fork): (FoundFile, bool)| {
-        let digest = if is_fork { ListStatsOptions::Entries } else { ListStatsOptions::Sums };
+        let digest = ListStatsOptions { entries: is_fork, period };
         let reading = one(&file, &options(inner, digest), &agents, stdout_is);
         progress.advance();
         (file, reading)

@@ -1,8 +1,8 @@
 //! `pisess stats`: counts tokens, cost, messages, tools and time.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::ids::since_ms;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::period::PeriodArgs;
 use crate::cli::sessions::SessionsArgs;
 use crate::cli::stats::{By, EntryRows, Groups};
 use crate::ops::stats::{Counted, EntryStats, Seen, StatsOptions, collect};
@@ -58,9 +58,9 @@ pub struct Args {
     /// Print a row for each session, model, day, week, month, project, tool or billed entry
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub by: Option<By>,
-    /// Count only entries since TIME: 7d, 2w, a date, or an RFC 3339 time
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
+    /// The period to read.
+    #[command(flatten)]
+    pub period: PeriodArgs,
     /// Print a JSON object for each row
     #[arg(long)]
     pub json: bool,
@@ -68,8 +68,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let since = args.since.as_deref().map(|since| since_ms(since, ui)).transpose()?;
-    let mut sessions = args.sessions.find(since, ui)?;
+    let period = args.period.read(ui)?;
+    let mut sessions = args.sessions.find(period, ui)?;
     let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
     let by_entry = args.by == Some(By::Entry);
     let mut seen = Seen::default();
@@ -80,7 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
-    let is_late = |entry: &Counted| since.is_none_or(|since| entry.time_ms >= since);
+    let is_wanted = |entry: &Counted| period.has(entry.time_ms);
     let exit = sessions.read(
         ui,
         |target, input| {
@@ -93,7 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         |ui, target, _, (harvested, name)| {
             warn_of_damage(&harvested, &name, ui);
             if by_entry {
-                let entries = harvested.entries.iter().filter(|entry| is_late(entry));
+                let entries = harvested.entries.iter().filter(|entry| is_wanted(entry));
                 return rows.add(target, &harvested, entries, ui);
             }
             let copies = seen.copies(&harvested);
@@ -101,7 +101,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             groups.add(
                 &target.path,
                 &harvested,
-                entries.map(|(entry, _)| entry).filter(|entry| is_late(entry)),
+                entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)),
             );
             Ok(())
         },

@@ -2,15 +2,17 @@
 
 use crate::session::entry::Entry;
 
+/// The units of ages, in seconds.
+pub const AGES: [(&str, i64); 6] =
+    [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
+
 /// Returns how long ago a time was, in the largest unit that yields at least 1.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();
     }
     let seconds = now.saturating_sub(time).max(0) / 1000;
-    let units =
-        [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
-    let found = units.iter().find(|&&(_, length)| seconds >= length);
+    let found = AGES.iter().find(|&&(_, length)| seconds >= length);
     found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
 }
 

@@ -5,6 +5,6 @@ mod age;
 mod amounts;
 mod visible;
 
-pub use age::age;
+pub use age::{AGES, age};
 pub use amounts::{ID, counted, decimals, dollars, grouped, id_end, size, tokens};
 pub use visible::{escaped_json, is_plain, push_shown, push_visible, visible, visible_lines};

@@ -9,7 +9,7 @@ use crate::session::column::Column;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
-use crate::session::list_stats::{ListStats, ListStatsOptions};
+use crate::session::list_stats::ListStats;
 use crate::session::read::header::Version;
 use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::session::search::Matches;
@@ -300,8 +300,8 @@ impl Fragment {
             self.found.extend(found.map(|found| (entry, found)));
         }
         if let Some(digesting) = options.digest {
-            self.digest.take_in(entry, typed, time);
-            if digesting == ListStatsOptions::Entries {
+            self.digest.take_in(entry, typed, time, digesting.period);
+            if digesting.entries {
                 self.digest.identify(typed, timestamp);
             }
         }

@@ -3,6 +3,7 @@
 use crate::agents::row::{forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question};
+use crate::session::period::Period;
 use crate::session::read::record::{Block, Content, MessageFacts, Typed};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
@@ -13,7 +14,7 @@ use std::hash::BuildHasher;
 
 impl ListStats {
     /// Adds one entry.
-    pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>) {
+    pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>, period: Period) {
         let Typed { kind, role, record, blocks } = *typed;
         if kind != Kind::Message {
             return;
@@ -36,6 +37,7 @@ impl ListStats {
         let recorded = message.timestamp.and_then(Raw::number);
         let active = recorded.or(time.map(|time| time as f64));
         self.activity = [self.activity, active].into_iter().flatten().reduce(f64::max);
+        self.is_in_period |= active.is_some_and(|time| period.has(time as i64));
         if role == Role::User && self.question.is_none() {
             self.question = question(entry, message, blocks);
         }
@@ -72,6 +74,7 @@ impl ListStats {
     pub fn append(&mut self, mut next: ListStats, first: u32) {
         self.messages += next.messages;
         self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
+        self.is_in_period |= next.is_in_period;
         if self.question.is_none() {
             self.question = next.question.take();
             self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));

@@ -100,7 +100,7 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     if source.read_exact_at(&mut start, 0).is_err() {
         return Text::default();
     }
-    let options = Options { digest: Some(ListStatsOptions::Sums), ..Options::default() };
+    let options = Options { digest: Some(ListStatsOptions::default()), ..Options::default() };
     // A message cut off at the end is not a valid line.
     let opening = load(&start, &options).ok().and_then(|session| session.digest.opening);
     opening.map(|opening| opening.text().clone()).unwrap_or_default()

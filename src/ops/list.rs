@@ -65,6 +65,9 @@ pub struct Listed {
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
     pub context: Option<f64>,
+    /// Whether it has a user or assistant message in the period of the list; if it has none at all, whether
+    /// `modified` is.
+    pub is_in_period: bool,
 }
 
 /// A session that was read for a list.
@@ -112,6 +115,8 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let header = Raw::checked(&session.header.bytes);
     let created = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
     let active = digest.activity.filter(|&time| time > 0.0).map(|time| time as i64);
+    let modified = active.or(created).unwrap_or(file.modified);
+    let period = options.digest.unwrap_or_default().period;
     let listed = Listed {
         path: file.path.to_owned(),
         owner: None,
@@ -121,7 +126,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         cwd: session.header.cwd.clone().unwrap_or_default(),
         parent: header.get_text("parentSession").map(Text::into_owned),
         created,
-        modified: active.or(created).unwrap_or(file.modified),
+        modified,
         entries: session.entries.len() as u32,
         messages: digest.messages,
         branches,
@@ -132,6 +137,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         usage: session.usage(),
         labels,
         context: (context > 0.0).then_some(context),
+        is_in_period: digest.is_in_period || active.is_none() && period.has(modified),
         id: session.header.id,
     };
     Ok(Reading { listed, keys: digest.entries, billed: session.billed })

@@ -4,18 +4,19 @@
 //! collected while the file is loaded ([`crate::load`]).
 
 use crate::session::entry::EntryIx;
+use crate::session::period::Period;
 use pisess_json::text::Text;
 
 /// The maximum length of the first question's kept text, in UTF-16 units.
 pub const PREVIEW: usize = 200;
 
-/// What a digest contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListStatsOptions {
-    /// Counts and sums.
-    Sums,
-    /// Also the key of each entry, to recognize its copies in forks.
-    Entries,
+/// What a digest contains besides counts and sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ListStatsOptions {
+    /// Whether it has the key of each entry, to recognize its copies in forks.
+    pub entries: bool,
+    /// The period whose messages decide [`ListStats::is_in_period`].
+    pub period: Period,
 }
 
 /// The first question of a session.
@@ -79,12 +80,14 @@ pub struct ListStats {
     pub messages: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub activity: Option<f64>,
+    /// Whether a user or assistant message is in the period.
+    pub is_in_period: bool,
     /// The first user message that has text.
     pub question: Option<Question>,
     /// The title of the session if it has no name.
     pub opening: Option<Opening>,
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
-    /// Each entry, if [`ListStatsOptions::Entries`] was requested.
+    /// Each entry, if [`ListStatsOptions::entries`] was requested.
     pub entries: Vec<EntryKey>,
 }

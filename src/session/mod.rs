@@ -13,6 +13,7 @@ pub(crate) mod column;
 pub mod entry;
 pub mod fields;
 pub mod file_calls;
+pub mod period;
 pub mod search;
 
 pub mod index;

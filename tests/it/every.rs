@@ -55,10 +55,10 @@ pub const READS: &[&str] = &[
     "grep e F",
     "grep -i --raw --json e F",
     "grep -c --active e F",
-    "grep -l -F -w --role user --since 2020-01-01 -e e F",
+    "grep -l -F -w --role user --since 2020-01-01 --until today -e e F",
     "stats F",
     "stats F --json",
-    "stats F --by model --since 2020-01-01",
+    "stats F --by model --since 2020-01-01 --until today",
     "stats F --by entry --json",
     "check F",
     "check F --json",
@@ -78,7 +78,7 @@ pub const READS: &[&str] = &[
 pub const SEARCHES: &[&str] = &[
     "list F",
     "list F --json",
-    "list F --forks --sort cost --limit 9 --since 2020-01-01",
+    "list F --forks --sort cost --limit 9 --since 2020-01-01 --until today",
     "relocate F . -n",
 ];
 

@@ -118,6 +118,8 @@ fn what_escapes_hide_is_found() {
     assert_eq!(ids("grep -w caf ./s.jsonl"), "");
     assert_eq!(ids("grep -e lone -e two ./s.jsonl"), "e5 e9");
     assert_eq!(ids("grep --since 2026-05-04 [a-z] ./s.jsonl"), "e3 e4 e5 e6 e7 e8 e9 e10");
+    assert_eq!(ids("grep --until 2026-05-02 [a-z] ./s.jsonl"), "e0 e1");
+    assert_eq!(ids("grep --since 2026-05-04 --until 2026-05-05 [a-z] ./s.jsonl"), "e3 e4");
     // The escape sequence is not printed raw, not even to a pipe.
     assert_snapshot!(s.run("grep red ./s.jsonl"), @"e10:user: ␛[31mred␛[0m");
 }

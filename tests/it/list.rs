@@ -60,6 +60,13 @@ fn this_folder_all_and_since() {
     assert_eq!(ids("list --all --since 2026-02-02").len(), 3);
     assert_eq!(ids("list --all --since 1d").len(), 0);
     assert_eq!(ids("list --all --since 20w").len(), 3);
+    assert_eq!(ids("list --all --until 2026-02-02T03:00:00Z"), ["0199bbbb-2222", "0199aaaa-1111"]);
+    // A session counts if any of its messages is in the period.
+    assert_eq!(
+        ids("list --all --since 2026-02-02T02:45:00Z --until 2026-02-02T02:45:59Z").len(),
+        1,
+        "its last message is later"
+    );
     assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
     assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
@@ -183,7 +190,7 @@ fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
     "#);
     assert_eq!(rows(&done.text()).len(), 1);
     assert_eq!(s.run("list . --since 1h"), "");
-    s.pisess("list --since yesterday").done().fails(2);
+    s.pisess("list --since tomorrow").done().fails(2);
     s.pisess("list --all .").done().fails(2);
 }
 

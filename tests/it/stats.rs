@@ -224,10 +224,18 @@ fn since_leaves_older_entries_out() {
     let counts =
         ["1h", "24h", "3d", "4d", "2w", "3w", "2026-05-01", "2026-05", "2026-05-01T10:00:02Z"].map(sessions);
     assert_eq!(counts, [1, 1, 1, 2, 2, 3, 2, 2, 2]);
-    for wrong in ["", "x", "7", "d", "-1d", "2026-13-01", "yesterday"] {
+    // It is a Monday.
+    let counts = ["today", "monday", "yesterday", "friday", "tuesday", "1mo", "2026"].map(sessions);
+    assert_eq!(counts, [1, 1, 1, 2, 2, 3, 3]);
+    let until = ["2026-04", "2026-05-01", "friday", "yesterday", "3d"];
+    assert_eq!(until.map(|until| sessions(&format!("2026-04-01 --until {until}"))), [1, 2, 2, 2, 2]);
+    assert_eq!(sessions("2026-05-01 --until 2026-05-01"), 1);
+    for wrong in ["", "x", "7", "d", "-1d", "2026-13-01", "tomorrow"] {
         s.pisess(&format!("stats --since '{wrong}' .")).done().fails(2);
+        s.pisess(&format!("stats --until '{wrong}' .")).done().fails(2);
     }
-    assert_snapshot!(s.pisess("stats --since yesterday .").done().fails(2), @r#"--since: "yesterday" is not a time (hint: give 12h, 7d or 2w, a date as 2026-11-01, or a time as 2026-11-01T12:00:00Z)"#);
+    assert_snapshot!(s.pisess("stats --until tomorrow .").done().fails(2), @r#"--until: "tomorrow" is not a time (hint: give an age (30min, 12h, 7d, 2w, 6mo, 1y), today, yesterday, a weekday, a date (2026-10-31, 2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z))"#);
+    assert_snapshot!(s.pisess("stats --since today --until friday .").done().fails(2), @"--since is later than --until (hint: exchange the two times)");
 }
 
 #[test]

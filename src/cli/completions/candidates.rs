@@ -3,6 +3,7 @@
 use crate::agents::row::RowOptions;
 use crate::cli::locate::{Places, named};
 use crate::cli::output::Ui;
+use crate::cli::period::TIMES;
 use crate::format::{ID, id_end};
 use crate::load::peek::{self, Head};
 use crate::load::{Options, load};
@@ -77,6 +78,8 @@ fn with_completers(
             if takes(&arg, "SESSION") || arg.is_positional() && takes(&arg, "PATH") {
                 let (sessions, folder) = (sessions.clone(), folder.to_owned());
                 arg.add(ArgValueCompleter::new(move |word: &OsStr| session_words(word, &sessions, &folder)))
+            } else if takes(&arg, "TIME") {
+                arg.add(ArgValueCompleter::new(|word: &OsStr| time_words(word)))
             } else if takes(&arg, "REF") {
                 let entries = entries.clone();
                 arg.add(ArgValueCompleter::new(move |word: &OsStr| entry_words(word, &entries)))
@@ -92,6 +95,12 @@ fn takes(arg: &Arg, name: &str) -> bool {
     let named = arg.get_value_names().map(|names| names.iter().any(|known| known.as_str() == name));
     let by_id = || arg.is_positional() && arg.get_id().as_str().eq_ignore_ascii_case(name);
     named.unwrap_or_else(by_id)
+}
+
+/// Returns the forms of a time that begin with the word.
+fn time_words(word: &OsStr) -> Vec<CompletionCandidate> {
+    let fits = |time: &&str| time.starts_with(&*word.to_string_lossy());
+    TIMES.into_iter().filter(fits).map(CompletionCandidate::new).collect()
 }
 
 /// A session to offer.

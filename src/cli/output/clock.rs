@@ -22,6 +22,12 @@ impl Clock {
         Clock { zone: Arc::new(zone) }
     }
 
+    /// Returns a clock in the zone that a POSIX string describes.
+    #[cfg(test)]
+    pub(in crate::cli) fn in_zone(zone: &str) -> Clock {
+        Clock { zone: Arc::new(TimeZone::posix(zone).unwrap().into()) }
+    }
+
     /// Returns a date and a time of day, as `2026-01-31` and `12:00`; if it is not a valid time, a `?` and spaces of the
     /// same width.
     pub fn parts(&self, time_ms: i64) -> (String, String) {
@@ -41,12 +47,12 @@ impl Clock {
         Some((time_ms + ahead).div_euclid(DAY_MS))
     }
 
-    /// Returns the start of a local day: its first existing moment, if the clocks skip midnight.
-    pub fn day_start(&self, day: i64) -> i64 {
-        let utc = day.saturating_mul(DAY_MS);
-        let midnight = Timestamp::from_millisecond(utc).map(|time| TimeZone::UTC.to_datetime(time));
-        let start = midnight.and_then(|midnight| self.zone().to_timestamp(midnight));
-        start.map_or(utc, |start| start.as_millisecond())
+    /// Returns the moment at which local clocks show a time, which is given as if it were UTC; if they skip it, the
+    /// first moment after it.
+    pub fn moment(&self, local_ms: i64) -> i64 {
+        let local = Timestamp::from_millisecond(local_ms).map(|time| TimeZone::UTC.to_datetime(time));
+        let moment = local.and_then(|local| self.zone().to_timestamp(local));
+        moment.map_or(local_ms, |moment| moment.as_millisecond())
     }
 
     fn zone(&self) -> &TimeZone {
@@ -76,8 +82,7 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_zone() {
-        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
-        let clock = Clock { zone: Arc::new(zone.into()) };
+        let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
         assert_eq!(clock.text(1_774_745_999_999), "2026-03-29 01:59");
         assert_eq!(clock.text(1_774_746_000_000), "2026-03-29 03:00");
         assert_eq!(clock.text(i64::MIN), format!("{:16}", "?"));
@@ -87,9 +92,9 @@ mod tests {
     fn a_day_begins_at_its_first_moment() {
         // The last zone skips midnight in spring and repeats the hour before it in autumn.
         for zone in ["UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<+0545>-5:45", "EET-2EEST,M4.5.5/0,M10.5.4/24"] {
-            let clock = Clock { zone: Arc::new(TimeZone::posix(zone).unwrap().into()) };
+            let clock = Clock::in_zone(zone);
             for day in 20_000..21_000 {
-                let start = clock.day_start(day);
+                let start = clock.moment(day * DAY_MS);
                 assert_eq!(
                     (clock.day(start - 1), clock.day(start)),
                     (Some(day - 1), Some(day)),

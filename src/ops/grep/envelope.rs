@@ -1,6 +1,6 @@
 //! The members that every entry has, read from a line that may match.
 
-use crate::session::entry::{Kind, Role};
+use crate::session::entry::{Entry, Kind, Role};
 use crate::session::read::header::Version;
 use crate::session::read::record::Record;
 use pisess_json::scan::RawString;
@@ -34,8 +34,9 @@ impl<'a> Envelope<'a> {
         Envelope { kind, role, id, role_name, timestamp }
     }
 
-    /// Returns the time in milliseconds, if it is a date.
-    pub fn time_ms(&self) -> Option<i64> {
-        parse_js_date(self.timestamp.as_ref()?.as_bytes())
+    /// Returns the time in milliseconds since 1970; [`Entry::NO_TIME`] if it does not parse.
+    pub fn time_ms(&self) -> i64 {
+        let time = self.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+        time.unwrap_or(Entry::NO_TIME)
     }
 }

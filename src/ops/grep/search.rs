@@ -6,6 +6,7 @@ use super::prefilter::{Positions, Verdict};
 use crate::load::{LoadError, Options, load};
 use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
+use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
@@ -27,8 +28,8 @@ pub struct Query {
     pub scope: Scope,
     /// Search only entries with one of these roles or types; all if empty.
     pub roles: Vec<String>,
-    /// Search only entries of this time (in milliseconds since 1970) or later.
-    pub since_ms: Option<i64>,
+    /// Search only entries of this period.
+    pub period: Period,
     /// Search only entries on the path to the leaf.
     pub active: bool,
     /// Whether to determine the position, line and context of each match; otherwise hits can only be counted.
@@ -236,9 +237,8 @@ impl Search<'_> {
     fn wants(&self, envelope: &Envelope) -> bool {
         let role = envelope.role_name.as_bytes();
         let is_wanted = |wanted: &String| wanted.as_bytes() == role;
-        let is_late = |since: i64| envelope.time_ms().is_some_and(|time| time >= since);
         (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
-            && self.query.since_ms.is_none_or(is_late)
+            && (self.query.period == Period::default() || self.query.period.has(envelope.time_ms()))
     }
 
     /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its

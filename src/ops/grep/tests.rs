@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::session::fields::Scope;
+use crate::session::period::Period;
 use crate::session::read::line_chunks::ChunkReader;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
@@ -155,7 +156,14 @@ impl Made {
 }
 
 fn query(pattern: Pattern) -> Query {
-    Query { pattern, scope: Scope::Said, roles: Vec::new(), since_ms: None, active: false, places: true }
+    Query {
+        pattern,
+        scope: Scope::Said,
+        roles: Vec::new(),
+        period: Period::default(),
+        active: false,
+        places: true,
+    }
 }
 
 fn hits(lines: &str, query: &Query) -> Vec<Match> {
@@ -242,7 +250,7 @@ fn options_choose_entries_and_fields() {
     assert_eq!(ids(|query| query.active = true, "ferry"), named(&[("a1", 3), ("b2", 5)]));
     assert_eq!(ids(|query| query.roles = vec!["assistant".into()], "ferry"), named(&[("b1", 4)]));
     assert_eq!(
-        ids(|query| query.since_ms = Some(1_793_577_600_000), "ferry"),
+        ids(|query| query.period.from = Some(1_793_577_600_000), "ferry"),
         named(&[("b1", 4), ("b2", 5)])
     );
     let everything = ids(|query| query.scope = Scope::Everything, "ferry");

@@ -54,6 +54,7 @@ fn of_all(command: &Command) -> String {
     page.paragraph(guide::REFERENCE_RULES);
     page.table(guide::REFERENCES);
     page.section(&guide::SESSIONS);
+    page.section(&guide::TIMES);
     page.section(&guide::STREAMS);
     page.section(&guide::SUMMARIES);
     page.section(&guide::HOOKS);

@@ -1,0 +1,171 @@
+//! `--since` and `--until`: the period that a command reads.
+
+use crate::cli::ids::Ids;
+use crate::cli::output::{Clock, Failure, Ui};
+use crate::format::AGES;
+use crate::session::period::Period;
+use pisess_json::time::{iso_string, parse_js_date};
+use std::ops::Range;
+
+/// The forms of a time, as an error lists them.
+const FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y), today, yesterday, a weekday, a date (2026-10-31, \
+    2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z)";
+
+/// Examples of times, for completion.
+pub const TIMES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"];
+
+const DAY_MS: i64 = 86_400_000;
+/// The weekdays. The first of them is four days after 1 January 1970.
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The period to read.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PeriodArgs {
+    /// Only what was written since TIME: 7d (7 days ago), yesterday, monday (the last one), 2026-10, 2026-10-31 or a
+    /// time such as 2026-10-31T12:00
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only what was written until TIME; a day, month or year is included as a whole
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+}
+
+impl PeriodArgs {
+    /// Returns the period.
+    ///
+    /// # Errors
+    /// If one of its ends is not a time, or it ends before it starts.
+    pub fn read(&self, ui: &Ui) -> Result<Period, Failure> {
+        let read =
+            |name: &str, text: &Option<String>| text.as_deref().map(|text| named(name, text, ui)).transpose();
+        let (since, until) = (read("--since", &self.since)?, read("--until", &self.until)?);
+        let period = Period { from: since.map(|since| since.start), to: until.map(|until| until.end) };
+        match (period.from, period.to) {
+            (Some(from), Some(to)) if from >= to => {
+                Err(Failure::usage("--since is later than --until").hint("exchange the two times"))
+            }
+            _ => Ok(period),
+        }
+    }
+}
+
+/// Returns the period that the value of an option names, in milliseconds since 1970.
+fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
+    let (now, clock) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui));
+    range(text.trim(), now, &clock)
+        .ok_or_else(|| Failure::usage(format_args!("{option}: {text:?} is not a time")).hint(FORMS))
+}
+
+fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
+    let days = |days: Range<i64>| clock.moment(days.start * DAY_MS)..clock.moment(days.end * DAY_MS);
+    let moment = |time: i64| time..time + 1;
+    age(text)
+        .map(|age| moment(now.saturating_sub(age)))
+        .or_else(|| day(text, clock.day(now)?).map(|day| days(day..day + 1)))
+        .or_else(|| dates(text).map(days))
+        .or_else(|| time(text, clock).map(moment))
+}
+
+/// Returns the milliseconds of an age such as `7d`.
+fn age(text: &str) -> Option<i64> {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let count: u32 = text.strip_suffix(unit)?.parse().ok()?;
+    let (_, seconds) = AGES.into_iter().find(|&(known, _)| known == unit.trim_start())?;
+    Some(i64::from(count) * seconds * 1000)
+}
+
+/// Returns the day that a word names, in days since 1970: today, the day before it, or the last such weekday.
+fn day(text: &str, today: i64) -> Option<i64> {
+    let text = text.to_ascii_lowercase();
+    match &*text {
+        "today" => return Some(today),
+        "yesterday" => return Some(today - 1),
+        _ => {}
+    }
+    let at = WEEKDAYS.iter().position(|day| text.len() >= 3 && day.starts_with(&*text))?;
+    Some(today - (today - 4 - at as i64).rem_euclid(7))
+}
+
+/// Returns the days of a date, a month or a year, in days since 1970.
+fn dates(text: &str) -> Option<Range<i64>> {
+    // So many days after its start, the next one has begun.
+    let length = match text.len() {
+        4 => 366,
+        7 => 31,
+        10 => 1,
+        _ => return None,
+    };
+    let is_date = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let day = |text: &str| parse_js_date(text.as_bytes()).map(|time| time.div_euclid(DAY_MS));
+    let start = day(text).filter(|_| is_date)?;
+    let next = iso_string((start + length) * DAY_MS);
+    Some(start..day(next.get(..text.len())?)?)
+}
+
+/// Returns a date with a time of day: local, unless it has a zone.
+fn time(text: &str, clock: &Clock) -> Option<i64> {
+    let time = parse_js_date(text.as_bytes())?;
+    let has_zone = text.get(10..)?.contains(['Z', 'z', '+', '-']);
+    Some(if has_zone { time } else { clock.moment(time) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Wednesday, 2026-11-25 00:30 in the zone one hour ahead of UTC.
+    const NOW: &str = "2026-11-24T23:30:00Z";
+
+    fn shown(text: &str) -> Option<String> {
+        let now = parse_js_date(NOW.as_bytes()).unwrap();
+        let clock = Clock::in_zone("CET-1CEST,M3.5.0,M10.5.0/3");
+        let found = range(text, now, &clock)?;
+        Some(format!("{} {}", &iso_string(found.start)[..16], &iso_string(found.end)[..16]))
+    }
+
+    #[test]
+    fn each_form_is_a_period_of_local_time() {
+        for (text, expected) in [
+            ("30min", "2026-11-24T23:00 2026-11-24T23:00"),
+            ("12h", "2026-11-24T11:30 2026-11-24T11:30"),
+            ("2 w", "2026-11-10T23:30 2026-11-10T23:30"),
+            ("today", "2026-11-24T23:00 2026-11-25T23:00"),
+            ("Yesterday", "2026-11-23T23:00 2026-11-24T23:00"),
+            ("wednesday", "2026-11-24T23:00 2026-11-25T23:00"),
+            ("mon", "2026-11-22T23:00 2026-11-23T23:00"),
+            ("thursday", "2026-11-18T23:00 2026-11-19T23:00"),
+            ("2026-10-25", "2026-10-24T22:00 2026-10-25T23:00"),
+            ("2026-02", "2026-01-31T23:00 2026-02-28T23:00"),
+            ("2026-12", "2026-11-30T23:00 2026-12-31T23:00"),
+            ("2024", "2023-12-31T23:00 2024-12-31T23:00"),
+            ("2023", "2022-12-31T23:00 2023-12-31T23:00"),
+            ("2026-07-01T12:00", "2026-07-01T10:00 2026-07-01T10:00"),
+            ("2026-07-01 12:00:30", "2026-07-01T10:00 2026-07-01T10:00"),
+            ("2026-07-01T12:00Z", "2026-07-01T12:00 2026-07-01T12:00"),
+            ("2026-07-01T12:00:00-05:00", "2026-07-01T17:00 2026-07-01T17:00"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in [
+            "",
+            "7",
+            "d",
+            "-1d",
+            "7x",
+            "99999999999d",
+            "mo",
+            "someday",
+            "2026-13",
+            "2026-1",
+            "10-31",
+            "12:00",
+            "é",
+        ] {
+            assert_eq!(shown(text), None, "{text}");
+        }
+    }
+}
