@@ -22,8 +22,9 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 ];
 
 /// The forms of a reference to an entry.
-pub const REFERENCES: [GuideRow; 9] = [
+pub const REFERENCES: [GuideRow; 10] = [
     ("@", "the leaf, from which the conversation continues"),
+    ("-", "the leaf before its last move, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
     (":12", "the entry on line 12 of the file, counting from 1"),
     ("id:X", "the entry with id X"),
@@ -316,7 +317,7 @@ impl Guide {
             text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
         if self.refers {
-            text += "REF is @ (the leaf), root, :12 (a line), an id or its prefix, a label, REF^,\n\
+            text += "REF is @ (the leaf), -, root, :12 (a line), an id or its prefix, a label, REF^,\n\
                      REF~3 or REF^{user}; see `pisess --help` for all forms.\n\n";
         }
         text + "Exit codes:\n" + table(self.exit_codes()).trim_end()

@@ -1,13 +1,14 @@
 //! Opening and loading the session named on the command line.
 
 use super::locate::{Named, named};
-use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
 use crate::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small, load, read_header};
 use crate::ops::label::{self, NameError};
 use crate::ops::rows::{Edited, edited};
+use crate::ops::switch::previous_leaf;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::FileReader;
-use crate::session::reference::{Position, resolve};
+use crate::session::reference::{PREVIOUS, Position, resolve};
 use crate::session::{Header, ProblemKind, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -127,6 +128,12 @@ impl Input {
         Failure::cannot(format_args!("{}: {what}", self.name)).path(&self.name)
     }
 
+    /// Returns a failure to resolve a reference in this session (exit 2).
+    pub fn unresolved(&self, what: impl Display) -> Failure {
+        let message = format_args!("{}: {what}", self.name);
+        Failure::new(Exit::Cannot, FailureKind::Reference, message).path(&self.name)
+    }
+
     /// Returns a negative answer for this session (exit 1).
     pub fn no(&self, what: impl Display) -> Failure {
         Failure::no(format_args!("{}: {what}", self.name)).path(&self.name)
@@ -217,6 +224,13 @@ impl OpenSession {
 
     /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
+        if reference == PREVIOUS {
+            let found = previous_leaf(&self.session, &self.bodies());
+            return found.map_err(|error| self.input.unreadable(error))?.ok_or_else(|| {
+                let failure = self.input.unresolved("there is no previous leaf: the leaf has never moved");
+                failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
+            });
+        }
         resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
     }
 

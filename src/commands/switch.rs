@@ -7,7 +7,8 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
-use crate::ops::navigate::navigate;
+use crate::ops::navigate::{navigate, return_to};
+use crate::session::reference::PREVIOUS;
 use std::path::PathBuf;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
@@ -22,6 +23,7 @@ pub const GUIDE: Guide = Guide {
             "Undo the last user message, and print it for editing",
             "pisess switch session.jsonl '@^{user}'",
         ),
+        Example::new("Go back to the leaf before the last move", "pisess switch session.jsonl -"),
         Example::new("Start over in the same session", "pisess switch session.jsonl root"),
         Example::new(
             "Go back, with a summary of what was tried since",
@@ -38,6 +40,9 @@ pub const GUIDE: Guide = Guide {
 /// The agents continue from the last entry of the file, so a mark is appended under REF: an entry that
 /// no model sees. If REF is a user message, the session continues from before it, and its text is
 /// printed, to be edited and sent again. If REF is already the leaf, nothing is written.
+///
+/// With `-` as REF, the leaf moves back to where it was before its last move, by whichever program; repeated, it
+/// toggles between the two. An entry whose id is `-` is `id:-`.
 ///
 /// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
 /// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
@@ -68,6 +73,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = open.resolve(&args.to)?;
+    let navigate = if args.to == PREVIOUS { return_to } else { navigate };
     let step = Move {
         open: &open,
         navigation: navigate(&open.session, open.session.leaf, target),

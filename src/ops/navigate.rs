@@ -28,9 +28,14 @@ pub struct Navigation {
 /// Plans the move from `old_leaf` to `target`. As in the agents, but not in their documentation, a compaction
 /// does not end the abandoned branch.
 pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navigation {
-    let parent = |ix: EntryIx| session.entry(ix).parent;
     let edits_target = target.is_some_and(|ix| is_draft(session, ix));
-    let new_leaf = if edits_target { target.and_then(parent) } else { target };
+    let new_leaf = if edits_target { target.and_then(|ix| session.entry(ix).parent) } else { target };
+    Navigation { new_leaf, edits_target, ..return_to(session, old_leaf, target) }
+}
+
+/// Plans the move back to `target`, which was the leaf before, even if it is a user request.
+pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Navigation {
+    let parent = |ix: EntryIx| session.entry(ix).parent;
     let on_target_path: HashSet<_> = session.upwards(target).collect();
     let mut abandoned = Vec::new();
     let mut common_ancestor = old_leaf;
@@ -39,7 +44,7 @@ pub fn navigate(session: &Session, old_leaf: Position, target: Position) -> Navi
         common_ancestor = parent(ix);
     }
     abandoned.reverse();
-    Navigation { target, old_leaf, common_ancestor, new_leaf, edits_target, abandoned }
+    Navigation { target, old_leaf, common_ancestor, new_leaf: target, edits_target: false, abandoned }
 }
 
 /// Returns the newest user request on the path to the leaf.

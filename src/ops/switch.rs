@@ -11,6 +11,7 @@ use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
+use crate::session::tree::Ancestry;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -68,14 +69,73 @@ fn is_at(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Re
     Ok(true)
 }
 
+/// A move of the leaf, as its mark records it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The leaf before; `None` if the session has no such entry.
+    pub from: Option<Position>,
+    /// The new position; `None` if the session has no such entry.
+    pub to: Option<Position>,
+    /// The ids of the entries that the move takes back, if `pisess undo` made it.
+    pub undid: Vec<Text<'static>>,
+}
+
+/// Returns the move that an entry records; `None` if it is not a mark.
+///
+/// # Errors
+/// If its line cannot be read.
+pub fn moved(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
+    if session.entry(ix).kind != Kind::Custom {
+        return Ok(None);
+    }
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    if !entry.get("customType").is_some_and(|kind| kind.is(MARK)) {
+        return Ok(None);
+    }
+    let data = entry.get("data");
+    let place = |key| match data.and_then(|data| data.get(key)) {
+        Some(id) if id.is_null() => Some(None),
+        id => id.and_then(Raw::text).and_then(|id| session.find(&id)).map(Some),
+    };
+    let undid = data.and_then(|data| data.get("undid")).into_iter().flat_map(Raw::items);
+    let undid = undid.filter_map(Raw::text).map(Text::into_owned).collect();
+    Ok(Some(Moved { from: place("from"), to: place("to"), undid }))
+}
+
+/// Whether an entry is a mark.
+///
+/// # Errors
+/// If its line cannot be read.
+pub fn is_mark(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+    moved(session, bodies, ix).map(|moved| moved.is_some())
+}
+
+/// Returns the nearest entry at or above a position that is not a mark.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn behind_marks(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
+    nearest(session, place, |ix| is_mark(session, bodies, ix))
+}
+
 /// Returns the nearest entry at or above a position that is neither a mark nor a label.
 ///
 /// # Errors
 /// If a line cannot be read.
 pub fn behind_notes(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
+    nearest(session, place, |ix| is_passing(session, bodies, ix))
+}
+
+/// Returns the nearest entry at or above a position for which `is_skipped` is false.
+fn nearest(
+    session: &Session,
+    place: Position,
+    is_skipped: impl Fn(EntryIx) -> io::Result<bool>,
+) -> io::Result<Position> {
     let mut at = place;
     while let Some(ix) = at
-        && is_passing(session, bodies, ix)?
+        && is_skipped(ix)?
     {
         at = session.entry(ix).parent;
     }
@@ -86,27 +146,75 @@ fn is_passing(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::R
     Ok(session.entry(ix).kind == Kind::Label || is_mark(session, bodies, ix)?)
 }
 
-/// Whether an entry is a mark.
+/// Returns the leaf as it was before an entry was appended.
 ///
 /// # Errors
-/// If its line cannot be read.
-pub fn is_mark(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
-    if session.entry(ix).kind != Kind::Custom {
-        return Ok(false);
+/// If a line cannot be read.
+pub fn leaf_before(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
+    let last = std::iter::successors(ix.before(), |ix| ix.before());
+    match last.into_iter().find(|&ix| !session.entry(ix).id.is_empty()) {
+        Some(last) => leaf_after(session, bodies, last),
+        None => Ok(None),
     }
-    let line = bodies.line(ix)?;
-    Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(MARK)))
 }
 
-/// Returns a mark, in the agents' key order for a `custom` entry.
+/// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a `leaf` record.
+fn leaf_after(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
+    if session.entry(ix).kind != Kind::Leaf {
+        return Ok(Some(ix));
+    }
+    let line = bodies.line(ix)?;
+    Ok(Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)))
+}
+
+/// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records
+/// it; otherwise the order of the file shows it: an entry that does not follow the leaf before it was appended
+/// after a move. Returns `None` if the leaf never moved.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn previous_leaf(session: &Session, bodies: &dyn EntryReader) -> io::Result<Option<Position>> {
+    let mut ancestry = None;
+    for ix in session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()) {
+        let before = leaf_before(session, bodies, ix)?;
+        let after = leaf_after(session, bodies, ix)?;
+        let place = if after == Some(ix) { session.entry(ix).parent } else { after };
+        let mark = moved(session, bodies, ix)?;
+        let from = match mark.as_ref().and_then(|mark| mark.from) {
+            // A mark of `undo` that only restores a label, a name or an edit.
+            Some(from) if mark.as_ref().is_some_and(|mark| mark.to == Some(from)) => continue,
+            Some(from) => from,
+            None if before == place => continue,
+            None if mark.is_some() => before,
+            // Another program may have appended a label or a mark below the leaf of a running agent.
+            None => match behind_notes(session, bodies, before)?.zip(after) {
+                Some((above, after))
+                    if !ancestry.get_or_insert_with(|| Ancestry::new(session)).is_above(above, after) =>
+                {
+                    before
+                }
+                _ => continue,
+            },
+        };
+        return behind_marks(session, bodies, from).map(Some);
+    }
+    Ok(None)
+}
+
+/// Returns a mark at `to`.
 pub fn mark(from: Option<&Text>, to: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
-    let data = Object::new().text_or_null("from", from).text_or_null("to", to).finish();
+    let data = Object::new().text_or_null("from", from).text_or_null("to", to);
+    mark_entry(data, to, id, timestamp)
+}
+
+/// Returns a mark with this data, in the agents' key order for a `custom` entry.
+pub(super) fn mark_entry(data: Object, parent: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
     let line = Object::new()
         .str("type", "custom")
         .str("customType", MARK)
-        .json("data", &data)
+        .json("data", &data.finish())
         .str("id", &id)
-        .text_or_null("parentId", to)
+        .text_or_null("parentId", parent)
         .str("timestamp", timestamp)
         .finish();
     NewEntry { id: Text::from(id), line }

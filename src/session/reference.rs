@@ -1,5 +1,5 @@
 //! Entry references: `@`, `root`, `:12`, `id:X`, `label:X`, an id, a label, a prefix of an id, and
-//! the suffixes `^`, `~3`, `^{user}`.
+//! the suffixes `^`, `~3`, `^{user}`. `-`, the previous leaf, is resolved elsewhere, because marks record it.
 //!
 //! The whole string is tried first; then suffixes are removed from the right, so that an id that ends like a
 //! suffix can still be given. Everything is case-sensitive.
@@ -8,6 +8,9 @@ use super::entry::{EntryIx, LineNo};
 use super::labels::Labels;
 use crate::session::Session;
 use pisess_json::text::Text;
+
+/// The reference to the leaf before its last move.
+pub const PREVIOUS: &str = "-";
 
 /// A position in the conversation: an entry, or `None` for `root`, before the first entry.
 pub type Position = Option<EntryIx>;
@@ -67,9 +70,6 @@ impl ReferenceError {
     /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
-            ReferenceError::Unknown { name, .. } if name == "-" => {
-                "the previous leaf is not recorded; `pisess branches` lists the branches".to_owned()
-            }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
             }
@@ -125,7 +125,7 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are refused.
 pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
-    prefixed || matches!(name, "@" | "root") || split(name).is_some()
+    prefixed || matches!(name, "@" | "root" | PREVIOUS) || split(name).is_some()
 }
 
 /// Resolves a reference without suffixes; returns `None` if it names nothing.
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn forms_are_no_names() {
-        for form in ["@", "root", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^"] {
+        for form in ["@", "root", "-", ":12", ":x", "id:a", "label:", "a^", "a~", "a~3", "a^{user}", "^"] {
             assert!(is_form(form), "{form}");
         }
         for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {

@@ -1,6 +1,6 @@
 //! `pisess switch`: a lasting move of the leaf.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -190,8 +190,71 @@ fn with_a_label() {
     s.run("switch --label washi ./two-branches.jsonl 1a2b3c07");
     assert_snapshot!(s.lines_from(TWO, 12), @r#"{"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T12:00:00.000Z","targetId":"1a2b3c07","label":"washi"}"#);
     assert_snapshot!(s.unchanged("switch --label x ./two-branches.jsonl root").fails(2), @"--label: root is not an entry (hint: give another entry, or add a summary with --summarize)");
-    assert_snapshot!(s.unchanged("switch ./two-branches.jsonl -").fails(2), @r#"./two-branches.jsonl: no entry or label "-" (hint: the previous leaf is not recorded; `pisess branches` lists the branches)"#);
     assert_snapshot!(s.unchanged("switch --label ' ' ./two-branches.jsonl 1a2b3c05").fails(2), @"the label is empty (hint: clear a label with --clear)");
+}
+
+#[test]
+fn to_the_previous_leaf() {
+    let s = Sandbox::with(&[TWO]);
+    let place = |line: &str| {
+        s.run(line);
+        let last = s.text(TWO).lines().last().unwrap().to_owned();
+        serde_json::from_str::<Value>(&last).unwrap()["parentId"].as_str().unwrap_or("root").to_owned()
+    };
+    // The order of the file: after 1a2b3c05, the conversation continued from 1a2b3c03.
+    assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c05");
+    // Marks.
+    assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c07");
+    assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c05");
+    assert_eq!(place("switch ./two-branches.jsonl root"), "root");
+    assert_eq!(place("switch ./two-branches.jsonl 1a2b3c02"), "1a2b3c02");
+    assert_eq!(place("switch ./two-branches.jsonl -"), "root");
+    assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c02");
+    // Neither a label nor a further mark at the same position is a move, and labels stay on the path.
+    let label = s.run("label ./two-branches.jsonl 1a2b3c05 tissue");
+    assert_eq!(place("switch ./two-branches.jsonl -"), "root");
+    assert_eq!(place("switch ./two-branches.jsonl -"), label.trim());
+    // A user message is the leaf again, not sent again.
+    let question = s.run("append ./two-branches.jsonl --user 'And if it rains?'");
+    s.run("pop ./two-branches.jsonl");
+    assert_eq!(place("switch ./two-branches.jsonl -"), question.trim());
+}
+
+#[test]
+fn the_previous_leaf_is_a_reference() {
+    let s = Sandbox::with(&[TWO]);
+    assert_eq!(
+        s.run("show ./two-branches.jsonl - --json"),
+        s.run("show ./two-branches.jsonl 1a2b3c05 --json")
+    );
+    // The leaf never moved, because other programs only append below it.
+    let agent = |id: &str, parent: &str| user(id, Some(parent), "x");
+    let label = r#"{"type":"label","id":"l","parentId":"a","targetId":"a","label":"x"}"#.to_owned();
+    s.put("one.jsonl", session(&[user("a", None, "x"), label, agent("b", "a"), agent("c", "b")]));
+    assert_snapshot!(s.unchanged("switch ./one.jsonl -").fails(2), @"./one.jsonl: there is no previous leaf: the leaf has never moved (hint: `pisess branches` lists the branches; an entry with the id - is `id:-`)");
+    // An entry with this id, and a record of another tool.
+    let record = r#"{"type":"leaf","id":"r","parentId":"-","targetId":"a"}"#.to_owned();
+    s.put("id.jsonl", session(&[user("a", None, "x"), agent("-", "a"), record]));
+    assert!(s.run("show ./id.jsonl id:- --json").contains(r#""id":"-""#));
+    assert!(s.run("show ./id.jsonl - --json").contains(r#""id":"-""#), "before the record");
+    assert_snapshot!(s.unchanged("label ./one.jsonl @ -").fails(2), @r#""-" reads as a reference and cannot be a label (hint: choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3)"#);
+    // Marks whose origin is gone, or that are not objects.
+    let mark = |id: &str, parent: &str, data: &str| {
+        format!(
+            r#"{{"type":"custom","customType":"pisess.switch","data":{data},"id":"{id}","parentId":"{parent}"}}"#
+        )
+    };
+    let lines = [
+        user("a", None, "x"),
+        agent("b", "a"),
+        mark("m", "b", r#"{"from":"gone","to":"b"}"#),
+        mark("n", "m", "7"),
+    ];
+    s.put("gone.jsonl", session(&lines));
+    s.unchanged("switch ./gone.jsonl -").fails(2);
+    let lines = [user("a", None, "x"), agent("b", "a"), mark("m", "a", r#"{"from":"gone","to":"a"}"#)];
+    s.put("gone.jsonl", session(&lines));
+    assert!(s.run("show ./gone.jsonl - --json").contains(r#""id":"b""#), "the order of the file");
 }
 
 #[test]
