@@ -6,7 +6,7 @@ use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
 use crate::session::paths::is_windows;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{self as store, FoundFile, FoundFiles, Glance, OnDisk, Trouble};
+use pisess_store::{self as store, FoundFile, FoundFiles, Glance, OnDisk, Reach, Trouble};
 use std::path::{Path, PathBuf};
 
 /// The set of sessions to read, for a command that reads many.
@@ -58,13 +58,17 @@ impl Places {
     /// Returns the sessions that paths, names and `--all` refer to. Reports directories that cannot be
     /// searched, and continues.
     pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
-        let (resolved, mut failed) = files_of(paths, ui);
+        let resolved = resolved(paths.iter().filter(|path| *path != Path::new("-")), ui);
         let scope = match (paths, all) {
             (_, true) => Where::All,
             ([], false) => Where::Here,
-            _ => Where::Paths(&resolved),
+            _ => Where::Paths(&resolved.paths),
         };
         let finding = self.find(scope);
+        let mut failed = !resolved.failures.is_empty();
+        for failure in &resolved.failures {
+            ui.report(failure);
+        }
         failed |= report(finding.troubles, ui);
         NamedSessions { files: finding.files, failed }
     }
@@ -76,7 +80,7 @@ impl Places {
 
     fn find(&self, scope: Where) -> FoundFiles {
         match scope {
-            Where::Paths(paths) => store::find(paths),
+            Where::Paths(paths) => store::find(paths, Reach::Whole),
             Where::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
             Where::Here => self.find_here(),
         }
@@ -159,7 +163,7 @@ fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
 ///
 /// # Errors
 /// If it is such a directory.
-pub fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
+fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     let real = ui.absolute(folder);
     let home = ui.home().map(|home| ui.absolute(Path::new(&home)));
     let stores: Vec<_> = Places::of(ui).stores.into_iter().map(|store| ui.absolute(&store.root)).collect();
@@ -177,31 +181,98 @@ pub fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
         "-r would change every session below {}, which is {what}",
         folder.display()
     ))
-    .hint("list them with `migrate --check -r`; name a directory further down, or use --force"))
+    .hint("list them with -n; name a directory further down, or use --force"))
+}
+
+/// Returns how far a change reaches below the directories in its arguments.
+///
+/// # Errors
+/// If it would reach too far down from one of them ([`refuse_sweep`]), and `force` is not given.
+pub fn reach_of_change(
+    arguments: &[PathBuf],
+    recursive: bool,
+    force: bool,
+    ui: &Ui,
+) -> Result<Reach, Failure> {
+    if recursive && !force {
+        arguments.iter().try_for_each(|path| refuse_sweep(path, ui))?;
+    }
+    Ok(if recursive { Reach::Visible } else { Reach::Own })
+}
+
+/// Printed if a plan contains sessions that the change itself would leave out.
+pub const NEEDS_RECURSION: &str = "some of these are in subdirectories, which need -r to be changed";
+
+/// Whether a session is in a subdirectory of a directory in the arguments.
+pub fn is_below(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
+    let session = session.as_ref();
+    let is_deep = |folder: &PathBuf| session != folder && session.parent() != Some(folder);
+    arguments.iter().any(|folder| session.starts_with(folder) && is_deep(folder))
+}
+
+/// The sessions that arguments refer to.
+#[derive(Debug)]
+pub struct Given {
+    /// Their files; `-` is one of them.
+    pub files: Vec<FoundFile>,
+    /// Those of them that were found by their name.
+    pub by_name: Vec<PathBuf>,
+    /// Why arguments were not found, or directories could not be searched.
+    pub failures: Vec<Failure>,
+}
+
+/// Returns the sessions that arguments refer to: files, names, directories. Reports what is left out of a directory.
+pub fn given(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Given {
+    let Resolved { paths, by_name, mut failures } = resolved(arguments.iter(), ui);
+    let (streams, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == Path::new("-"));
+    let found = store::find(&paths, reach);
+    let mut files: Vec<_> =
+        streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
+    files.extend(found.files);
+    for trouble in found.troubles {
+        match trouble {
+            Trouble::Unreadable { error, .. } => failures.push(error.into()),
+            trouble => ui.warn(&trouble.to_string()),
+        }
+    }
+    if files.is_empty() && failures.is_empty() {
+        ui.warn("no *.jsonl files found");
+    }
+    for folder in found.shallow {
+        ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
+    }
+    Given { files, by_name, failures }
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
-    let mut finding = store::find(&folders);
+    let mut finding = store::find(&folders, Reach::Whole);
     finding.troubles.iter_mut().for_each(Trouble::unnamed);
     finding
 }
 
-/// Resolves paths and names, except `-`. Returns whether any of them matches no session, which is reported.
-fn files_of(paths: &[PathBuf], ui: &mut Ui) -> (Vec<PathBuf>, bool) {
-    let mut failed = false;
-    let mut found = Vec::new();
-    for path in paths.iter().filter(|path| *path != Path::new("-")) {
-        match named(path, ui) {
-            Ok(named) => found.push(named.path),
-            Err(failure) => {
-                failed = true;
-                ui.report(&failure);
+/// Arguments, with names resolved to paths.
+#[derive(Default)]
+struct Resolved {
+    paths: Vec<PathBuf>,
+    /// Those of them that were found by their name.
+    by_name: Vec<PathBuf>,
+    failures: Vec<Failure>,
+}
+
+fn resolved<'a>(arguments: impl Iterator<Item = &'a PathBuf>, ui: &Ui) -> Resolved {
+    let mut resolved = Resolved::default();
+    for argument in arguments {
+        match named(argument, ui) {
+            Ok(named) => {
+                resolved.by_name.extend(named.by_name.then(|| named.path.clone()));
+                resolved.paths.push(named.path);
             }
+            Err(failure) => resolved.failures.push(failure.path(argument.to_string_lossy())),
         }
     }
-    (found, failed)
+    resolved
 }
 
 /// Reports the paths that a search could not read. Returns whether a given path is among them.

@@ -103,6 +103,11 @@ impl Input {
         }
     }
 
+    /// Records whether the session was found by its name.
+    pub fn found_by_name(self, by_name: bool) -> Input {
+        Input { by_name, ..self }
+    }
+
     /// Whether the session was found by its name.
     pub fn by_name(&self) -> bool {
         self.by_name

@@ -30,39 +30,41 @@ pub struct RedactionArgs {
 }
 
 impl RedactionArgs {
-    /// Returns the redactor for a session.
+    /// Returns the redactor for a session, which removes these values, too.
     ///
     /// # Errors
-    /// If the input is not a session, or a file with secrets cannot be read.
-    pub fn redactor(&self, session: &Input, ui: &mut Ui) -> Result<Redactor, Failure> {
+    /// If the input is not a session.
+    pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
-        let values = values(self, session, ui)?;
         let people = self.paths.then(|| people(cwd.as_deref(), ui));
         Ok(Redactor::new(values, Options { keep_images: self.keep_images, people }))
     }
-}
 
-/// Returns the values in the named files.
-fn values(args: &RedactionArgs, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
-    let mut all = Values::default();
-    let files = args.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
-    let lists = args.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
-    for (path, read) in files.chain(lists) {
-        let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, session, ui)?;
-        let mut values = read(&bytes);
-        all.values.append(&mut values.values);
-        all.short += values.short;
+    /// Returns the values in the named files. None of them may be standard input if a session is.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
+        let mut all = Values::default();
+        let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
+        let lists = self.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
+        for (path, read) in files.chain(lists) {
+            let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, session, ui)?;
+            let mut values = read(&bytes);
+            all.values.append(&mut values.values);
+            all.short += values.short;
+        }
+        if all.short > 0 {
+            let (count, verb) = match all.short {
+                1 => ("1 value".to_owned(), "is"),
+                n => (format!("{n} values"), "are"),
+            };
+            ui.warn(&format!(
+                "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
+            ));
+        }
+        Ok(all.values)
     }
-    if all.short > 0 {
-        let (count, verb) = match all.short {
-            1 => ("1 value".to_owned(), "is"),
-            n => (format!("{n} values"), "are"),
-        };
-        ui.warn(&format!(
-            "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
-        ));
-    }
-    Ok(all.values)
 }
 
 /// Returns the users whose home directories and names are replaced: this one and the one of the session.

@@ -19,11 +19,14 @@ pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all 
 pub struct SessionsArgs {
     /// Sessions by path or name, or directories to search at any depth; - for standard input (default: the
     /// sessions of the current directory in both agents' stores)
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "SESSION")]
     pub paths: Vec<PathBuf>,
-    /// Include all sessions in both agents' stores
+    /// Include the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
+    /// Accepted, because other programs want it; directories are searched in any case.
+    #[arg(short, long, hide = true)]
+    pub recursive: bool,
 }
 
 /// The sessions found; none has been read yet.
@@ -56,7 +59,7 @@ impl SessionsArgs {
             return self.standard_input();
         }
         if self.all && !self.paths.is_empty() {
-            return Err(Failure::usage("--all cannot be combined with PATH").hint("omit one of them"));
+            return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
         }
         let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
         let agents = SubAgents::among(&found);

@@ -59,13 +59,13 @@ pub struct Args {
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
     pub at: Option<String>,
-    /// Format of the output
+    /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "html")]
     pub format: ExportFormat,
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
-    /// Write to PATH (- for standard output)
+    /// Write the result to PATH (- for standard output)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Renderers that turn custom entries into Markdown.
@@ -77,7 +77,7 @@ pub struct Args {
     /// The options of redaction.
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Override refusals, such as overwriting an existing output
+    /// Override refusals (such as to overwrite an existing output)
     #[arg(long)]
     pub force: bool,
     /// Print the result as JSON
@@ -146,7 +146,8 @@ struct Removed {
 
 /// Returns the session without its secrets.
 fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
-    let mut redactor = redaction.redactor(&input, ui)?;
+    let values = redaction.values(&input, ui)?;
+    let mut redactor = redaction.redactor(&input, values, ui)?;
     let mut report = Report::default();
     let workers = ui.processors();
     let copy = store::spool_written(&mut |out| {

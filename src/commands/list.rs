@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 
 /// List sessions, newest first.
 ///
-/// Without PATH, the sessions of the current directory are listed, from the stores of both agents. For a
+/// Without SESSION, the sessions of the current directory are listed, from the stores of both agents. For a
 /// directory, all sessions below it are listed, including those in hidden directories.
 ///
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
@@ -62,24 +62,27 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions by path or name, or directories to search at any depth
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "SESSION")]
     pub paths: Vec<PathBuf>,
-    /// List the sessions of all projects
+    /// Include the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
+    /// Accepted, because other programs want it; directories are searched in any case.
+    #[arg(short, long, hide = true)]
+    pub recursive: bool,
     /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
     #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
     pub sort: Order,
-    /// List at most COUNT sessions
-    #[arg(long, value_name = "COUNT")]
+    /// List at most N sessions
+    #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
     /// List forks below the session they were copied from, counting only what each adds
     #[arg(long)]
     pub forks: bool,
-    /// Print one JSON object per session
+    /// Print the result as JSON (an object per session)
     #[arg(long)]
     pub json: bool,
 }

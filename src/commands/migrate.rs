@@ -1,7 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{named, refuse_sweep};
+use crate::cli::locate::{Given, NEEDS_RECURSION, given, is_below, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -11,7 +11,7 @@ use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use owo_colors::Style;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, Batch, SessionFile, StoreError};
+use pisess_store::{self as store, Batch, FoundFile, Reach, SessionFile, StoreError};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
@@ -46,25 +46,25 @@ pub const GUIDE: Guide = Guide {
 /// version 3, which both agents read. A line is changed only where it has to be; all other lines are copied
 /// byte for byte, and a version 3 file is left as it is. Old entries get the same ids every time.
 ///
-/// For a directory, the *.jsonl files directly in it are migrated. Several files are migrated in
-/// parallel; those that were changed are listed, followed by a table of the results. If a file cannot be migrated,
-/// the others are. Other commands read old files without migrating them; a command that changes an old file
-/// migrates it in the same write.
+/// For a directory, the *.jsonl files directly in it are migrated, and with -r also those in its subdirectories,
+/// except hidden ones. --check and -n, which write nothing, always include subdirectories. With -r, the root
+/// directory, a home directory and directories above an agent's store are refused without --force.
 ///
-/// With -r, the root directory, a home directory and directories above an agent's store are refused without
-/// --force.
+/// Several files are migrated in parallel; those that were changed are listed, followed by a table of the results. If
+/// a file cannot be migrated, the others are. Other commands read old files without migrating them; a command that
+/// changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Session files, directories of them, or - for standard input
     #[arg(required = true, value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
-    /// Report what needs migration, and exit 1 if anything does; write nothing
+    /// Only report what there is to do, and exit 1 if there is anything
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
     /// Keep the old file, with SUFFIX appended to its name
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", help_heading = "Writing")]
     pub backup: Option<String>,
-    /// Recurse into subdirectories
+    /// Include subdirectories (--check and -n always do)
     #[arg(short, long)]
     pub recursive: bool,
     /// Output and locking options.
@@ -126,11 +126,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
         );
     }
-    let Targets { paths, by_name, mut outcomes } = listed(args, ui)?;
+    let reach = if args.writes() {
+        reach_of_change(&args.sessions, args.recursive, args.write.force, ui)?
+    } else {
+        Reach::Visible
+    };
+    let Given { files, by_name, mut failures } = given(&args.sessions, reach, ui);
+    if args.sessions.len() == 1
+        && files.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
     let batch = Batch::new();
-    outcomes.extend(migrated(&paths, args, &batch, ui));
+    let mut outcomes: Vec<_> = failures.iter().map(Outcome::missing).collect();
+    outcomes.extend(migrated(&files, args, &batch, ui));
     for outcome in &mut outcomes {
         outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
+    }
+    let mut outdated = outcomes.iter().filter(|outcome| outcome.status == Status::Outdated);
+    if !args.writes() && !args.recursive && outdated.any(|outcome| is_below(&args.sessions, &outcome.path)) {
+        ui.warn(NEEDS_RECURSION);
     }
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
@@ -163,55 +179,15 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The sessions that the arguments refer to.
-#[derive(Default)]
-struct Targets {
-    /// Their files.
-    paths: Vec<PathBuf>,
-    /// Those of them that were found by their name.
-    by_name: Vec<PathBuf>,
-    /// An outcome for each path that could not be listed.
-    outcomes: Vec<Outcome>,
-}
-
-/// Returns the sessions that the arguments refer to.
-fn listed(args: &Args, ui: &Ui) -> Result<Targets, Failure> {
-    let mut listed = Targets::default();
-    for path in &args.sessions {
-        let named = match named(path, ui) {
-            Ok(named) => named,
-            Err(failure) if args.sessions.len() == 1 => return Err(failure),
-            Err(failure) => {
-                listed.outcomes.push(Outcome::failed(path, &failure));
-                continue;
-            }
-        };
-        listed.by_name.extend(named.by_name.then(|| named.path.clone()));
-        if args.recursive && args.writes() && !args.write.force {
-            refuse_sweep(&named.path, ui)?;
-        }
-        match store::list_sessions(&named.path, args.recursive) {
-            Ok(listing) => {
-                listed.paths.extend(listing.sessions);
-                let problems = listing.problems.into_iter();
-                listed.outcomes.extend(problems.map(|problem| Outcome::failed(path, &problem.into())));
-            }
-            Err(error) if args.sessions.len() == 1 => return Err(error.into()),
-            Err(error) => listed.outcomes.push(Outcome::failed(path, &error.into())),
-        }
-    }
-    Ok(listed)
-}
-
-/// Migrates many files on all processors; returns the outcomes in the order of the paths.
-fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
-    let progress = ui.progress(paths.len());
-    let workers = ui.processors().min(paths.len()).max(1);
+/// Migrates many files on all processors; returns the outcomes in the order of the files.
+fn migrated(files: &[FoundFile], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
+    let progress = ui.progress(files.len());
+    let workers = ui.processors().min(files.len()).max(1);
     let options = Options { workers: ui.processors() / workers, ..Options::default() };
-    let work = |path: &PathBuf| {
-        let outcome = match one(path, args, batch, &options) {
-            Err(failure) if failure.is_transcript() && !args.sessions.contains(path) => None,
-            Err(failure) => Some(Outcome::failed(path, &failure)),
+    let work = |file: &FoundFile| {
+        let outcome = match one(&file.path, args, batch, &options) {
+            Err(failure) if failure.is_transcript() && !file.named => None,
+            Err(failure) => Some(Outcome::failed(&file.path, &failure)),
             Ok(outcome) => Some(outcome),
         };
         progress.advance();
@@ -222,7 +198,7 @@ fn migrated(paths: &[PathBuf], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outco
         done.extend(outcome);
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = in_order(paths, workers, work, keep);
+    let Ok(()) = in_order(files, workers, work, keep);
     done
 }
 
@@ -280,6 +256,11 @@ impl Outcome {
         }
     }
 
+    /// Returns the outcome for an argument that was not found, or a directory that could not be searched.
+    fn missing(failure: &Failure) -> Outcome {
+        Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure)
+    }
+
     fn failed(path: &Path, failure: &Failure) -> Outcome {
         Outcome {
             path: path.to_string_lossy().into_owned(),
@@ -330,10 +311,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
         });
     }
     match outcomes {
-        [] => {
-            ui.warn("no *.jsonl files found (hint: -r includes subdirectories)");
-            Ok(())
-        }
+        [] => Ok(()),
         [outcome] if outcome.error.is_some() => Ok(()),
         [outcome] => ui.print(&one_line(outcome)),
         outcomes => {

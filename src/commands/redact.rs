@@ -1,14 +1,16 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::{Given, given};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
+use crate::cli::redaction::{self, RedactionArgs, none_left, place, refuse_any, summarize};
+use crate::format::counted;
 use crate::ops::redact::{Found, Report, left_over, redact};
 use crate::redact::Redactor;
 use pisess_json::write::Object;
-use pisess_store as store;
+use pisess_store::{self as store, Reach};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +24,7 @@ pub const GUIDE: Guide = Guide {
             "pisess redact session.jsonl --env-file .env -o clean.jsonl",
         ),
         Example::new("Report secrets, and write nothing", "pisess redact --check session.jsonl"),
+        Example::new("Report them for all sessions below a directory", "pisess redact --check sessions"),
     ],
     found: Some("--check found a secret"),
     writes: true,
@@ -46,15 +49,24 @@ pub const GUIDE: Guide = Guide {
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted, and the
 /// command fails with its place.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess redact [OPTIONS] -o <PATH> <SESSION>\n",
+    "       pisess redact [OPTIONS] --check <SESSION>...",
+))]
 pub struct Args {
-    /// The session: a path, a name such as `last`, or - for standard input
-    pub session: PathBuf,
+    /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any number of them, or
+    /// directories to search at any depth
+    #[arg(required = true, value_name = "SESSION")]
+    pub sessions: Vec<PathBuf>,
     /// What to remove.
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Report secrets and write nothing; exit 1 if there are any
+    /// Only report what there is to do, and exit 1 if there is anything (a secret)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
+    /// Accepted, because other programs want it; directories are searched in any case.
+    #[arg(short, long, hide = true)]
+    pub recursive: bool,
     /// How to write.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -62,16 +74,72 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let input = Input::open(&args.session, ui)?;
-    let mut redactor = args.redaction.redactor(&input, ui)?;
-    let job = Job { args, input: &input, workers: ui.processors() };
-    match (&args.write.output, args.check || args.write.dry_run) {
-        (_, true) => job.report(&mut redactor, ui),
-        (Some(path), false) if path == Path::new("-") => job.stream(&mut redactor, ui),
-        (Some(path), false) => job.write(path, &mut redactor, ui),
-        (None, false) => Err(Failure::usage("redact requires -o: it never changes the session itself")
-            .hint("give the path of the copy with -o, or --check for a report")),
+    if args.check || args.write.dry_run {
+        return report(args, ui);
     }
+    let Some(output) = &args.write.output else {
+        return Err(Failure::usage("redact requires -o: it never changes the session itself")
+            .hint("give the path of the copy with -o, or --check for a report"));
+    };
+    let [session] = &args.sessions[..] else {
+        return Err(Failure::usage("-o takes only one session").hint("--check reports on any number of them"));
+    };
+    let input = Input::open(session, ui)?;
+    let values = args.redaction.values(&input, ui)?;
+    let mut redactor = args.redaction.redactor(&input, values, ui)?;
+    let job = Job { args, input: &input, workers: ui.processors() };
+    if output == Path::new("-") {
+        job.stream(&mut redactor, ui)
+    } else {
+        job.write(output, &mut redactor, ui)
+    }
+}
+
+/// Prints what is found in the sessions, one row per secret. A session that cannot be read does not stop the others.
+fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let Given { files, mut failures, .. } = given(&args.sessions, Reach::Whole, ui);
+    let is_one = files.len() + failures.len() == 1;
+    if let Some(failure) = failures.pop_if(|_| is_one) {
+        return Err(failure);
+    }
+    let mut exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+    let (mut values, mut searched, mut secrets) = (None, 0, 0);
+    for file in files {
+        let input = Input::open(&file.path, ui);
+        if let (Ok(input), None) = (&input, &values) {
+            values = Some(args.redaction.values(input, ui)?);
+        }
+        let values = values.clone().unwrap_or_default();
+        let found = input.and_then(|input| {
+            let mut redactor = args.redaction.redactor(&input, values, ui)?;
+            let report = redact(input.source(), &mut redactor, ui.processors(), None);
+            Ok((report.map_err(|error| input.unreadable(error))?, input))
+        });
+        match found {
+            Ok((report, input)) => {
+                for found in &report.found {
+                    let is_json = args.write.json;
+                    if is_json {
+                        ui.print_json(&row(&file.path, found))?
+                    } else {
+                        ui.print(&line(&input, found))?
+                    }
+                }
+                (searched, secrets) = (searched + 1, secrets + report.found.len());
+                if is_one || !report.found.is_empty() {
+                    summarize(&report, &input, ui);
+                }
+            }
+            Err(failure) if failure.is_transcript() && !file.named => {}
+            Err(failure) if is_one => return Err(failure),
+            Err(failure) => exit = exit.max(ui.report(&failure)),
+        }
+    }
+    if searched > 1 {
+        let secrets = counted(secrets, "secret", "secrets");
+        ui.status(&format!("{} searched: {secrets}", counted(searched, "session", "sessions")));
+    }
+    Ok(exit.max(if secrets == 0 || args.write.dry_run { Exit::Done } else { Exit::Found }))
 }
 
 struct Job<'a> {
@@ -81,17 +149,6 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Prints what is found, one row per secret.
-    fn report(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        let report = redact(self.input.source(), redactor, self.workers, None)
-            .map_err(|error| self.input.unreadable(error))?;
-        for found in &report.found {
-            if self.args.write.json { ui.print_json(&row(found))? } else { ui.print(&self.line(found))? }
-        }
-        summarize(&report, self.input, ui);
-        Ok(if report.found.is_empty() || self.args.write.dry_run { Exit::Done } else { Exit::Found })
-    }
-
     /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
     fn write(&self, path: &Path, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
         let (report, mut left) = (RefCell::new(Report::default()), Vec::new());
@@ -144,19 +201,20 @@ impl Job<'_> {
         summarize(&report, self.input, ui);
         Ok(Exit::Done)
     }
-
-    fn line(&self, found: &Found) -> String {
-        let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
-        let (secret, field) = (&found.secret, place(found));
-        format!(
-            "{}:{}: {id} {} in {field}, {} bytes\n",
-            self.input.name, found.line.0, secret.placeholder, secret.length
-        )
-    }
 }
 
-fn row(found: &Found) -> Vec<u8> {
+fn line(input: &Input, found: &Found) -> String {
+    let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
+    let (secret, field) = (&found.secret, place(found));
+    format!(
+        "{}:{}: {id} {} in {field}, {} bytes\n",
+        input.name, found.line.0, secret.placeholder, secret.length
+    )
+}
+
+fn row(path: &Path, found: &Found) -> Vec<u8> {
     Object::new()
+        .str("path", &path.to_string_lossy())
         .text_or_null("id", found.id.as_ref())
         .number("line", f64::from(found.line.0))
         .str("field", &found.secret.field)
@@ -172,5 +230,5 @@ fn outcome(path: &str, report: &Report) -> Vec<u8> {
         .str("action", "create")
         .bool("dryRun", false)
         .number("lines", report.lines as f64);
-    counted(row, report).finish()
+    redaction::counted(row, report).finish()
 }

@@ -10,7 +10,7 @@ use crate::load::{LoadError, WrongFile};
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, Glance};
+use pisess_store::{self as store, Glance, Reach};
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -185,7 +185,7 @@ impl Names<'_> {
     /// Returns all files in all stores, including those of sub-agents.
     fn everywhere(&self) -> Vec<PathBuf> {
         let roots: Vec<_> = self.stores.iter().map(|store| store.root.clone()).collect();
-        store::find(&roots).files.into_iter().map(|file| file.path).collect()
+        store::find(&roots, Reach::Whole).files.into_iter().map(|file| file.path).collect()
     }
 }
 

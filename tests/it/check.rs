@@ -104,10 +104,12 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/d.txt", "no session");
     assert_snapshot!(s.unchanged("check ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    2> pisess: 2 sessions checked: 0 errors, 1 warning, 0 notes; 1 repairable (hint: pisess check --repair --backup SESSION...)
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
+    2> pisess: 3 sessions checked: 1 error, 1 warning, 0 notes; 2 repairable (hint: pisess check --repair --backup SESSION...)
     exit 1
     ");
-    assert_snapshot!(s.unchanged("check -q -r ./in"), @"
+    assert_eq!(s.unchanged("check -q -r ./in").text(), s.unchanged("check -q ./in").text());
+    assert_snapshot!(s.unchanged("check -q ./in"), @"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
     ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
     exit 1
@@ -115,10 +117,45 @@ fn folders_are_walked_and_the_worst_wins() {
     s.put("in/e.jsonl", "no session\n");
     assert_snapshot!(s.unchanged("check -q ./in ./none"), @r#"
     ./in/b.jsonl:2: warning: the line is null — pi skips it; pi before 0.87 and oh-my-pi do not open the session [repairable]
-    2> pisess: ./in/e.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    ./in/deep/c.jsonl:2: error: the line is a value that is not an entry — the agent treats it as the leaf and opens the session empty [repairable]
     2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    2> pisess: ./in/e.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     exit 2
     "#);
+}
+
+/// Only -r changes what is in subdirectories, as for `migrate`.
+#[test]
+fn folders_are_repaired() {
+    let s = Sandbox::new();
+    s.put("in/a.jsonl", session(&[&user("a", "a")]));
+    s.put("in/b.jsonl", session(&[&user("b", "")]));
+    s.put("in/deep/c.jsonl", session(&["null"]));
+    s.put("in/.hidden/d.jsonl", session(&["null"]));
+    assert_snapshot!(s.unchanged("check --repair -n ./in"), @"
+    ./in/a.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
+    ./in/deep/c.jsonl:2: to repair: the line is null — it is removed
+    2> pisess: note: some of these are in subdirectories, which need -r to be changed
+    2> pisess: 2 to repair, 0 left
+    ");
+    assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @"
+    ./in/a.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root
+    2> pisess: note: ./in: subdirectories are left out (hint: -r includes them)
+    2> pisess: 1 repaired, 0 left
+    ");
+    assert_eq!(s.text("in/deep/c.jsonl"), session(&["null"]));
+    assert_snapshot!(s.pisess("check --repair --backup -r ./in ./none").done(), @"
+    ./in/deep/c.jsonl:2: repaired: the line is null — it is removed
+    2> pisess: cannot read ./none: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    2> pisess: removed bytes are in ./in/deep/c.jsonl.rejected
+    2> pisess: 1 repaired, 0 left
+    exit 2
+    ");
+    assert_eq!(s.text("in/deep/c.jsonl"), session(&[]));
+    assert_eq!(s.text("in/.hidden/d.jsonl"), session(&["null"]));
+    let home = s.path("in").to_string_lossy().into_owned();
+    let error = s.pisess("check --repair --backup -r ./in").env("HOME", &home).done().fails(2);
+    assert_snapshot!(error, @"-r would change every session below ./in, which is the home directory, or above it (hint: list them with -n; name a directory further down, or use --force)");
 }
 
 #[test]
@@ -150,8 +187,8 @@ fn repairs_into_another_file() {
     ./s.jsonl:5: repaired: the entry is its own parent (entry aaaa0004) — it becomes a root
     ./s.jsonl:7: warning: its parent "gone" is not in the file; 4 entries are cut off (entry aaaa0005) — the session opens incomplete: the path ends here, and earlier entries are not seen
     ./s.jsonl:8: repaired: the last line is incomplete: its write was interrupted — it is removed
-    2> pisess: 6 repaired, 1 left
     2> pisess: removed bytes are in ./out.jsonl.rejected
+    2> pisess: 6 repaired, 1 left
     exit 1
     "#);
     assert_eq!(s.names(), ["out.jsonl", "out.jsonl.rejected", "s.jsonl"]);
@@ -227,7 +264,7 @@ fn what_does_not_fit_together_is_refused() {
     s.put("there.jsonl", "mine");
     assert_snapshot!(s.unchanged("check --repair -o ./there.jsonl ./s.jsonl").fails(2), @"cannot create ./there.jsonl: it already exists (hint: choose another name, or overwrite it with --force)");
     assert_snapshot!(s.unchanged("check --repair -o ./s.jsonl ./s.jsonl").fails(2), @"cannot write ./s.jsonl: it is the input itself (hint: give another path with -o)");
-    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair takes only one session");
+    assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./s.jsonl ./there.jsonl").fails(2), @"--repair with -o or - takes only one session (hint: --backup repairs any number of sessions in place)");
     assert_snapshot!(s.unchanged("check -o ./x.jsonl ./s.jsonl").fails(2), @"-o requires --repair (hint: to save the findings, redirect standard output)");
     assert_snapshot!(s.unchanged("check --repair -o ./x.jsonl ./there.jsonl").fails(2), @r#"./there.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})"#);
 }

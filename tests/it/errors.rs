@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Commands that accept directories or several sessions, and continue with the others.
-const SEVERAL: &[&str] = &["check", "grep", "list", "migrate", "relocate", "stats"];
+const SEVERAL: &[&str] = &["check", "grep", "list", "migrate", "redact", "relocate", "stats"];
 
 /// Returns a form of every other command that reads `./x`, and one that changes it.
 fn commands() -> Vec<String> {
@@ -56,12 +56,12 @@ fn a_folder() {
         let said = s.unchanged(&line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a directory (hint: give the path of a session in it; migrate, check, list, grep and stats take directories)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; check, grep, list, migrate, redact --check and stats take directories)",
             "{line}"
         );
     }
     // For migrate, a directory means its sessions; this one has none.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: -r includes subdirectories)");
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found");
 }
 
 /// Every command reports missing files and directories in the same words, whatever its options.
@@ -71,8 +71,8 @@ fn every_command_says_the_same_of_what_is_no_file() {
     fs::create_dir(s.path("directory")).unwrap();
     for line in READS.iter().chain(CHANGES).chain(MAKES) {
         // These commands accept directories, and continue with what can be read.
-        let takes_folders =
-            ["migrate", "check", "grep", "stats", "list"].iter().any(|verb| line.starts_with(verb));
+        let takers = ["migrate", "check", "grep", "stats", "list", "redact F --check", "redact F -n"];
+        let takes_folders = takers.iter().any(|form| line.starts_with(form));
         let missing = s.unchanged(&every::of(line, "./x"));
         let said = "cannot read ./x: no such file or directory";
         assert!(missing.code == 2 && missing.stderr.contains(said), "{line}: {missing}");

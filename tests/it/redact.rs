@@ -221,7 +221,18 @@ fn a_check_reports_and_writes_nothing() {
     assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes");
     assert!(!done.stderr.contains(&token));
     let done = s.unchanged("redact --check --json ./s.jsonl");
-    assert_snapshot!(done.text(), @r#"{"id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40}"#);
+    assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40}"#);
+    s.put("in/deep/two.jsonl", s.text("s.jsonl"));
+    s.put("in/none.jsonl", format!("{header}\n"));
+    assert_snapshot!(s.unchanged("redact --check ./in"), @"
+    ./in/deep/two.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes
+    2> pisess: ./in/deep/two.jsonl: 1 github-pat
+    2> pisess: 2 sessions searched: 1 secret
+    exit 1
+    ");
+    assert_eq!(s.unchanged("redact --check -r ./in").text(), s.unchanged("redact -n ./in").text());
+    assert_snapshot!(s.unchanged("redact ./in/none.jsonl ./s.jsonl -o ./copy").fails(2), @"-o takes only one session (hint: --check reports on any number of them)");
+    assert_snapshot!(s.unchanged("redact --check ./in --env-file ./gone").fails(2), @"cannot read ./gone: no such file or directory (hint: give the path of a file of secrets, or - for standard input)");
     let piped = s.pisess("redact - -o -").stdin(s.bytes("s.jsonl")).done();
     assert_eq!(piped.code, 0);
     assert_eq!(

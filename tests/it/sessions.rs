@@ -226,7 +226,7 @@ fn transcripts_below_a_directory_are_ignored() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.put("runs/a_transcript.jsonl", "{\"type\":\"transcript\"}\n");
     s.put("runs/a.jsonl", fixture("two-branches.jsonl"));
-    for line in ["grep -l paper", "stats", "check -r", "migrate --check -r", "list"] {
+    for line in ["grep -l paper", "stats", "check", "migrate --check", "redact --check", "list"] {
         let said = |path: &str| s.pisess(&format!("{line} {path}")).done();
         let done = said(".");
         let text = format!("{}{}", done.text(), done.stderr);

@@ -1,8 +1,9 @@
 //! Finds session files below paths, even if some directories cannot be read.
 //!
-//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. Hidden
-//! directories are searched, because the agents' stores are hidden. Symbolic links are followed; a directory
-//! is searched once, however many links lead to it, so that a search ends.
+//! A search never stops at an unreadable path: each is a [`Trouble`], and the rest is found. A search for what is
+//! only read goes everywhere ([`Reach::Whole`]): hidden directories are searched, because the agents' stores are
+//! hidden, and symbolic links are followed. A directory is searched once, however many links lead to it, so that a
+//! search ends.
 //!
 //! oh-my-pi keeps the sessions of sub-agents and advisors in a directory beside the session, with the same
 //! name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
@@ -27,6 +28,18 @@ pub struct FoundFile {
     pub named: bool,
 }
 
+/// How far a search goes below the directories that are given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Only the files that are directly in them, except hidden ones.
+    Own,
+    /// At any depth, except hidden files and directories, and directories behind symbolic links. For what is changed.
+    Visible,
+    /// At any depth. For what is only read.
+    #[default]
+    Whole,
+}
+
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct FoundFiles {
@@ -34,6 +47,8 @@ pub struct FoundFiles {
     pub files: Vec<FoundFile>,
     /// Paths that could not be searched, or are otherwise unusual.
     pub troubles: Vec<Trouble>,
+    /// The directories whose subdirectories were left out, because of [`Reach::Own`].
+    pub shallow: Vec<PathBuf>,
 }
 
 /// A problem with one path of a search.
@@ -93,9 +108,9 @@ impl fmt::Display for Trouble {
 }
 
 /// Finds the session files that paths refer to: a path to a file refers to that file, whatever its name; a path to
-/// a directory refers to all `*.jsonl` below it, at any depth.
-pub fn find(paths: &[PathBuf]) -> FoundFiles {
-    let mut search = Search::default();
+/// a directory refers to all `*.jsonl` below it, as far as `reach` goes.
+pub fn find(paths: &[PathBuf], reach: Reach) -> FoundFiles {
+    let mut search = Search { reach, ..Search::default() };
     for path in paths {
         search.path(path);
     }
@@ -150,6 +165,7 @@ impl Key {
 
 #[derive(Default)]
 struct Search {
+    reach: Reach,
     finding: FoundFiles,
     folders: BTreeSet<Key>,
     /// The files that were given by their path.
@@ -203,6 +219,13 @@ impl Search {
         if let Err(error) = content.read(&folder.path) {
             // Entries read before the error are kept.
             self.finding.troubles.push(unreadable(error));
+        }
+        if self.reach != Reach::Whole {
+            content.keep_visible();
+        }
+        if self.reach == Reach::Own && !content.folders.is_empty() {
+            content.folders.clear();
+            self.finding.shallow.push(folder.path.clone());
         }
         content.files.sort();
         let above = Arc::new(Above { key: Some(key), next: Some(folder.above) });
@@ -263,6 +286,13 @@ impl Content {
         }
         Ok(())
     }
+
+    /// Removes what is hidden, and links to directories.
+    fn keep_visible(&mut self) {
+        let is_hidden = |name: &OsString| name.as_encoded_bytes().starts_with(b".");
+        self.files.retain(|name| !is_hidden(name));
+        self.folders.retain(|(name, linked)| !linked && !is_hidden(name));
+    }
 }
 
 /// Returns the outermost session whose directory of artifacts contains a path.
@@ -310,12 +340,32 @@ mod tests {
         for name in ["b.jsonl", "a.jsonl", ".hidden/--x--/c.jsonl", "d/e/f/g.jsonl", "h.txt", "d/.i.jsonl"] {
             put(&root.join(name));
         }
-        let finding = find(&[root.to_owned()]);
+        let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(
             paths(&finding, root),
             [".hidden/--x--/c.jsonl", "a.jsonl", "b.jsonl", "d/.i.jsonl", "d/e/f/g.jsonl"]
         );
         assert!(finding.troubles.is_empty());
+    }
+
+    #[test]
+    fn a_change_reaches_less() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for name in ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"] {
+            put(&root.join(name));
+        }
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("deep", root.join("linked")).unwrap();
+        let own = find(&[root.to_owned()], Reach::Own);
+        assert_eq!((paths(&own, root), own.shallow), (vec!["a.jsonl".to_owned()], vec![root.to_owned()]));
+        let visible = find(&[root.to_owned()], Reach::Visible);
+        assert_eq!(paths(&visible, root), ["a.jsonl", "deep/c.jsonl", "deep/er/d.jsonl"]);
+        assert!(visible.shallow.is_empty());
+        // What is given is searched, even if it is hidden or a link.
+        assert_eq!(paths(&find(&[root.join(".hidden")], Reach::Visible), root), [".hidden/e.jsonl"]);
+        #[cfg(unix)]
+        assert_eq!(paths(&find(&[root.join("linked")], Reach::Own), root), ["linked/c.jsonl"]);
     }
 
     #[test]
@@ -325,13 +375,13 @@ mod tests {
         for name in ["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/__advisor.jsonl", "t/1.jsonl"] {
             put(&root.join(name));
         }
-        let finding = find(&[root.to_owned()]);
+        let finding = find(&[root.to_owned()], Reach::Whole);
         let of_s = ["s/1.jsonl of s.jsonl", "s/1/2.jsonl of s.jsonl", "s/__advisor.jsonl of s.jsonl"];
         let mut wanted = vec!["s.jsonl", "t/1.jsonl"];
         wanted.splice(1..1, of_s);
         assert_eq!(paths(&finding, root), wanted);
         for below in ["s/1/2.jsonl", "s/1"] {
-            let finding = find(&[root.join(below)]);
+            let finding = find(&[root.join(below)], Reach::Whole);
             assert_eq!(paths(&finding, root), ["s/1/2.jsonl of s.jsonl"], "{below}");
         }
     }
@@ -341,7 +391,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         ["a.jsonl", "b.jsonl"].iter().for_each(|name| put(&root.join(name)));
-        let finding = find(&[root.join("b.jsonl"), root.to_owned(), root.join("b.jsonl"), root.to_owned()]);
+        let finding = find(
+            &[root.join("b.jsonl"), root.to_owned(), root.join("b.jsonl"), root.to_owned()],
+            Reach::Whole,
+        );
         assert_eq!(paths(&finding, root), ["b.jsonl", "a.jsonl"]);
         assert!(finding.files[0].named && !finding.files[1].named);
     }
@@ -351,7 +404,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         put(&root.join("a.jsonl"));
-        let finding = find(&[root.join("none"), root.to_owned()]);
+        let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
         assert_eq!(troubles(&finding, root), ["cannot read none: no such file or directory"]);
         assert!(finding.troubles[0].is_failure());
@@ -369,7 +422,7 @@ mod tests {
         symlink(root.join("a/s.jsonl"), root.join("t.jsonl")).unwrap();
         symlink(root.join("gone"), root.join("u.jsonl")).unwrap();
         symlink("self", root.join("self")).unwrap();
-        let finding = find(&[root.to_owned()]);
+        let finding = find(&[root.to_owned()], Reach::Whole);
         let files = paths(&finding, root);
         assert_eq!(files.len(), 3, "{files:?}");
         assert!(files[0].ends_with("/s.jsonl") && files[1..] == ["t.jsonl", "u.jsonl"], "{files:?}");
@@ -385,7 +438,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         put(&root.join(OsStr::from_bytes(b"a\xff.jsonl")));
-        let finding = find(&[root.to_owned()]);
+        let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(finding.files.len(), 1);
         assert_eq!(troubles(&finding, root), ["a\u{fffd}.jsonl: the name is not UTF-8"]);
     }

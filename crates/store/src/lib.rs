@@ -87,7 +87,6 @@ mod error;
 mod files;
 mod find;
 mod glance;
-mod walk;
 
 pub use append::{Attempt, Committed};
 pub use batch::Batch;
@@ -97,14 +96,13 @@ pub use create::{
 pub use disk::{Disk, OnDisk};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
-pub use find::{FoundFile, FoundFiles, Trouble, find, modified, with_suffix};
+pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use read::{PageBuffer, fill, resize, shorter};
 pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
-pub use walk::{Listing, list_sessions};
 
 #[cfg(test)]
 mod tests;

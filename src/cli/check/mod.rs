@@ -19,7 +19,7 @@ pub struct RepairArgs {
     /// Apply unambiguous repairs; requires -o or --backup
     #[arg(long)]
     pub repair: bool,
-    /// Repair in place, keeping the old file with SUFFIX appended to its name
+    /// Keep the old file, with SUFFIX appended to its name (repairs in place)
     #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
     pub backup: Option<String>,
     /// Options for writing.

@@ -2,33 +2,79 @@
 
 use super::report::Report;
 use super::{RepairArgs, checked};
+use crate::cli::locate::{Given, NEEDS_RECURSION, given, is_below, reach_of_change};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, store_options, under_lock};
 use crate::load::Options;
 use crate::ops::check::{Checkup, Finding, Group};
-use pisess_store::{self as store, Attempt, Beside, Committed, SessionFile, StoreError, with_suffix};
+use pisess_store::{self as store, Attempt, Beside, Committed, Reach, SessionFile, StoreError, with_suffix};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Repairs one session.
-pub fn repair(path: &Path, args: &RepairArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.write.output.is_none() && args.backup.is_none() && !args.write.dry_run && path != Path::new("-") {
+/// Repairs one session into another file, or any number of sessions in place.
+pub fn repair(
+    sessions: &[PathBuf],
+    recursive: bool,
+    args: &RepairArgs,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let mut report = Report::new(args, ui);
+    if sessions.iter().any(|session| session == Path::new("-")) || args.write.output.is_some() {
+        let [session] = sessions else {
+            return Err(Failure::cannot("--repair with -o or - takes only one session")
+                .hint("--backup repairs any number of sessions in place"));
+        };
+        one(&Input::open(session, ui)?, args, &mut report, ui)?;
+        report.repairs(ui);
+        return Ok(report.exit);
+    }
+    if args.backup.is_none() && !args.write.dry_run {
         return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
-    if path.is_dir() {
-        let what = format_args!("{}: --repair takes only one session, not a directory", path.display());
-        return Err(Failure::cannot(what));
+    let reach = if args.write.dry_run {
+        Reach::Visible
+    } else {
+        reach_of_change(sessions, recursive, args.write.force, ui)?
+    };
+    let Given { files, by_name, mut failures } = given(sessions, reach, ui);
+    let is_one = files.len() + failures.len() == 1;
+    if let Some(failure) = failures.pop_if(|_| is_one) {
+        return Err(failure);
     }
-    let input = Input::open(path, ui)?;
+    for failure in &failures {
+        report.failure(failure, ui);
+    }
+    let mut needs_recursion = false;
+    for file in files {
+        let repaired = report.repaired;
+        let input = Input::open_path(&file.path, ui.stdout_is());
+        let input = input.map(|input| input.found_by_name(by_name.contains(&file.path)));
+        match input.and_then(|input| one(&input, args, &mut report, ui)) {
+            Ok(()) => {}
+            Err(failure) if failure.is_transcript() && !file.named => {}
+            Err(failure) if is_one => return Err(failure),
+            Err(failure) => report.failure(&failure, ui),
+        }
+        needs_recursion |= report.repaired > repaired && is_below(sessions, &file.path);
+    }
+    if needs_recursion && !recursive {
+        ui.warn(NEEDS_RECURSION);
+    }
+    report.repairs(ui);
+    Ok(report.exit)
+}
+
+/// Repairs one session.
+fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
     // Files beside it are named after its path, even if the argument was a session name.
-    let path = input.file().map_or(path, SessionFile::path);
+    let path = input.file().map_or(Path::new("-"), SessionFile::path);
     let options = Options { workers: ui.processors(), ..Options::default() };
-    let checkup = checked(&input, &options)?;
-    let repair = Repair { path, args, input: &input };
+    let checkup = checked(input, &options)?;
+    let repair = Repair { path, args, input };
     if args.write.dry_run {
-        return repair.report(checkup.findings(), ui);
+        return report.session(path, checkup.findings(), ui);
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
@@ -36,10 +82,10 @@ pub fn repair(path: &Path, args: &RepairArgs, ui: &mut Ui) -> Result<Exit, Failu
                 store::create(output, input.file(), args.write.force, fill).map(Attempt::Done)
             };
             let (attempt, rejected) = repair.write_both(&checkup, output, create)?;
-            repair.done(checkup.findings(), Some((attempt.done()?, rejected)), ui)
+            repair.done(checkup.findings(), Some((attempt.done()?, rejected)), report, ui)
         }
-        (None, Some(_)) if args.backup.is_some() => repair.in_place(&checkup, &options, ui),
-        _ => repair.to_stdout(&checkup, ui),
+        (None, Some(_)) => repair.in_place(&checkup, &options, report, ui),
+        _ => repair.to_stdout(&checkup, report, ui),
     }
 }
 
@@ -60,9 +106,15 @@ struct Repair<'a> {
 }
 
 impl Repair<'_> {
-    fn in_place(&self, checkup: &Checkup, options: &Options, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn in_place(
+        &self,
+        checkup: &Checkup,
+        options: &Options,
+        report: &mut Report,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         if !checkup.is_repairable() {
-            return self.done(checkup.findings(), None, ui);
+            return self.done(checkup.findings(), None, report, ui);
         }
         let backup = self.args.backup.as_ref().map(|suffix| with_suffix(self.path, suffix));
         let store_options = store_options(&self.args.write, checkup.session());
@@ -77,10 +129,10 @@ impl Repair<'_> {
             Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
         };
         let (committed, (findings, rejected)) = under_lock(self.input, &store_options, &mut attempt)?;
-        self.done(&findings, committed.map(|committed| (committed, rejected)), ui)
+        self.done(&findings, committed.map(|committed| (committed, rejected)), report, ui)
     }
 
-    fn to_stdout(&self, checkup: &Checkup, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn to_stdout(&self, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
         if self.args.write.json {
             return Err(Failure::cannot("--json: standard output carries the session")
                 .hint("give a path with -o, or omit --json"));
@@ -91,13 +143,12 @@ impl Repair<'_> {
         }
         checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
         // Standard output carries the session, so the findings go to standard error.
-        let mut report = Report::new(self.args, ui);
         for finding in checkup.findings() {
             report.count(finding);
             let path = visible(&self.path.to_string_lossy());
             ui.print_aside(&format!("{path}:{}", report.line(&Group::of(finding))));
         }
-        Ok(report.exit)
+        Ok(())
     }
 
     /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
@@ -139,31 +190,26 @@ impl Repair<'_> {
         }
     }
 
-    /// Reports the repair. A failure here does not affect what is written (rule 7 of the store).
-    fn done(&self, findings: &[Finding], written: Option<Written>, ui: &mut Ui) -> Result<Exit, Failure> {
-        let Some((committed, rejected)) = written else { return self.report(findings, ui) };
+    /// Reports the repair: the findings that were resolved, and those that remain. A failure here does not affect what is
+    /// written (rule 7 of the store).
+    fn done(
+        &self,
+        findings: &[Finding],
+        written: Option<Written>,
+        report: &mut Report,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let Some((committed, rejected)) = written else { return report.session(self.path, findings, ui) };
         ui.warn_of(&committed);
         if self.args.write.output.is_none() {
             self.input.report_path(ui);
         }
         let file = visible(&committed.path.to_string_lossy());
-        let exit = ui.print_after(&file, |ui| self.report(findings, ui))?;
+        ui.print_after(&file, |ui| report.session(self.path, findings, ui))?;
         if let Some(rejected) = rejected {
             ui.warn_of(&rejected);
             ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
         }
-        Ok(exit)
-    }
-
-    /// Prints the findings that were (or would be) repaired, and those that remain; the exit code is that of
-    /// a check of the result.
-    fn report(&self, findings: &[Finding], ui: &mut Ui) -> Result<Exit, Failure> {
-        let mut report = Report::new(self.args, ui);
-        report.findings(self.path, findings, ui)?;
-        let repaired = findings.iter().filter(|finding| finding.is_repairable()).count();
-        let left = findings.len() - repaired;
-        let done = if self.args.write.dry_run { "to repair" } else { "repaired" };
-        ui.status(&format!("{repaired} {done}, {left} left"));
-        Ok(report.exit)
+        Ok(())
     }
 }

@@ -16,6 +16,7 @@ pub struct Report<'a> {
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
+    pub repaired: usize,
     files: usize,
     pub exit: Exit,
 }
@@ -23,30 +24,25 @@ pub struct Report<'a> {
 impl<'a> Report<'a> {
     /// Returns a report without findings.
     pub fn new(args: &'a RepairArgs, ui: &Ui) -> Self {
-        Report { args, styles: ui.styles, counts: [0; 3], repairable: 0, files: 0, exit: Exit::Done }
-    }
-
-    /// Reports one file. An error in reading it does not stop the others; an error on standard output does.
-    pub fn session(
-        &mut self,
-        path: &Path,
-        found: Result<Vec<Finding>, Failure>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        match found {
-            Ok(findings) => {
-                self.files += 1;
-                self.findings(path, &findings, ui)
-            }
-            Err(failure) => {
-                self.exit = self.exit.max(ui.report(&failure));
-                Ok(())
-            }
+        Report {
+            args,
+            styles: ui.styles,
+            counts: [0; 3],
+            repairable: 0,
+            repaired: 0,
+            files: 0,
+            exit: Exit::Done,
         }
     }
 
-    /// Reports the findings of one file.
-    pub fn findings(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
+    /// Reports why a session cannot be checked. The others are.
+    pub fn failure(&mut self, failure: &Failure, ui: &mut Ui) {
+        self.exit = self.exit.max(ui.report(failure));
+    }
+
+    /// Reports the findings of one session.
+    pub fn session(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
+        self.files += 1;
         for finding in findings {
             let is_done = self.count(finding);
             if self.args.write.json {
@@ -71,6 +67,7 @@ impl<'a> Report<'a> {
     /// Counts a finding; returns whether the repair resolves it.
     pub fn count(&mut self, finding: &Finding) -> bool {
         if self.args.repair && finding.is_repairable() {
+            self.repaired += 1;
             return true;
         }
         self.counts[finding.severity as usize] += 1;
@@ -79,6 +76,12 @@ impl<'a> Report<'a> {
             self.exit = self.exit.max(Exit::Found);
         }
         false
+    }
+
+    /// Prints the number of findings that a repair resolves, and of those that remain.
+    pub fn repairs(&self, ui: &mut Ui) {
+        let done = if self.args.write.dry_run { "to repair" } else { "repaired" };
+        ui.status(&format!("{} {done}, {} left", self.repaired, self.counts.iter().sum::<usize>()));
     }
 
     /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`

@@ -38,7 +38,7 @@ pub struct Failure {
     exit: Exit,
     kind: FailureKind,
     error: anyhow::Error,
-    pub(in crate::cli) path: Option<String>,
+    pub(crate) path: Option<String>,
     pub(in crate::cli) line: Option<u32>,
     pub(in crate::cli) hint: Option<String>,
     pub(in crate::cli) is_change: bool,

@@ -1,10 +1,7 @@
-//! Opening, spooling, walking.
+//! Opening and spooling.
 
-use super::super::{
-    Opened, Piece, Pieces, ReadAt, SpoolOptions, list_sessions, open, send_pieces, send_range, spool,
-};
+use super::super::{Opened, Piece, Pieces, ReadAt, SpoolOptions, open, send_pieces, send_range, spool};
 use super::*;
-use std::os::unix::fs::symlink;
 use std::process::Command;
 
 fn all(source: &dyn ReadAt) -> String {
@@ -155,32 +152,4 @@ fn an_endless_stream_is_left_where_no_session_starts() {
     assert_eq!(spool(&mut long, options).unwrap().len(), 3 << 20);
     // For a stream that fits in memory, the predicate is not called.
     assert_eq!(all(&spool(&mut &b"x"[..], options).unwrap()), "x");
-}
-
-#[test]
-fn a_folder_means_its_own_sessions() {
-    let bench = Bench::new(OLD);
-    for name in ["deep/er", ".hidden", "directory.jsonl"] {
-        fs::create_dir_all(bench.at(name)).unwrap();
-    }
-    for name in ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"] {
-        fs::write(bench.at(name), "").unwrap();
-    }
-    symlink("deep", bench.at("linked")).unwrap();
-    symlink("a.jsonl", bench.at("z.jsonl")).unwrap();
-    symlink("nowhere", bench.at("y.jsonl")).unwrap();
-    assert!(Command::new("mkfifo").arg(bench.at("fifo.jsonl")).status().unwrap().success());
-    let names = |recursive| {
-        let listing = list_sessions(bench.folder.path(), recursive).unwrap();
-        assert!(listing.problems.is_empty());
-        let short = |path: PathBuf| path.strip_prefix(bench.folder.path()).unwrap().display().to_string();
-        listing.sessions.into_iter().map(short).collect::<Vec<_>>()
-    };
-    assert_eq!(names(false), ["a.jsonl", "s.jsonl", "y.jsonl", "z.jsonl"]);
-    let all = ["a.jsonl", "deep/c.jsonl", "deep/er/d.jsonl", "s.jsonl", "y.jsonl", "z.jsonl"];
-    assert_eq!(names(true), all);
-    let itself = list_sessions(&bench.path, true).unwrap().sessions;
-    assert_eq!(itself, std::slice::from_ref(&bench.path));
-    assert!(matches!(list_sessions(&bench.at("no"), true), Err(StoreError::NotFound { .. })));
-    assert_eq!(list_sessions(&bench.at("linked"), false).unwrap().sessions.len(), 1);
 }
