@@ -8,15 +8,14 @@ use std::path::Path;
 /// Returns a usage error on one line: clap's message, with its tips and the command for help as the hint.
 pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
-    let said = text
+    let (said, usage) = text.split_once("\nUsage: ").unwrap_or((&text, ""));
+    let said = said
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let (usage, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("Usage:"));
-    let (tips, told): (Vec<_>, Vec<_>) = told.into_iter().partition(|line| line.starts_with("tip:"));
+    let (tips, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("tip:"));
     // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
-    let words = usage.first().map(|usage| usage.trim_start_matches("Usage:").split_whitespace().take(2));
-    let names = words.into_iter().flatten().filter(|word| !word.starts_with(['[', '<', '-']));
+    let names = usage.split_whitespace().take(2).filter(|word| !word.starts_with(['[', '<', '-']));
     let mut names: Vec<_> = names.collect();
     // clap prints no usage for an invalid value.
     let given = args.iter().skip(1).filter_map(|arg| arg.to_str());

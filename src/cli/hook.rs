@@ -25,7 +25,7 @@ pub struct HookArgs {
     /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for no hook)
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
-    /// Time limit for hooks and summarizers
+    /// Time limit for each CMD
     #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = options::seconds, help_heading = "Hook")]
     timeout: f64,
 }

@@ -41,13 +41,13 @@ pub enum ColorChoice {
 /// Options of every command that changes a session.
 #[derive(Args, Clone, Debug)]
 pub struct WriteArgs {
-    /// Write the result to PATH instead of the session (- for standard output)
+    /// Write the result to PATH (- for standard output), not to the session
     #[arg(short, long, value_name = "PATH", help_heading = "Writing")]
     pub output: Option<PathBuf>,
     /// Print what would be written, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
-    /// Override refusals, such as overwriting an existing output
+    /// Override refusals (such as to overwrite an existing output)
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock

@@ -62,7 +62,7 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// The entry under which to append
+    /// Entry to append under
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
     /// Read entries as JSON lines from FILE (- for standard input)
@@ -82,7 +82,7 @@ pub struct Words {
     /// Set the name of the session; an empty NAME clears it (pi only)
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
-    /// Change the model from here on
+    /// Use this model (from here on)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, help_heading = "Entries")]
     pub model: Option<(String, String)>,
     /// Change the thinking level from here on

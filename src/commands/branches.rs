@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Print one JSON object per branch
+    /// Print the result as JSON (an object per branch)
     #[arg(long)]
     pub json: bool,
 }

@@ -57,7 +57,7 @@ pub const GUIDE: Guide = Guide {
 /// The context is what the file's agent would build from the path to REF: the settings, and the messages since
 /// the last compaction, with summaries in place of the entries they replace.
 ///
-/// If FORM is the name of an API, the body of a request to that API is printed: the system prompt, messages,
+/// If FORMAT is the name of an API, the body of a request to that API is printed: the system prompt, messages,
 /// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
 /// without a call, the body differs from the agent's, so that the API accepts it.
 #[derive(Debug, clap::Args)]
@@ -68,10 +68,10 @@ pub struct Args {
     #[arg(value_name = "REF", default_value = "@")]
     pub at: String,
     /// Output format
-    #[arg(long = "as", value_name = "FORM", default_value = "messages", conflicts_with = "tokens")]
+    #[arg(long = "as", value_name = "FORMAT", default_value = "messages", conflicts_with = "tokens")]
     pub form: ContextFormat,
-    /// The model that a request is for; default: that of the last reply if it used the same API, else
-    /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview
+    /// Use this model (in the request; default: that of the last reply if it used the same API, else
+    /// anthropic/claude-sonnet-4-5, openai/gpt-5.1 or google/gemini-3.1-pro-preview)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model)]
     pub model: Option<(String, String)>,
     /// The maximum length of the reply to a request, in tokens, such as 2000 or 8k

@@ -53,6 +53,10 @@ pub const GUIDE: Guide = Guide {
 /// With --context, prints a unified diff of what the model would see at the two ends. Exits with 1 if
 /// there is a difference.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess diff [OPTIONS] <SESSION> <REF> <REF>\n",
+    "       pisess diff [OPTIONS] <SESSION> <SESSION>",
+))]
 pub struct Args {
     /// The session: a path, a name (see `pisess --help`), or - for standard input
     pub session: PathBuf,
@@ -68,7 +72,7 @@ pub struct Args {
     /// Print only how much differs, on one line
     #[arg(long)]
     pub stat: bool,
-    /// Print the ids of the entries that differ, as JSON
+    /// Print the result as JSON (the ids of the entries that differ)
     #[arg(long, conflicts_with_all = ["context", "stat"])]
     pub json: bool,
 }

@@ -23,7 +23,7 @@ pub const GUIDE: Guide = Guide {
             "Omit a user message and its reply from the context",
             "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
         ),
-        Example::new("Undo the edits of an entry", "pisess edit session.jsonl '@^{user}' --undo"),
+        Example::new("Restore an entry that was edited", "pisess edit session.jsonl '@^{user}' --restore"),
     ],
     found: None,
     writes: true,
@@ -34,7 +34,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// A `context_edit` entry of pi is appended under the leaf. It applies to this branch from there on;
 /// if an entry is edited several times, the last edit applies. User, assistant, tool result and custom
-/// messages can be edited if they are in the context. With --undo the model sees the original again.
+/// messages can be edited if they are in the context. With --restore the model sees the original again.
 ///
 /// A tool call and its result belong together: an edit that would leave one without the other is
 /// refused, so give both.
@@ -42,6 +42,11 @@ pub const GUIDE: Guide = Guide {
 /// oh-my-pi has no such entries. Branch instead: append the changed message with `append --at REF^`.
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("wanted").required(true))]
+#[command(override_usage = concat!(
+    "pisess edit [OPTIONS] --omit <SESSION> <REF>...\n",
+    "       pisess edit [OPTIONS] --replace <TEXT> <SESSION> <REF>\n",
+    "       pisess edit [OPTIONS] --restore <SESSION> <REF>...",
+))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
@@ -54,9 +59,9 @@ pub struct Args {
     /// Show the model TEXT instead (- for standard input)
     #[arg(long, value_name = "TEXT", group = "wanted")]
     pub replace: Option<String>,
-    /// Show the model the original entries again
-    #[arg(long, group = "wanted")]
-    pub undo: bool,
+    /// Restore the original (in what the model sees)
+    #[arg(long, alias = "undo", group = "wanted")]
+    pub restore: bool,
     /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
@@ -125,7 +130,7 @@ fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure 
                 Wanted::Replace(_) => "be replaced without losing tool calls that have results",
             };
             let hint = match wanted {
-                Wanted::Undo => "undo both edits together",
+                Wanted::Undo => "restore both together",
                 Wanted::Omit => "omit them together",
                 Wanted::Replace(_) => "omit them together, and append the new text",
             };

@@ -49,13 +49,17 @@ pub const GUIDE: Guide = Guide {
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
 /// within a text. On a terminal, a heading precedes the matches of each session: its path, start time and
-/// project. If no PATH is given, it has the end of the session's id, which can be given as SESSION, in place
-/// of the path. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. If an entry
+/// project. If no SESSION is given, it has the end of the session's id, which can be given as SESSION,
+/// in place of the path. In a pipe each row is `PATH:ID:ROLE: TEXT`, without the path if one session is named. If an entry
 /// has no id, `:LINE` is printed instead. Both are references that `pisess show` and `pisess switch` accept.
 ///
-/// Without PATH the sessions of the current directory are searched. Directories are searched recursively,
+/// Without SESSION, the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones; sessions are searched in the order of their paths.
 #[derive(Clone, Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess grep [OPTIONS] <PATTERN> [SESSION]...\n",
+    "       pisess grep [OPTIONS] -e <PATTERN> [SESSION]...",
+))]
 pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp", allow_hyphen_values = true)]
@@ -93,7 +97,7 @@ pub struct Args {
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
-    /// Print one JSON object per matching entry
+    /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
     pub json: bool,
 }

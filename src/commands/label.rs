@@ -47,6 +47,11 @@ pub const GUIDE: Guide = Guide {
 /// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
 /// most one label: the last one set for it in the file, on whichever branch.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess label [OPTIONS] <SESSION> <REF> <NAME>\n",
+    "       pisess label [OPTIONS] --clear <SESSION> <REF>\n",
+    "       pisess label [OPTIONS] <SESSION> [REF]",
+))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

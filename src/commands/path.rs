@@ -39,7 +39,7 @@ pub struct Args {
     /// Print only the ids
     #[arg(long, conflicts_with = "json")]
     pub ids: bool,
-    /// Print the entries as JSON lines, in version 3 form
+    /// Print the result as JSON (the entries, in version 3 form)
     #[arg(long)]
     pub json: bool,
 }

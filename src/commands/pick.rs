@@ -41,7 +41,7 @@ pub struct Args {
     /// Entries to copy
     #[arg(value_name = "REF", required = true)]
     pub entries: Vec<String>,
-    /// Entry to append the copies under
+    /// Entry to append under
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
     /// Output and locking options.

@@ -44,7 +44,7 @@ pub struct Args {
     /// Entry to go back to, instead of the last user message
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Label the summary, or the user message if there is no summary
+    /// Label the summary (or the user message, if there is no summary)
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Source of the summary.

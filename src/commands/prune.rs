@@ -56,7 +56,7 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
-    /// Put the payloads back
+    /// Restore the original (put the payloads back)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details"])]
     pub restore: bool,
     /// Output and locking options.

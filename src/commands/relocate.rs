@@ -45,30 +45,33 @@ pub const GUIDE: Guide = Guide {
 /// is. Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
 /// and SESSION.pruned. The headers of its forks in the stores are updated to its new path.
 ///
-/// With --moved-from, moves all sessions of OLD and of directories below it, after that directory was moved or
-/// renamed to DIR.
+/// With --moved-from, moves all sessions of a directory and of those below it, after that directory was moved or
+/// renamed to the last DIR.
 ///
 /// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or the new
 /// directory, or if the session was written a moment ago. The agent would keep writing to the old path.
 #[derive(Debug, clap::Args)]
-#[command(override_usage = "pisess relocate [OPTIONS] [SESSION]... <DIR>")]
+#[command(override_usage = concat!(
+    "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
+    "       pisess relocate [OPTIONS] --moved-from <DIR> <DIR>",
+))]
 pub struct Args {
-    /// The sessions (SESSION), given by path or name, and last their new project directory (DIR)
-    #[arg(value_name = "PATH", required = true)]
+    /// The sessions, given by path or name, and last their new project directory (DIR)
+    #[arg(value_name = "SESSION", required = true)]
     pub paths: Vec<PathBuf>,
     /// Move all sessions of this directory and of those below it
-    #[arg(long, value_name = "OLD")]
+    #[arg(long, value_name = "DIR")]
     pub moved_from: Option<PathBuf>,
-    /// Print what would be moved, and write nothing
+    /// Print what would be written, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
-    /// Override refusals, such as to move a session that an agent may have open
+    /// Override refusals (such as to move a session that an agent may have open)
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
     pub wait: f64,
-    /// Print the result as JSON lines (with -n, the plan)
+    /// Print the result as JSON (an object per session; with -n, the plan)
     #[arg(long)]
     pub json: bool,
 }

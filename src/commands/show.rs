@@ -55,7 +55,7 @@ pub struct Args {
     /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
-    /// Print the entries as JSON lines, in version 3 form
+    /// Print the result as JSON (the entries, in version 3 form)
     #[arg(long)]
     pub json: bool,
 }

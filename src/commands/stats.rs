@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 /// those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
 /// is read from their sessions if these are included, else from the tool results that report it.
 ///
-/// Without PATH, the sessions of the current directory are read. Directories are searched at any depth,
+/// Without SESSION, the sessions of the current directory are read. Directories are searched at any depth,
 /// including hidden ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -61,7 +61,7 @@ pub struct Args {
     /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
-    /// Print a JSON object for each row
+    /// Print the result as JSON (an object per row)
     #[arg(long)]
     pub json: bool,
 }

@@ -55,10 +55,10 @@ pub struct Args {
     /// Entry to continue from
     #[arg(value_name = "REF")]
     pub to: String,
-    /// Append a summary of the branch you leave
+    /// Append a summary of the branch you leave (the built-in one, unless another source is set)
     #[arg(long)]
     pub summarize: bool,
-    /// Label the summary, or REF if there is no summary
+    /// Label the summary (or REF, if there is no summary)
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     /// Source of the summary.

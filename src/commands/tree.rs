@@ -85,7 +85,7 @@ pub struct Args {
     /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
-    /// Print one JSON object per row
+    /// Print the result as JSON (an object per row)
     #[arg(long)]
     pub json: bool,
 }

@@ -44,7 +44,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("pick", "at json"),
     ("label", "clear move"),
     ("append", "at input name model thinking custom data custom-message text hidden assistant"),
-    ("edit", "replace undo json"),
+    ("edit", "replace restore json"),
     ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions json"),
     ("prune", "restore"),
     ("export", "renderer env-file secret-file keep-images json"),

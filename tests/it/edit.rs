@@ -53,7 +53,7 @@ fn omitted_replaced_and_taken_back() {
 
     [User]: Washi. How "big"?
     "#);
-    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 1a2b3c02 1a2b3c07 --undo"), @"
+    assert_snapshot!(s.run("edit ./two-branches.jsonl 1a2b3c06 1a2b3c02 1a2b3c07 --restore"), @"
     cbc059f5
     7438758a
     1158ac1a
@@ -83,15 +83,15 @@ fn an_edit_holds_on_its_branch() {
 #[test]
 fn what_is_so_already_is_not_written() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --undo").quiet(), "");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --restore").quiet(), "");
     s.run("edit ./two-branches.jsonl start --replace x");
     assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --replace x").quiet(), "");
     s.run("edit ./two-branches.jsonl start --omit");
     assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start start --omit").quiet(), "");
     // Of several entries, only those that change get a line.
     assert_eq!(s.run("edit ./two-branches.jsonl start 1a2b3c02 --omit").lines().count(), 1);
-    s.run("edit ./two-branches.jsonl start --undo");
-    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --undo").quiet(), "");
+    s.run("edit ./two-branches.jsonl start --restore");
+    assert_eq!(s.unchanged("edit -q ./two-branches.jsonl start --restore").quiet(), "");
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn a_tool_call_and_its_results_are_one() {
     s.run("edit ./a.jsonl rrrr0002 --replace short");
     s.run("edit ./a.jsonl rrrr0002 cccc0001 rrrr0001 --omit");
     assert_snapshot!(seen(&s, "a.jsonl"), @"[User]: look");
-    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --undo").fails(2), @"./a.jsonl: rrrr0001 would be restored without the other half of a tool call (hint: undo both edits together: cccc0001 rrrr0001 rrrr0002)");
-    s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --undo");
+    assert_snapshot!(s.unchanged("edit ./a.jsonl rrrr0001 --restore").fails(2), @"./a.jsonl: rrrr0001 would be restored without the other half of a tool call (hint: restore both together: cccc0001 rrrr0001 rrrr0002)");
+    s.run("edit ./a.jsonl cccc0001 rrrr0001 rrrr0002 --restore");
     assert_snapshot!(seen(&s, "a.jsonl"), @"
     [User]: look
 
@@ -134,12 +134,12 @@ fn what_cannot_be_edited() {
     let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl", "omp.jsonl"]);
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl root --omit").fails(2), @"./two-branches.jsonl: root is not an entry (hint: root is the position before the first entry; give an entry)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl 1a2b3c03 --omit").fails(2), @"./two-branches.jsonl: 1a2b3c03 cannot be edited: it is a label (hint: pi supports edits of user, assistant, toolResult and custom messages)");
-    assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --undo").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi supports edits of user, assistant, toolResult and custom messages)");
+    assert_snapshot!(s.unchanged("edit ./tour.jsonl '@^{branch_summary}' --restore").fails(2), @"./tour.jsonl: 90f6a3e8 cannot be edited: it is a branch_summary (hint: pi supports edits of user, assistant, toolResult and custom messages)");
     assert_snapshot!(s.unchanged("edit ./tour.jsonl 0d9a6c31 --omit").fails(2), @"./tour.jsonl: 0d9a6c31 is not in the context: a compaction replaced it (hint: `pisess context` prints what the model sees)");
     assert_snapshot!(s.unchanged("edit ./omp.jsonl @^ --omit").fails(2), @"./omp.jsonl: oh-my-pi does not support edits (hint: append the changed message on a branch instead: `pisess append --at REF^`)");
     assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ @^ --replace x").fails(2), @"--replace: one text for several entries (hint: replace them one by one, or omit the others)");
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--undo> (hint: see `pisess edit --help`)");
-    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --undo").fails(2), @"the argument '--omit' cannot be used with '--undo' (hint: see `pisess edit --help`)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @").fails(2), @"the following required arguments were not provided: <--omit|--replace <TEXT>|--restore> (hint: see `pisess edit --help`)");
+    assert_snapshot!(s.unchanged("edit ./two-branches.jsonl @ --omit --restore").fails(2), @"the argument '--omit' cannot be used with '--restore' (hint: see `pisess edit --help`)");
     assert_snapshot!(s.pisess("edit - @ --replace -").stdin(fixture("two-branches.jsonl")).done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");
 }
 

@@ -1,7 +1,9 @@
-//! The man pages and completions are generated from the one definition of the command line, and committed.
+//! The man pages, the completions and the table of options are generated from the one definition of the command line,
+//! and committed.
 //! `PISESS_BLESS=1 cargo test --test it generated` updates them.
 
 mod man;
+mod options;
 
 use std::path::{Path, PathBuf};
 
@@ -14,11 +16,12 @@ fn files() -> Vec<(PathBuf, String)> {
     for (name, script) in pisess::completion_scripts() {
         files.push((Path::new("completions").join(name), script.to_owned()));
     }
+    files.push(("docs/options.md".into(), options::page()));
     files
 }
 
 #[test]
-fn man_pages_and_completions_are_what_the_definition_makes() {
+fn generated_files_are_what_the_definition_makes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
     let files = files();

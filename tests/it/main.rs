@@ -46,7 +46,6 @@ mod fuzz;
 mod grep;
 mod hazards;
 mod hostile;
-mod options;
 mod others;
 mod pipes;
 mod planted;

@@ -73,9 +73,7 @@ fn with_completers(
 ) -> Command {
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| {
-            // Commands that read many sessions take them as positional PATHs; the PATH of an option is a
-            // file.
-            if takes(&arg, "SESSION") || arg.is_positional() && takes(&arg, "PATH") {
+            if takes(&arg, "SESSION") {
                 let (sessions, folder) = (sessions.clone(), folder.to_owned());
                 arg.add(ArgValueCompleter::new(move |word: &OsStr| session_words(word, &sessions, &folder)))
             } else if takes(&arg, "TIME") {

@@ -278,7 +278,7 @@ export const KINDS = {
       const found = await written(world, args, ...lines);
       if (found) return found;
       const undone = world.scratch();
-      const back = await world.run(["edit", out, ref(id), "--undo", "-o", undone]);
+      const back = await world.run(["edit", out, ref(id), "--restore", "-o", undone]);
       // If an earlier edit removed the call, its result cannot be restored alone.
       if (back.code === 2 && /tool call/.test(back.stderr)) return null;
       const after = await world.json(["context", undone, "--json"]);

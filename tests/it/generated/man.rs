@@ -76,9 +76,11 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     let mut page = Page::new(&name, command);
     page.heading("SYNOPSIS");
     let usage = command.clone().render_usage().to_string();
-    let words = usage.trim_start_matches("Usage: ").split_whitespace();
-    let synopsis: Vec<String> = words.map(synopsis_word).collect();
-    page.line(&synopsis.join(" "));
+    let forms = usage
+        .trim_start_matches("Usage: ")
+        .lines()
+        .map(|form| form.split_whitespace().map(synopsis_word).collect::<Vec<_>>().join(" "));
+    page.line(&forms.collect::<Vec<_>>().join("\n.br\n"));
     page.heading("DESCRIPTION");
     // The first paragraph is already in the NAME section.
     let about = command.get_long_about().map(ToString::to_string).unwrap_or_default();

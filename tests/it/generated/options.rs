@@ -1,0 +1,226 @@
+//! The names of options, over all commands, and the page with all of them, `docs/options.md`.
+
+use crate::sandbox::Sandbox;
+use clap::{Arg, Command};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The values of options, by the names that the help has for them.
+const VALUES: &[(&str, &str)] = &[
+    ("AGENT", "the agent: `pi` or `omp`"),
+    ("CMD", "a shell command, which gets its data on standard input"),
+    ("DIR", "a directory"),
+    ("FILE", "a file to read, `-` for standard input"),
+    ("FORMAT", "a format of the output"),
+    ("JSON", "a JSON value"),
+    ("KEY", "what rows are grouped or sorted by"),
+    ("LEVEL", "a thinking level"),
+    ("MODE", "which entries are shown"),
+    ("N", "a number"),
+    ("NAME", "a label, or the name of a session"),
+    ("PATH", "a file to write, `-` for standard output"),
+    ("PATTERN", "a regular expression"),
+    ("PROVIDER/ID", "a model"),
+    ("REF", "a reference to an entry"),
+    ("ROLE", "a role or type of entries"),
+    ("SECONDS", "a number of seconds"),
+    ("SIZE", "a number of bytes, such as `500000`, `64k` or `1.5M`"),
+    ("SUFFIX", "what is appended to the name of a file"),
+    ("TEXT", "a text"),
+    ("TIME", "a time or an age"),
+    ("TOKENS", "a number of tokens, such as `8000`, `8k` or `1.5M`"),
+    ("TYPE", "the type of a custom entry"),
+    ("TYPE=CMD", "the type of custom entries, and the shell command that renders them"),
+    ("WHEN", "`auto`, `always` or `never`"),
+    ("WORDS", "words to search for"),
+];
+
+/// Options that every command has.
+const COMMON: [&str; 2] = ["color", "quiet"];
+
+/// The commands, with their arguments.
+fn verbs() -> Vec<Command> {
+    let mut command = pisess::command();
+    command.build();
+    command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect()
+}
+
+/// An option, and the command that has it.
+type Use<'a> = (&'a str, &'a Arg);
+
+/// Returns the options by their names.
+fn options(verbs: &[Command]) -> BTreeMap<&str, Vec<Use<'_>>> {
+    let mut options: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for verb in verbs {
+        for arg in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
+            if let Some(name) = arg.get_long().filter(|name| *name != "help") {
+                options.entry(name).or_default().push((verb.get_name(), arg));
+            }
+        }
+    }
+    options
+}
+
+fn help(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Returns what an option means in every command: its help without what a command adds in parentheses.
+fn meaning(arg: &Arg) -> String {
+    help(arg).split(" (").next().unwrap_or_default().to_owned()
+}
+
+fn value(arg: &Arg) -> Option<String> {
+    let names = arg.get_value_names().filter(|_| arg.get_action().takes_values())?;
+    names.first().map(ToString::to_string)
+}
+
+fn default(arg: &Arg) -> String {
+    let values = arg.get_default_values().iter().filter(|_| arg.get_action().takes_values());
+    let values: Vec<_> = values.map(|value| value.to_string_lossy().into_owned()).collect();
+    values.into_iter().filter(|value| !value.is_empty()).map(|value| format!("`{value}`")).collect()
+}
+
+/// Returns the different texts that the uses of an option have, separated by `or`.
+fn merged(uses: &[Use], text: impl Fn(&Arg) -> String) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for text in uses.iter().map(|(_, arg)| text(arg)) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts.join(" or ")
+}
+
+/// Returns an option as it is typed: `-o`, `--output PATH`.
+fn typed(name: &str, arg: &Arg) -> String {
+    let short = arg.get_short().map(|short| format!("`-{short}`, ")).unwrap_or_default();
+    let value = value(arg)
+        .map(|value| if arg.is_require_equals_set() { format!("[={value}]") } else { format!(" {value}") });
+    format!("{short}`--{name}{}`", value.unwrap_or_default())
+}
+
+/// Returns the page `docs/options.md`.
+pub fn page() -> String {
+    let verbs = verbs();
+    let mut page = String::from(
+        "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
+         An option has one meaning in all commands, and what it means has no other name. What a command adds to it is in \
+         its help.\n\n\
+         - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
+         ## All options\n\n\
+         | option | meaning | default | commands |\n| --- | --- | --- | --- |\n",
+    );
+    for (name, uses) in options(&verbs) {
+        let is_common = COMMON.contains(&name);
+        let commands: Vec<_> = uses.iter().map(|(verb, _)| format!("`{verb}`")).collect();
+        let commands = if is_common { "all".to_owned() } else { commands.join(" ") };
+        let is_same = uses.iter().all(|(_, arg)| help(arg) == help(uses[0].1));
+        let text = if is_same { help(uses[0].1) } else { meaning(uses[0].1) };
+        let cells = [typed(name, uses[0].1), escaped(&text), merged(&uses, default), commands];
+        page += &format!("| {} |\n", cells.join(" | "));
+    }
+    page += "\n## Commands\n\n| command | options |\n| --- | --- |\n";
+    for mut verb in verbs.clone() {
+        let usage = verb.render_usage().to_string();
+        let forms = usage
+            .trim_start_matches("Usage: ")
+            .lines()
+            .map(|form| format!("`{}`", form.trim().trim_start_matches("pisess ").replace("[OPTIONS] ", "")));
+        let own = verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(Arg::get_long);
+        let mut own: Vec<_> = own.filter(|name| *name != "help" && !COMMON.contains(name)).collect();
+        own.sort_unstable();
+        let own: Vec<_> = own.iter().map(|name| format!("`--{name}`")).collect();
+        page += &format!("| {} | {} |\n", escaped(&forms.collect::<Vec<_>>().join("<br>")), own.join(" "));
+    }
+    page += "\n## Values\n\n| value | what it is |\n| --- | --- |\n";
+    VALUES.iter().for_each(|(name, what)| page += &format!("| `{name}` | {what} |\n"));
+    page
+}
+
+fn escaped(cell: &str) -> String {
+    cell.replace('|', "\\|")
+}
+
+#[test]
+fn one_name_has_one_meaning_and_one_meaning_one_name() {
+    let verbs = verbs();
+    let mut wrong = Vec::new();
+    let mut names: BTreeMap<String, &str> = BTreeMap::new();
+    let mut shorts = BTreeMap::new();
+    let mut values = BTreeSet::new();
+    for (name, uses) in options(&verbs) {
+        let facts = |arg: &Arg| (meaning(arg), value(arg), arg.get_short());
+        let (first, arg) = uses[0];
+        for (verb, other) in &uses[1..] {
+            if facts(other) != facts(arg) {
+                wrong.push(format!("--{name}: {first} {:?}, {verb} {:?}", facts(arg), facts(other)));
+            }
+        }
+        if let Some(other) = names.insert(meaning(arg), name) {
+            wrong.push(format!("--{other} and --{name} both mean: {}", meaning(arg)));
+        }
+        if let Some(other) = arg.get_short().and_then(|short| shorts.insert(short, name)) {
+            wrong.push(format!("--{other} and --{name} have the same letter"));
+        }
+        values.extend(value(arg));
+    }
+    let known: BTreeSet<_> = VALUES.iter().map(|(name, _)| (*name).to_owned()).collect();
+    wrong.extend(
+        values.symmetric_difference(&known).map(|name| format!("the value {name} is not in both tables")),
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Earlier spellings, and what they are now.
+const FORMER: &[(&str, &str)] = &[
+    ("tree ./two-branches.jsonl --at 1a2b3c04", "tree ./two-branches.jsonl 1a2b3c04"),
+    (
+        "summarize ./two-branches.jsonl root --at 1a2b3c05 --prepare",
+        "summarize ./two-branches.jsonl root --from 1a2b3c05 --prepare",
+    ),
+    ("fork ./two-branches.jsonl --all -o -", "fork ./two-branches.jsonl --branches -o -"),
+    ("edit ./two-branches.jsonl @ --undo -n", "edit ./two-branches.jsonl @ --restore -n"),
+];
+
+#[test]
+fn former_spellings_work_and_are_hidden() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for (former, now) in FORMER {
+        let [done, wanted] = [former, now].map(|line| s.unchanged(line));
+        assert_eq!((done.code, done.text()), (0, wanted.text()), "{former}");
+        let mut words = former.split(' ');
+        let (verb, option) = (words.next().unwrap(), words.find(|word| word.starts_with("--")).unwrap());
+        let help = s.run(&format!("{verb} --help"));
+        assert!(!help.contains(option), "{former}: {help}");
+    }
+}
+
+/// What a usage line shows without brackets suffices.
+#[test]
+fn usage_lines_say_what_is_required() {
+    for mut verb in verbs() {
+        let usage = verb.render_usage().to_string();
+        for form in usage.trim_start_matches("Usage: ").lines() {
+            let words = form.split_whitespace().skip(1).filter(|word| !word.starts_with('['));
+            let line: Vec<_> = words.map(|word| example(word.trim_end_matches("..."))).collect();
+            let s = Sandbox::with(&["two-branches.jsonl"]);
+            let done = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}").done();
+            assert_ne!(done.code, 2, "{form}\n{done}");
+        }
+    }
+}
+
+/// Returns a word for a place in a usage line.
+fn example(word: &str) -> &str {
+    match word {
+        "<SESSION>" => "./two-branches.jsonl",
+        "<REF>" => "1a2b3c02",
+        "<NAME>" => "n",
+        "<PATTERN>" => "paper",
+        "<DIR>" => ".",
+        "<PATH>" => "./out.jsonl",
+        "<TEXT>" => "text",
+        "<SHELL>" => "bash",
+        word => word,
+    }
+}
