@@ -51,9 +51,13 @@ impl<'a> Contents<'a> {
             numbers[ix.at()] = number as u32;
         }
         let mut calls: Vec<_> =
-            session.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id))).collect();
-        let mut results: Vec<_> =
-            session.tool_results.iter().map(|result| (result.entry, session.bytes(result.call))).collect();
+            session.collected.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id))).collect();
+        let mut results: Vec<_> = session
+            .collected
+            .tool_results
+            .iter()
+            .map(|result| (result.entry, session.bytes(result.call)))
+            .collect();
         for list in [&mut calls, &mut results] {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));

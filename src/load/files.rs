@@ -11,7 +11,7 @@ use pisess_json::scan::RawString;
 impl Fragment {
     /// Stores the calls of an assistant message, or nested in a tool result, that name a file.
     pub fn keep_file_calls(&mut self, entry: EntryIx, typed: &Typed) {
-        let mut calls = self.file_calls.take().unwrap_or_default();
+        let mut calls = self.collected.file_calls.take().unwrap_or_default();
         let mut keep = |name, arguments| {
             if let Some((tool, path)) = file_of(name, arguments) {
                 calls.push(FileCall { entry, tool, path: self.keep(&path) });
@@ -33,6 +33,6 @@ impl Fragment {
             }
             _ => {}
         }
-        self.file_calls = Some(calls);
+        self.collected.file_calls = Some(calls);
     }
 }

@@ -5,16 +5,13 @@ use crate::agents::readable::{self, Folders};
 use crate::agents::row::{Form, ROW_UNITS, RowOptions};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
-use crate::session::column::Column;
+use crate::session::collected::{Collected, InLine, LabelChange, OtherName, ParentId, ToolCall, ToolResult};
 use crate::session::dialect::Dialect;
-use crate::session::entry::{Entry, EntryIx, Flags, Kind, Kinds, LineNo, Role, Slice, Span};
-use crate::session::file_calls::FileCall;
-use crate::session::list_stats::ListStats;
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::session::read::header::Version;
 use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
-use crate::session::search::Matches;
 use crate::session::usage::Billed;
-use crate::session::{InLine, LabelChange, OtherName, ParentId, Problem, ProblemKind, ToolCall, ToolResult};
+use crate::session::{Problem, ProblemKind};
 use memchr::memchr;
 use pisess_json::scan::RawString;
 use pisess_json::string::is_utf8;
@@ -29,32 +26,13 @@ pub struct Fragment {
     pub arena: Vec<u8>,
     /// The `parentId` of the entries whose parent is not the previous entry.
     pub parent_ids: Vec<ParentId>,
-    /// The row of each entry, if requested.
-    pub rows: Column,
-    pub labels: Vec<LabelChange>,
-    pub tool_calls: Vec<ToolCall>,
-    pub tool_results: Vec<ToolResult>,
-    /// Calls that name a file. `None` without entries, or if not requested.
-    pub file_calls: Option<Vec<FileCall>>,
-    pub other_names: Vec<OtherName>,
-    pub timestamps: Vec<Slice>,
-    pub searchable: Vec<Slice>,
-    pub found: Vec<(EntryIx, Matches)>,
-    /// The requests that entries record, if requested.
-    pub billed: Vec<Billed>,
-    pub messages: Vec<InLine>,
+    pub collected: Collected,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
     /// Labels that refer to their target by record number.
     pub numbered_targets: Vec<(EntryIx, f64)>,
-    /// The name in the last `session_info`.
-    pub given_name: Option<Text<'static>>,
     /// The last `leaf` record: its entry and the id it refers to.
     pub leaf_record: Option<(EntryIx, Slice)>,
-    /// The digest for a list, if requested.
-    pub digest: ListStats,
-    /// The types of the entries.
-    pub kinds: Kinds,
     /// Whether an entry of the draft tree was seen.
     pub draft: bool,
     /// The first evidence of an agent.
@@ -110,7 +88,9 @@ impl Fragment {
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
                         // Grows only if an entry was added.
-                        self.messages.resize(self.entries.len(), message_place(&bytes[pos..end], &record));
+                        self.collected
+                            .messages
+                            .resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
                 Some(Ok(())) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
@@ -151,7 +131,7 @@ impl Fragment {
         if id.is_empty() && reading.version != Version::One {
             self.problems.push(Problem { line, kind: ProblemKind::NoId });
         }
-        self.kinds.insert(typed.kind);
+        self.collected.kinds.insert(typed.kind);
         let parent = self.parent(ix, record.parent_id);
         if let Some(rows) = &reading.options.rows {
             self.row(ix, &typed, rows, reading);
@@ -216,7 +196,7 @@ impl Fragment {
             Form::Readable => readable::text(typed),
             Form::Agent => None,
         };
-        self.rows.push(entry.at(), |row| {
+        self.collected.rows.push(entry.at(), |row| {
             let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
@@ -230,7 +210,7 @@ impl Fragment {
         });
         if rows.searchable {
             let text = self.keep(&agent.searchable(typed));
-            self.searchable.push(text);
+            self.collected.searchable.push(text);
         }
         self.calls(entry, typed, Some(rows), reading);
     }
@@ -241,13 +221,13 @@ impl Fragment {
             let is_call = |block: &&Block| block.kind.is_some_and(|kind| kind.is("toolCall"));
             for block in typed.blocks.iter().filter(is_call) {
                 let call = self.tool_call(entry, block, rows, reading);
-                self.tool_calls.push(call);
+                self.collected.tool_calls.push(call);
             }
         }
         let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
         if let (Role::ToolResult, Some(call)) = (typed.role, call) {
             let call = self.keep(&call);
-            self.tool_results.push(ToolResult { entry, call });
+            self.collected.tool_results.push(ToolResult { entry, call });
         }
     }
 
@@ -287,22 +267,22 @@ impl Fragment {
         let record = typed.record;
         if options.timestamps {
             let kept = self.keep(timestamp);
-            self.timestamps.push(kept);
+            self.collected.timestamps.push(kept);
         }
         if options.usage {
-            self.billed.extend(Billed::of(entry, typed));
+            self.collected.billed.extend(Billed::of(entry, typed));
         }
         if options.file_calls {
             self.keep_file_calls(entry, typed);
         }
         if !options.search.is_empty() {
             let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
-            self.found.extend(found.map(|found| (entry, found)));
+            self.collected.found.extend(found.map(|found| (entry, found)));
         }
         if let Some(digesting) = options.digest {
-            self.digest.take_in(entry, typed, time, digesting.period);
+            self.collected.digest.take_in(entry, typed, time, digesting.period);
             if digesting.entries {
-                self.digest.identify(typed, timestamp);
+                self.collected.digest.identify(typed, timestamp);
             }
         }
     }
@@ -322,10 +302,11 @@ impl Fragment {
                 name: self.keep(&name),
                 timestamp: self.keep(timestamp),
             };
-            self.labels.push(change);
+            self.collected.labels.push(change);
         }
         if kind == Kind::SessionInfo {
-            self.given_name = Some(record.name.and_then(Raw::text).unwrap_or_default().into_owned());
+            self.collected.given_name =
+                Some(record.name.and_then(Raw::text).unwrap_or_default().into_owned());
         }
         if kind == Kind::Leaf {
             let target = record.target_id.and_then(Raw::text).unwrap_or_default();
@@ -342,7 +323,7 @@ impl Fragment {
                 kind: self.keep(&Text::from_wtf8(kind_name)),
                 role: self.keep(&Text::from_wtf8(role_name)),
             };
-            self.other_names.push(names);
+            self.collected.other_names.push(names);
         }
     }
 

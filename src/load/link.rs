@@ -2,12 +2,13 @@
 
 use crate::load::LoadError;
 use crate::load::fragment::{DraftLink, Fragment};
+use crate::session::collected::ParentId;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use crate::session::index::{IdIndex, may_repeat};
 use crate::session::read::header::{Preamble, Version};
 use crate::session::usage::remove_copies;
-use crate::session::{Format, ParentId, Problem, ProblemKind, Session};
+use crate::session::{Format, Problem, ProblemKind, Session};
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
@@ -30,27 +31,14 @@ pub fn link(
         title_slot: preamble.title_slot,
         format,
         dialect,
-        given_name: fragment.given_name,
         leaf: None,
         problems,
-        labels: fragment.labels,
-        tool_calls: fragment.tool_calls,
-        tool_results: fragment.tool_results,
-        file_calls: fragment.file_calls,
-        other_names: fragment.other_names,
-        timestamps: fragment.timestamps,
-        searchable: fragment.searchable,
-        found: fragment.found,
-        billed: fragment.billed,
-        messages: fragment.messages,
-        digest: fragment.digest,
+        collected: fragment.collected,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
         ids: OnceLock::new(),
-        kinds: fragment.kinds,
         entries: fragment.entries,
         arena: fragment.arena,
-        rows: fragment.rows,
         dangling: Vec::new(),
         records: fragment.records,
     };
@@ -61,7 +49,7 @@ pub fn link(
     if format == Format::Draft {
         link_draft_labels(&mut session, &fragment.draft_links, &fragment.numbered_targets);
     }
-    remove_copies(&mut session.billed);
+    remove_copies(&mut session.collected.billed);
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
@@ -221,8 +209,8 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
 /// it points to, others are record numbers.
 fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_targets: &[(EntryIx, f64)]) {
     let heads: HashSet<_> = links.iter().filter(|link| link.head).map(|link| link.entry).collect();
-    for at in 0..session.labels.len() {
-        let entry = session.labels[at].entry;
+    for at in 0..session.collected.labels.len() {
+        let entry = session.collected.labels[at].entry;
         let id = |ix: Option<EntryIx>| ix.map(|ix| session.entry(ix).id);
         let target = match numbered_targets.binary_search_by_key(&entry, |&(entry, _)| entry) {
             _ if heads.contains(&entry) => id(session.entry(entry).parent).unwrap_or_default(),
@@ -232,7 +220,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
             },
             Err(_) => continue,
         };
-        session.labels[at].target = target;
+        session.collected.labels[at].target = target;
     }
 }
 
@@ -252,14 +240,15 @@ fn carry_times(session: &mut Session) {
 fn give_timestamps(session: &mut Session) {
     let missing: Vec<_> = session
         .all()
-        .filter(|ix| session.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()))
+        .filter(|ix| session.collected.timestamps.get(ix.at()).is_some_and(|slice| slice.is_empty()))
         .collect();
     for ix in missing {
-        session.timestamps[ix.at()] = keep_timestamp(session, ix);
+        session.collected.timestamps[ix.at()] = keep_timestamp(session, ix);
     }
-    for at in 0..session.labels.len() {
-        if session.labels[at].timestamp.is_empty() {
-            session.labels[at].timestamp = keep_timestamp(session, session.labels[at].entry);
+    for at in 0..session.collected.labels.len() {
+        if session.collected.labels[at].timestamp.is_empty() {
+            session.collected.labels[at].timestamp =
+                keep_timestamp(session, session.collected.labels[at].entry);
         }
     }
 }

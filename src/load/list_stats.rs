@@ -69,26 +69,6 @@ impl ListStats {
         let name = model_name(shown(provider).as_deref(), shown(model).as_deref()).map(Text::from);
         self.models.extend(name.filter(|name| !self.models.contains(name)));
     }
-
-    /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
-    pub fn append(&mut self, mut next: ListStats, first: u32) {
-        self.messages += next.messages;
-        self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);
-        self.is_in_period |= next.is_in_period;
-        if self.question.is_none() {
-            self.question = next.question.take();
-            self.question.iter_mut().for_each(|question| question.entry = question.entry.moved(first));
-        }
-        if next.opening.as_ref().is_some_and(|opening| opening.is_better_than(self.opening.as_ref())) {
-            self.opening = next.opening.take();
-        }
-        for model in next.models {
-            if !self.models.contains(&model) {
-                self.models.push(model);
-            }
-        }
-        self.entries.append(&mut next.entries);
-    }
 }
 
 /// Returns the words of a message that may be the title of its session.

@@ -102,7 +102,7 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     }
     let options = Options { digest: Some(ListStatsOptions::default()), ..Options::default() };
     // A message cut off at the end is not a valid line.
-    let opening = load(&start, &options).ok().and_then(|session| session.digest.opening);
+    let opening = load(&start, &options).ok().and_then(|session| session.collected.digest.opening);
     opening.map(|opening| opening.text().clone()).unwrap_or_default()
 }
 

@@ -4,7 +4,8 @@ use super::Options;
 use super::fragment::{Fragment, Reading};
 use crate::agents::row::RowOptions;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Role, Slice};
+use crate::session::collected::{Base, Join};
+use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::FileReader;
 use crate::session::read::header::Version;
 use crate::session::read::record::{Typed, scan};
@@ -45,15 +46,14 @@ pub fn add_rows(
         })?;
     }
     let start = session.arena.len();
-    if [start + fragment.arena.len(), fragment.rows.len()].iter().any(|&len| len > u32::MAX as usize) {
+    if [start + fragment.arena.len(), fragment.collected.rows.len()]
+        .iter()
+        .any(|&len| len > u32::MAX as usize)
+    {
         return Ok(false); // Loading with rows then fails, and reports it.
     }
     session.arena.append(&mut fragment.arena);
-    let moved = |slice: Slice| Slice { start: slice.start + start as u32, ..slice };
-    session.rows = fragment.rows;
-    session.tool_calls.extend(fragment.tool_calls.into_iter().map(|mut call| {
-        (call.id, call.name, call.row) = (moved(call.id), moved(call.name), moved(call.row));
-        call
-    }));
+    let base = Base { arena: start as u32, ..Base::default() };
+    session.collected.join(&mut fragment.collected, base);
     Ok(true)
 }

@@ -132,8 +132,8 @@ fn the_draft_tree_links_by_record_number() {
         session.entries.iter().map(|entry| entry.parent.map(|parent| parent.at())).collect();
     assert_eq!(parents, [None, Some(0), Some(0), Some(1), Some(2), Some(1)]);
     assert_eq!(session.leaf, Some(EntryIx::new(4)));
-    assert_eq!(session.labels.len(), 1);
-    assert_eq!(session.text(session.labels[0].target), session.id(EntryIx::new(1)));
+    assert_eq!(session.collected.labels.len(), 1);
+    assert_eq!(session.text(session.collected.labels[0].target), session.id(EntryIx::new(1)));
 }
 
 #[test]

@@ -100,8 +100,8 @@ pub struct ListInput<'a> {
 /// If the file is not a session, or cannot be read.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
-    let digest = std::mem::take(&mut session.digest);
-    session.billed.retain(|request| {
+    let digest = std::mem::take(&mut session.collected.digest);
+    session.collected.billed.retain(|request| {
         let reported = request.agents.as_deref();
         reported.is_none_or(|reported| !file.agents.are_read(file.path, reported))
     });
@@ -140,7 +140,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         is_in_period: digest.is_in_period || active.is_none() && period.has(modified),
         id: session.header.id,
     };
-    Ok(Reading { listed, keys: digest.entries, billed: session.billed })
+    Ok(Reading { listed, keys: digest.entries, billed: session.collected.billed })
 }
 
 /// Returns the whole text of the first question, reading it from the file unless the list holds all of it.

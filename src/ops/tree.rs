@@ -1,12 +1,13 @@
 //! The rows of the tree: the filters and search of the file's own agent, and the text of each row.
 
 use crate::agents::row::search::Query;
+use crate::session::Session;
+use crate::session::collected::{ToolCall, ToolResult};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
 use crate::session::tree::{Tree, TreeRow, active, layout};
-use crate::session::{Session, ToolCall, ToolResult};
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use std::borrow::Cow;
@@ -99,13 +100,13 @@ impl<'a> Drawing<'a> {
         if self.session.entry(ix).role != Role::ToolResult {
             return None;
         }
-        Some(&self.session.tool_calls[self.call_index(ix)?])
+        Some(&self.session.collected.tool_calls[self.call_index(ix)?])
     }
 
     /// Returns the calls of an assistant message, in their order.
     pub fn own_calls(&self, ix: EntryIx) -> impl Iterator<Item = &'a ToolCall> {
-        let first = self.call_index(ix).unwrap_or(self.session.tool_calls.len());
-        self.session.tool_calls[first..].iter().take_while(move |call| call.entry == ix)
+        let first = self.call_index(ix).unwrap_or(self.session.collected.tool_calls.len());
+        self.session.collected.tool_calls[first..].iter().take_while(move |call| call.entry == ix)
     }
 
     fn call_index(&self, ix: EntryIx) -> Option<usize> {
@@ -163,7 +164,7 @@ impl<'a> Drawing<'a> {
     pub fn last_compaction(&self) -> Position {
         let hiding = [Kind::Compaction, Kind::ResetBoundary];
         // Most sessions have neither: then the path is not walked.
-        if !hiding.iter().any(|&kind| self.session.kinds.has(kind)) {
+        if !hiding.iter().any(|&kind| self.session.collected.kinds.has(kind)) {
             return None;
         }
         self.session.upwards(self.leaf).find(|&ix| hiding.contains(&self.session.entry(ix).kind))
@@ -215,7 +216,8 @@ impl Search<'_> {
             return true;
         }
         let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
-        let text = session.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+        let text =
+            session.collected.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
         let text = format!("{label}{text}");
         let mut found = match session.found(ix) {
             Some(found) => found.words.clone(),
@@ -229,13 +231,13 @@ impl Search<'_> {
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].
 fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let answered = calls_by_id(session, is_active);
-    let last = session.tool_calls.last().map(|call| call.entry);
-    let last = last.max(session.tool_results.last().map(|result| result.entry));
+    let last = session.collected.tool_calls.last().map(|call| call.entry);
+    let last = last.max(session.collected.tool_results.last().map(|result| result.entry));
     let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
-    for (at, call) in session.tool_calls.iter().enumerate().rev() {
+    for (at, call) in session.collected.tool_calls.iter().enumerate().rev() {
         calls[call.entry.at()] = at as u32 + 1;
     }
-    for (result, number) in session.tool_results.iter().zip(answered) {
+    for (result, number) in session.collected.tool_results.iter().zip(answered) {
         calls[result.entry.at()] = number;
     }
     calls
@@ -248,12 +250,12 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
         rank[ix.at()] = at as u32;
     }
-    let mut in_order: Vec<_> = (1_u32..).zip(&session.tool_calls).collect();
+    let mut in_order: Vec<_> = (1_u32..).zip(&session.collected.tool_calls).collect();
     in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
     let numbers: HashMap<_, _> =
         in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
     let number = |result: &ToolResult| numbers.get(session.bytes(result.call)).copied().unwrap_or(0);
-    session.tool_results.iter().map(number).collect()
+    session.collected.tool_results.iter().map(number).collect()
 }
 
 #[cfg(test)]

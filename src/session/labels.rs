@@ -1,8 +1,9 @@
 //! The labels in effect: for each target, as in both agents, the last `label` entry in the file, on any
 //! branch.
 
+use super::collected::LabelChange;
 use super::entry::EntryIx;
-use crate::session::{LabelChange, Session};
+use crate::session::Session;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 
@@ -21,7 +22,7 @@ impl<'a> Labels<'a> {
     /// Returns the labels of a session.
     pub fn new(session: &'a Session) -> Self {
         let mut labels = Labels { session, order: Vec::new(), place: HashMap::default() };
-        for change in &session.labels {
+        for change in &session.collected.labels {
             let target = session.bytes(change.target);
             match (change.name.is_empty(), labels.place.get(target).copied()) {
                 (false, Some(place)) => labels.order[place] = Some(change),

@@ -30,18 +30,18 @@ pub mod read;
 
 pub mod usage;
 
+pub mod collected;
 pub mod name;
 
 pub mod migrate;
 
-use crate::session::column::Column;
+use crate::session::collected::{Collected, OtherName, ParentId};
 use crate::session::dialect::Dialect;
-use crate::session::entry::{Entry, EntryIx, Kind, Kinds, LineNo, Role, Slice, Span};
+use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
-use crate::session::list_stats::ListStats;
 use crate::session::search::Matches;
-use crate::session::usage::{Billed, Usage, UsageSums};
+use crate::session::usage::{Usage, UsageSums};
 use pisess_json::text::Text;
 use std::sync::OnceLock;
 
@@ -73,72 +73,6 @@ pub struct Header {
     pub cwd: Option<Text<'static>>,
     /// The time at which it was started, as stored.
     pub timestamp: Option<Text<'static>>,
-}
-
-/// A label entry, in file order.
-#[derive(Clone, Copy, Debug)]
-pub struct LabelChange {
-    /// The label entry.
-    pub entry: EntryIx,
-    /// The id of the labelled entry.
-    pub target: Slice,
-    /// The label; empty if it is cleared.
-    pub name: Slice,
-    /// The `timestamp` of the label entry, as stored.
-    pub timestamp: Slice,
-}
-
-/// A tool call, recorded if rows were requested.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolCall {
-    /// The assistant entry.
-    pub entry: EntryIx,
-    /// The call's id.
-    pub id: Slice,
-    /// The tool, if rows are readable; `row` then contains only the call's description.
-    pub name: Slice,
-    /// The text for the row of its result.
-    pub row: Slice,
-    /// The range of a path in the row, in bytes.
-    pub path: (u16, u16),
-}
-
-/// A tool result, recorded if rows were requested.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolResult {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The id of the call it answers.
-    pub call: Slice,
-}
-
-/// The position of a value in the line of its entry; empty if unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InLine {
-    /// The offset in the line.
-    pub start: u32,
-    /// The length in bytes.
-    pub len: u32,
-}
-
-/// The `parentId` of an entry, as stored.
-#[derive(Clone, Copy, Debug)]
-pub struct ParentId {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The id of its parent.
-    pub id: Slice,
-}
-
-/// The names of an entry whose type or role is not a known one.
-#[derive(Clone, Copy, Debug)]
-pub struct OtherName {
-    /// The entry.
-    pub entry: EntryIx,
-    /// Its type, if that is unknown.
-    pub kind: Slice,
-    /// Its role, if that is unknown.
-    pub role: Slice,
 }
 
 /// A problem at a line of the file that did not stop loading.
@@ -190,47 +124,21 @@ pub struct Session {
     pub format: Format,
     /// The agent it belongs to.
     pub dialect: Dialect,
-    /// The name in the last `session_info`, if there is one; see [`Session::name`].
-    pub given_name: Option<Text<'static>>,
     /// The leaf; `None` before the first entry.
     pub leaf: Option<EntryIx>,
     /// The problems of the file, in file order.
     pub problems: Vec<Problem>,
-    /// Label entries in file order.
-    pub labels: Vec<LabelChange>,
-    /// Tool calls in file order, if rows were requested.
-    pub tool_calls: Vec<ToolCall>,
-    /// Tool results in file order, if rows were requested.
-    pub tool_results: Vec<ToolResult>,
-    /// The calls that name a file, in file order, if requested.
-    pub file_calls: Option<Vec<FileCall>>,
-    /// The requests that entries record, in file order and without copies, if requested.
-    pub billed: Vec<Billed>,
-    /// Unknown names, in file order.
-    pub other_names: Vec<OtherName>,
-    /// The `timestamp` of each entry as stored, if requested.
-    pub timestamps: Vec<Slice>,
-    /// The text of each entry to search in, if requested.
-    pub searchable: Vec<Slice>,
-    /// The matches in all text of the entries, in file order, if requested.
-    pub found: Vec<(EntryIx, Matches)>,
-    /// The position of each entry's `message` in its line, if requested.
-    pub messages: Vec<InLine>,
-    /// Its digest for a list of sessions, if requested.
-    pub digest: ListStats,
+    /// What was collected from its lines.
+    pub collected: Collected,
     /// The length of the file in bytes.
     pub len: u64,
     /// Whether the last line has its newline.
     pub ends_with_newline: bool,
-    /// The types of the entries.
-    pub kinds: Kinds,
     /// The entries in file order.
     pub entries: Vec<Entry>,
     /// The number of records that parse, including the header.
     pub records: u32,
     pub(super) arena: Vec<u8>,
-    /// The row of each entry, if requested.
-    pub(super) rows: Column,
     /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
     /// order.
     pub(super) dangling: Vec<ParentId>,
@@ -241,13 +149,13 @@ pub struct Session {
 impl Session {
     /// Returns what an entry's request used, if it records one and usage was requested.
     pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
-        let at = self.billed.binary_search_by_key(&ix, |request| request.entry).ok()?;
-        Some(&self.billed[at].usage)
+        let at = self.collected.billed.binary_search_by_key(&ix, |request| request.entry).ok()?;
+        Some(&self.collected.billed[at].usage)
     }
 
     /// Returns the sum of all requests, on all branches, if they were requested when the session was loaded.
     pub fn usage(&self) -> UsageSums {
-        self.billed.iter().map(|request| &request.usage).collect()
+        self.collected.billed.iter().map(|request| &request.usage).collect()
     }
 
     /// Returns the entry with this index.
@@ -305,29 +213,33 @@ impl Session {
     /// Returns the text of an entry's row, if rows were requested; for a tool result, without the text of its
     /// call.
     pub fn row(&self, ix: EntryIx) -> Text<'_> {
-        self.rows.get(ix.at()).0
+        self.collected.rows.get(ix.at()).0
     }
 
     /// Returns the role and the body of that row.
     pub fn row_parts(&self, ix: EntryIx) -> (Text<'_>, Text<'_>) {
-        let (row, parts) = self.rows.get(ix.at());
+        let (row, parts) = self.collected.rows.get(ix.at());
         parts.of(&row)
     }
 
     /// Returns the `timestamp` of an entry as stored, if it has one and timestamps were kept.
     pub fn timestamp(&self, ix: EntryIx) -> Option<Text<'_>> {
-        self.timestamps.get(ix.at()).filter(|slice| !slice.is_empty()).map(|&slice| self.text(slice))
+        self.collected
+            .timestamps
+            .get(ix.at())
+            .filter(|slice| !slice.is_empty())
+            .map(|&slice| self.text(slice))
     }
 
     /// Returns the matches in an entry, if there are any.
     pub fn found(&self, ix: EntryIx) -> Option<&Matches> {
-        let at = self.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
-        Some(&self.found[at].1)
+        let at = self.collected.found.binary_search_by_key(&ix, |&(entry, _)| entry).ok()?;
+        Some(&self.collected.found[at].1)
     }
 
     /// Returns the calls of an entry that name a file, if they were requested.
     pub fn file_calls(&self, ix: EntryIx) -> Option<&[FileCall]> {
-        let calls = self.file_calls.as_ref()?;
+        let calls = self.collected.file_calls.as_ref()?;
         let calls = &calls[calls.partition_point(|call| call.entry < ix)..];
         let len = calls.iter().take_while(|call| call.entry == ix).count();
         Some(&calls[..len])
@@ -335,7 +247,7 @@ impl Session {
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
-        let place = self.messages.get(ix.at()).filter(|place| place.len > 0)?;
+        let place = self.collected.messages.get(ix.at()).filter(|place| place.len > 0)?;
         Some(Span { start: self.entry(ix).span.start + u64::from(place.start), len: u64::from(place.len) })
     }
 
@@ -359,7 +271,7 @@ impl Session {
     /// Returns the index in `path` of the last entry of a type.
     pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
         // Without such an entry in the session, the path need not be searched.
-        if !self.kinds.has(kind) {
+        if !self.collected.kinds.has(kind) {
             return None;
         }
         path.iter().rposition(|&ix| self.entry(ix).kind == kind)
@@ -389,7 +301,11 @@ impl Session {
     }
 
     fn other_name(&self, ix: EntryIx) -> Option<&OtherName> {
-        self.other_names.binary_search_by_key(&ix, |name| name.entry).ok().map(|at| &self.other_names[at])
+        self.collected
+            .other_names
+            .binary_search_by_key(&ix, |name| name.entry)
+            .ok()
+            .map(|at| &self.collected.other_names[at])
     }
 
     /// Whether the entry is a message with this role.

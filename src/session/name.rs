@@ -41,7 +41,7 @@ impl Session {
         let sources = NameSources {
             title_slot: self.title_slot.as_deref(),
             header: &self.header.bytes,
-            given: self.given_name.as_ref(),
+            given: self.collected.given_name.as_ref(),
         };
         sources.name(self.dialect)
     }

@@ -310,7 +310,7 @@ mod tests {
         let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
         let entry = crate::session::entry::EntryIx::new(0);
         let silent = session.entry(entry).flags.has(Flags::SILENT);
-        (session.row(entry).to_string(), silent, session.text(session.searchable[0]).to_string())
+        (session.row(entry).to_string(), silent, session.text(session.collected.searchable[0]).to_string())
     }
 
     fn turn(members: &str) -> (String, bool) {

@@ -255,7 +255,7 @@ impl Edits {
     ) -> io::Result<Self> {
         let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
-        if !session.kinds.has(Kind::ContextEdit) {
+        if !session.collected.kinds.has(Kind::ContextEdit) {
             return Ok(Edits(edits));
         }
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {

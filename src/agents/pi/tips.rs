@@ -38,7 +38,7 @@ pub fn sizes(
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = Counts::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
-    let has_edits = session.kinds.has(Kind::ContextEdit);
+    let has_edits = session.collected.kinds.has(Kind::ContextEdit);
     for &tip in if has_edits { &[] } else { tips } {
         match counts.at(session, tip, bodies)? {
             Some((usage, since)) => sizes.insert(tip, usage + since as f64),

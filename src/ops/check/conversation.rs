@@ -90,7 +90,7 @@ fn needs_content(role: Role) -> bool {
 }
 
 fn labels(session: &Session, findings: &mut Vec<Draft>) {
-    for change in &session.labels {
+    for change in &session.collected.labels {
         let target = session.text(change.target);
         if session.find(&target).is_none() && !change.name.is_empty() {
             let message = format!("the labelled entry {:?} is not in the file", target.to_string());
@@ -169,9 +169,9 @@ fn tools(session: &Session, findings: &mut Vec<Draft>) {
     for ix in session.path(session.leaf) {
         let entry = session.entry(ix);
         if session.is_message(ix, Role::ToolResult) {
-            let result = session.tool_results.binary_search_by_key(&ix, |result| result.entry);
-            let id =
-                result.map_or_else(|_| Text::default(), |at| session.text(session.tool_results[at].call));
+            let result = session.collected.tool_results.binary_search_by_key(&ix, |result| result.entry);
+            let id = result
+                .map_or_else(|_| Text::default(), |at| session.text(session.collected.tool_results[at].call));
             if open.remove(&id).is_none() && !called.contains(&id) {
                 let what = format!("no tool call on the path to it has the id {:?}", id.to_string());
                 findings.push(found(session, ix, K::ResultWithoutCall, what));
@@ -179,8 +179,8 @@ fn tools(session: &Session, findings: &mut Vec<Draft>) {
         }
         // The agents omit such messages from the context.
         let is_left_out = entry.flags.has(Flags::FAILED) || entry.flags.has(Flags::ABORTED);
-        let first = session.tool_calls.partition_point(|call| call.entry < ix);
-        for call in session.tool_calls[first..].iter().take_while(|call| call.entry == ix) {
+        let first = session.collected.tool_calls.partition_point(|call| call.entry < ix);
+        for call in session.collected.tool_calls[first..].iter().take_while(|call| call.entry == ix) {
             called.insert(session.text(call.id));
             open.insert(session.text(call.id), (ix, is_left_out));
         }

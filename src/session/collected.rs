@@ -1,0 +1,241 @@
+//! What is collected from the lines of a file besides its entries.
+//!
+//! Each worker collects from its part of the file; [`Join`] joins the parts in file order. For a new fact, add a line to
+//! [`Collected`], and store it where `load` reads the lines.
+
+use super::column::Column;
+use super::entry::{Entry, EntryIx, Kinds, Slice};
+use super::file_calls::FileCall;
+use super::list_stats::ListStats;
+use super::search::Matches;
+use super::usage::Billed;
+use pisess_json::text::Text;
+
+/// A label entry, in file order.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelChange {
+    /// The label entry.
+    pub entry: EntryIx,
+    /// The id of the labelled entry.
+    pub target: Slice,
+    /// The label; empty if it is cleared.
+    pub name: Slice,
+    /// The `timestamp` of the label entry, as stored.
+    pub timestamp: Slice,
+}
+
+/// A tool call, recorded if rows were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolCall {
+    /// The assistant entry.
+    pub entry: EntryIx,
+    /// The call's id.
+    pub id: Slice,
+    /// The tool, if rows are readable; `row` then contains only the call's description.
+    pub name: Slice,
+    /// The text for the row of its result.
+    pub row: Slice,
+    /// The range of a path in the row, in bytes.
+    pub path: (u16, u16),
+}
+
+/// A tool result, recorded if rows were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolResult {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of the call it answers.
+    pub call: Slice,
+}
+
+/// The position of a value in the line of its entry; empty if unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InLine {
+    /// The offset in the line.
+    pub start: u32,
+    /// The length in bytes.
+    pub len: u32,
+}
+
+/// The names of an entry whose type or role is not a known one.
+#[derive(Clone, Copy, Debug)]
+pub struct OtherName {
+    /// The entry.
+    pub entry: EntryIx,
+    /// Its type, if that is unknown.
+    pub kind: Slice,
+    /// Its role, if that is unknown.
+    pub role: Slice,
+}
+
+/// The `parentId` of an entry, as stored.
+#[derive(Clone, Copy, Debug)]
+pub struct ParentId {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The id of its parent.
+    pub id: Slice,
+}
+
+/// The numbers of the entries, strings, lines and records before a part of a file.
+#[derive(Clone, Copy, Debug, Default)]
+#[allow(missing_docs)] // Each is named after what it counts.
+pub struct Base {
+    pub entries: u32,
+    pub arena: u32,
+    pub lines: u32,
+    pub records: u32,
+}
+
+/// A collection that grows by that of the next part of the file, which becomes empty for reuse.
+pub trait Join {
+    /// Moves the content of `next` here, renumbered to follow `base`.
+    fn join(&mut self, next: &mut Self, base: Base);
+}
+
+/// An item that refers to entries, strings, lines or records by numbers that start anew in each part of a file.
+pub trait Renumber {
+    /// Renumbers it to follow `base`.
+    fn renumber(&mut self, base: Base);
+}
+
+impl<T: Renumber> Join for Vec<T> {
+    fn join(&mut self, next: &mut Self, base: Base) {
+        next.iter_mut().for_each(|item| item.renumber(base));
+        self.append(next);
+    }
+}
+
+/// `None` is not requested, or nothing.
+impl<T: Renumber> Join for Option<Vec<T>> {
+    fn join(&mut self, next: &mut Self, base: Base) {
+        if let Some(next) = next {
+            self.get_or_insert_default().join(next, base);
+        }
+    }
+}
+
+impl Join for Column {
+    fn join(&mut self, next: &mut Self, base: Base) {
+        self.append(next, base.entries as usize);
+    }
+}
+
+/// The last one counts.
+impl Join for Option<Text<'static>> {
+    fn join(&mut self, next: &mut Self, _: Base) {
+        *self = next.take().or(self.take());
+    }
+}
+
+impl Join for ListStats {
+    fn join(&mut self, next: &mut Self, base: Base) {
+        self.append(std::mem::take(next), base.entries);
+    }
+}
+
+impl Join for Kinds {
+    fn join(&mut self, next: &mut Self, _: Base) {
+        self.extend(std::mem::take(next));
+    }
+}
+
+macro_rules! collected {
+    ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
+        /// What is collected from the lines of a file besides its entries.
+        #[derive(Debug, Default)]
+        pub struct Collected {
+            $($(#[$doc])* pub $field: $type,)*
+        }
+
+        impl Join for Collected {
+            fn join(&mut self, next: &mut Self, base: Base) {
+                $(self.$field.join(&mut next.$field, base);)*
+            }
+        }
+    };
+}
+
+collected! {
+    /// The types of the entries.
+    kinds: Kinds,
+    /// The name in the last `session_info`, if there is one; see [`Session::name`](super::Session::name).
+    given_name: Option<Text<'static>>,
+    /// Label entries in file order.
+    labels: Vec<LabelChange>,
+    /// Unknown names, in file order.
+    other_names: Vec<OtherName>,
+    /// The row of each entry, if requested.
+    rows: Column,
+    /// Tool calls in file order, if rows were requested.
+    tool_calls: Vec<ToolCall>,
+    /// Tool results in file order, if rows were requested.
+    tool_results: Vec<ToolResult>,
+    /// The text of each entry to search in, if requested.
+    searchable: Vec<Slice>,
+    /// The calls that name a file, in file order, if requested.
+    file_calls: Option<Vec<FileCall>>,
+    /// The matches in all text of the entries, in file order, if requested.
+    found: Vec<(EntryIx, Matches)>,
+    /// The `timestamp` of each entry as stored, if requested.
+    timestamps: Vec<Slice>,
+    /// The requests that entries record, in file order and without copies, if requested.
+    billed: Vec<Billed>,
+    /// The position of each entry's `message` in its line, if requested.
+    messages: Vec<InLine>,
+    /// What a list of sessions shows of it of sessions, if requested.
+    digest: ListStats,
+}
+
+impl Renumber for EntryIx {
+    fn renumber(&mut self, base: Base) {
+        *self = self.moved(base.entries);
+    }
+}
+
+impl Renumber for Slice {
+    fn renumber(&mut self, base: Base) {
+        if self.len > 0 {
+            self.start += base.arena;
+        }
+    }
+}
+
+impl<T> Renumber for (EntryIx, T) {
+    fn renumber(&mut self, base: Base) {
+        self.0.renumber(base);
+    }
+}
+
+impl Renumber for InLine {
+    fn renumber(&mut self, _: Base) {}
+}
+
+macro_rules! renumber {
+    ($($type:ident: $($field:ident),*;)*) => {
+        $(impl Renumber for $type {
+            fn renumber(&mut self, base: Base) {
+                $(self.$field.renumber(base);)*
+            }
+        })*
+    };
+}
+
+renumber! {
+    LabelChange: entry, target, name, timestamp;
+    OtherName: entry, kind, role;
+    ToolCall: entry, id, name, row;
+    ToolResult: entry, call;
+    FileCall: entry, path;
+    Billed: entry;
+    ParentId: entry, id;
+}
+
+impl Renumber for Entry {
+    fn renumber(&mut self, base: Base) {
+        self.id.renumber(base);
+        self.parent.iter_mut().for_each(|parent| parent.renumber(base));
+        self.line.0 += base.lines;
+        self.record += base.records;
+    }
+}
