@@ -6,7 +6,6 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::file_calls::{FileCall, file_of};
 use crate::session::read::record::Typed;
 use pisess_json::Raw;
-use pisess_json::scan::RawString;
 
 impl Fragment {
     /// Stores the calls of an assistant message, or nested in a tool result, that name a file.
@@ -19,8 +18,7 @@ impl Fragment {
         };
         match (typed.kind, typed.role) {
             (Kind::Message, Role::Assistant) => {
-                let is_call = |kind: RawString| kind.is("toolCall");
-                let calls = typed.blocks.iter().filter(|block| block.kind.is_some_and(is_call));
+                let calls = typed.blocks.iter().filter(|block| block.is_call());
                 calls.for_each(|call| keep(call.name, call.arguments));
             }
             (Kind::Message, Role::ToolResult) => {

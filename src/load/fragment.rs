@@ -218,8 +218,7 @@ impl Fragment {
     /// Stores the tool calls of an entry, with their rows if requested, or the call of a tool result.
     fn calls(&mut self, entry: EntryIx, typed: &Typed, rows: Option<&RowOptions>, reading: &Reading) {
         if typed.kind == Kind::Message && typed.role == Role::Assistant {
-            let is_call = |block: &&Block| block.kind.is_some_and(|kind| kind.is("toolCall"));
-            for block in typed.blocks.iter().filter(is_call) {
+            for block in typed.blocks.iter().filter(|block| block.is_call()) {
                 let call = self.tool_call(entry, block, rows, reading);
                 self.collected.tool_calls.push(call);
             }

@@ -3,13 +3,12 @@
 use crate::load::{LoadError, Options, load};
 use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions};
 use crate::ops::stats::interned::Name;
-use crate::ops::stats::scan::{CallFacts, Line, Message, scan};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
-use crate::session::read::record::{self, Member};
+use crate::session::read::record::{self, Block, Member, MessageFacts, Record, scan_into};
 use crate::session::usage::{Reported, Seen, Usage, fingerprint, reported};
 use foldhash::quality::RandomState;
 use memchr::memchr;
@@ -78,20 +77,19 @@ impl Collector<'_> {
     fn stretch(&mut self, stretch: LineChunk, size: u64) {
         let bytes = stretch.bytes;
         let mut scanner = Scanner::new(bytes);
-        let mut calls = Vec::new();
+        let mut blocks = Vec::new();
         let mut pos = 0;
         while pos < bytes.len() {
             scanner.seek(pos);
             self.lines += 1;
             if !scanner.at_end() {
-                let line = scan(&mut scanner, &mut self.keys, &mut calls).ok().filter(|_| scanner.at_end());
-                match line {
-                    Some(line) => self.line(&line, &calls),
+                let mut record = Record::default();
+                let scanned = scan_into(&mut scanner, &mut self.keys, &mut record, &mut blocks);
+                if scanned.is_ok() && scanner.at_end() {
+                    self.line(&record, &blocks);
+                } else if has_newline(stretch, scanner.pos().max(pos), size) {
                     // A line that an agent is still writing has no newline yet.
-                    None if has_newline(stretch, scanner.pos().max(pos), size) => {
-                        self.harvest.malformed.get_or_insert((0, LineNo(self.lines))).0 += 1;
-                    }
-                    None => {}
+                    self.harvest.malformed.get_or_insert((0, LineNo(self.lines))).0 += 1;
                 }
             }
             let at = scanner.pos().max(pos);
@@ -99,14 +97,14 @@ impl Collector<'_> {
         }
     }
 
-    fn line(&mut self, line: &Line, calls: &[CallFacts]) {
+    fn line(&mut self, line: &Record, blocks: &[Block]) {
         if !line.is_object {
             return;
         }
         let kind_name = line.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
         let kind = Kind::named(kind_name.as_bytes());
         match (kind, &line.message) {
-            (Kind::Message, Some(message)) => self.message(line, message, calls),
+            (Kind::Message, Some(message)) => self.message(line, message, blocks),
             (Kind::Message, None) => {
                 self.push(line, Entered { name: kind_name, ..Entered::new(Role::OtherMessage) });
             }
@@ -131,7 +129,7 @@ impl Collector<'_> {
         }
     }
 
-    fn message(&mut self, line: &Line, message: &Message, calls: &[CallFacts]) {
+    fn message(&mut self, line: &Record, message: &MessageFacts, blocks: &[Block]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
         let is_copy = message.timestamp.is_some() && !self.messages.is_new(fingerprint(message.bytes));
         let mut entered = match name.as_bytes() {
@@ -140,7 +138,7 @@ impl Collector<'_> {
                 let model = message.response_model.filter(|model| model.is_string()).or(message.model);
                 self.model = (self.name(message.provider), self.name(model));
                 let usage = message.usage.and_then(Usage::of);
-                let calls = self.calls(calls);
+                let calls = self.calls(blocks);
                 Entered { usage, calls, model: self.model, ..Entered::new(Role::Assistant) }
             }
             b"toolResult" => {
@@ -159,7 +157,7 @@ impl Collector<'_> {
 
     /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
     /// their own sessions are read as well. A result without usage is attributed to the model that made the call.
-    fn result_usage<'a>(&self, message: &Message, entered: Entered<'a>) -> Entered<'a> {
+    fn result_usage<'a>(&self, message: &MessageFacts, entered: Entered<'a>) -> Entered<'a> {
         let (usage, sessions) = match reported(message.tool_name, message.usage, message.details) {
             Some(Reported { usage, sessions }) => {
                 let is_read =
@@ -174,9 +172,9 @@ impl Collector<'_> {
         }
     }
 
-    fn calls(&mut self, calls: &[CallFacts]) -> Range<usize> {
+    fn calls(&mut self, blocks: &[Block]) -> Range<usize> {
         let start = self.harvest.calls.len();
-        for call in calls {
+        for call in blocks.iter().filter(|block| block.is_call()) {
             let writes = call.name.is_some_and(|name| name.is("write") || name.is("edit"));
             let path = call.arguments.filter(|_| writes).and_then(|arguments| arguments.get_text("path"));
             let file = path.filter(|path| !path.is_empty()).map(|path| self.file(&path));
@@ -199,7 +197,7 @@ impl Collector<'_> {
         self.hasher.hash_one(whole)
     }
 
-    fn push(&mut self, line: &Line, entered: Entered) {
+    fn push(&mut self, line: &Record, entered: Entered) {
         let timestamp = line.timestamp.map(text).unwrap_or_default();
         let id = line.id.map(text).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);

@@ -11,7 +11,6 @@
 mod collector;
 mod entry_stats;
 mod interned;
-mod scan;
 mod totals;
 
 pub use collector::collect;

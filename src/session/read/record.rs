@@ -118,6 +118,13 @@ pub struct Block<'a> {
     pub arguments: Option<Raw<'a>>,
 }
 
+impl Block<'_> {
+    /// Whether it is a tool call.
+    pub fn is_call(&self) -> bool {
+        self.kind.is_some_and(|kind| kind.is("toolCall"))
+    }
+}
+
 /// A member of a record, a message or a block; `Other` is one that no walk collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Each is named after its key.
@@ -346,12 +353,12 @@ fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<B
 }
 
 /// Returns the value at the scanner's position, and moves past it.
-pub fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
+fn value<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Raw<'a>, Malformed> {
     scanner.value_with(keys).map(Raw::checked)
 }
 
 /// Like [`value`], but `None` unless it is a string.
-pub fn string<'a>(
+fn string<'a>(
     scanner: &mut Scanner<'a>,
     keys: &mut KeyCache<Member>,
 ) -> Result<Option<RawString<'a>>, Malformed> {
