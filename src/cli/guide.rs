@@ -103,6 +103,10 @@ pub const SESSIONS: Section = Section {
          name that the user gave it. Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \
          lists them. A command that changes a session found by name reports its path on standard error.",
+        "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
+         `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
+         What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
+         their subdirectories.",
         "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
          of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
          `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

@@ -144,14 +144,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for outcome in &mut outcomes {
         outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
     }
+    for warning in batch.finish() {
+        ui.warn(&warning.to_string());
+    }
+    let exit = report(&outcomes, args, ui)?;
     let mut outdated = outcomes.iter().filter(|outcome| outcome.status == Status::Outdated);
     if !args.writes() && !args.recursive && outdated.any(|outcome| is_below(&args.sessions, &outcome.path)) {
         ui.warn(NEEDS_RECURSION);
     }
-    for warning in batch.finish() {
-        ui.warn(&warning.to_string());
-    }
-    report(&outcomes, args, ui)
+    Ok(exit)
 }
 
 /// Migrates one session to standard output or to another file.

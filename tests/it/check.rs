@@ -135,8 +135,8 @@ fn folders_are_repaired() {
     assert_snapshot!(s.unchanged("check --repair -n ./in"), @"
     ./in/a.jsonl:2: to repair: the entry is its own parent (entry a) — it becomes a root
     ./in/deep/c.jsonl:2: to repair: the line is null — it is removed
-    2> pisess: note: some of these are in subdirectories, which need -r to be changed
     2> pisess: 2 to repair, 0 left
+    2> pisess: note: some of these are in subdirectories, which need -r to be changed
     ");
     assert_snapshot!(s.pisess("check --repair --backup ./in").done(), @"
     ./in/a.jsonl:2: repaired: the entry is its own parent (entry a) — it becomes a root

@@ -220,6 +220,22 @@ fn what_may_not_be_read_is_noted() {
     allow("shut", 0o755);
 }
 
+/// What only reads searches directories at any depth, and accepts the option by which other programs do.
+#[test]
+fn what_reads_descends_with_and_without_r() {
+    let s = Sandbox::new();
+    s.put("a/b/c.jsonl", fixture("v1.jsonl"));
+    s.put("empty/notes.txt", "no session");
+    for line in
+        ["list --json", "grep -c carrots", "stats", "check", "migrate --check", "migrate -n", "redact -n"]
+    {
+        let of = |rest: &str| s.unchanged(&format!("{line} {rest}"));
+        let (plain, recursive, nothing) = (of("./a"), of("-r ./a"), of("./empty"));
+        assert_eq!((plain.code, plain.text()), (recursive.code, recursive.text()), "{line}");
+        assert_ne!((plain.text(), plain.stderr), (nothing.text(), nothing.stderr), "{line}");
+    }
+}
+
 /// pi-subagents writes transcripts of its runs beside their sessions.
 #[test]
 fn transcripts_below_a_directory_are_ignored() {

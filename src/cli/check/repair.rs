@@ -59,10 +59,10 @@ pub fn repair(
         }
         needs_recursion |= report.repaired > repaired && is_below(sessions, &file.path);
     }
+    report.repairs(ui);
     if needs_recursion && !recursive {
         ui.warn(NEEDS_RECURSION);
     }
-    report.repairs(ui);
     Ok(report.exit)
 }
 
