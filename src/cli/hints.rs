@@ -25,12 +25,16 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
     let own = unknown_option(error).and_then(|option| meant(option, verb));
+    let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
     let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
     // What begins with a hyphen is more likely an option of another command than a file.
     let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
-    let tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
+    let mut tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
+    if is_search {
+        tips.push("give a pattern that begins with - after -e or --".to_owned());
+    }
     let look = if names.is_empty() {
         "see `pisess --help`".to_owned()
     } else {

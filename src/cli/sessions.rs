@@ -95,6 +95,11 @@ impl Sessions {
         self.files.sort_by_key(|file| !agents.has(&file.path));
     }
 
+    /// Puts the sessions that changed last first.
+    pub fn newest_first(&mut self) {
+        self.files.sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
+    }
+
     /// Reads the sessions on all processors with `work`, and passes its results to `take` in order. Reports
     /// sessions that cannot be read, and continues. Returns the exit code.
     pub fn read<T: Send>(

@@ -73,7 +73,7 @@ pub struct Args {
     /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
-    /// Sort by KEY: modified, created, name, project, messages, context, tokens or cost
+    /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
     #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
     pub sort: Order,
     /// List at most N sessions

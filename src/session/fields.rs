@@ -50,6 +50,13 @@ impl<'a> Field<'a, '_> {
         self.value.raw_string().unwrap_or(self.value.bytes())
     }
 
+    /// Whether it belongs to a tool call: its name, an argument or its intent.
+    pub fn is_of_call(&self) -> bool {
+        use Step::{Index, Key};
+        let member = |key: &[u8]| matches!(key, b"name" | b"arguments" | b"intent");
+        matches!(self.path, [Key(b"message"), Key(b"content"), Index(_), Key(key), ..] if member(key))
+    }
+
     /// Returns its path, as in `message.content[1].arguments["a key"]`.
     pub fn path(&self) -> String {
         let mut path = String::new();

@@ -196,6 +196,11 @@ impl Session {
         (0..self.entries.len()).map(EntryIx::new)
     }
 
+    /// Returns the entry on a physical line.
+    pub fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
+        self.entries.binary_search_by_key(&line, |entry| entry.line).ok().map(EntryIx::new)
+    }
+
     /// Returns the id of the parent as version 3 stores it, even if no entry has it; `None` for a root.
     pub fn parent_id(&self, ix: EntryIx) -> Option<Text<'_>> {
         match self.entry(ix).parent {

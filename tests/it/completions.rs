@@ -35,6 +35,8 @@ fn commands_and_options() {
     assert_eq!(offered(&d, &["tree", "--filter", "no"]), ["no-tools\tLike default, without tool results"]);
     assert_eq!(offered(&d, &["fork", "last", "--for", ""]), ["pi\tpi", "omp\toh-my-pi"]);
     assert!(offered(&d, &["tree", "--fil"])[0].starts_with("--filter\t"));
+    assert_eq!(offered(&d, &["grep", "--role", "tool"]), ["toolResult", "toolCall"]);
+    assert_eq!(offered(&d, &["list", "--until", "to"]), ["today"]);
     assert!(
         offered(&d, &["tree", ""]).iter().all(|word| !word.starts_with('-')),
         "options when one is begun"

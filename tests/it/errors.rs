@@ -424,7 +424,10 @@ fn json_has_the_fields_that_are_promised() {
             "list ./tour.jsonl",
             "path id agent version name cwd parentSessionPath created modified messageCount entryCount branchCount firstMessage models tokens cost labels",
         ),
-        ("grep midnight ./tour.jsonl", "path sessionId id line role field start end snippet timestamp"),
+        (
+            "grep midnight ./tour.jsonl",
+            "path sessionId id line role field start end snippet timestamp context",
+        ),
         ("stats ./tour.jsonl", "sessions messages toolCalls toolFailures tokens cost unpriced files seconds"),
         (
             "stats ./tour.jsonl --by entry",

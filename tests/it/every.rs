@@ -55,6 +55,8 @@ pub const READS: &[&str] = &[
     "grep e F",
     "grep -i --raw --json e F",
     "grep -c --active e F",
+    "grep -C 1 -S --sort time e F",
+    "grep -v -m 3 -A 1 -B 2 --role toolCall --sort path e F",
     "grep -l -F -w --role user --since 2020-01-01 --until today -e e F",
     "stats F",
     "stats F --json",

@@ -56,15 +56,15 @@ fn a_row_for_each_entry_that_matches() {
 #[test]
 fn a_terminal_gets_headings_and_colours() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
-    assert_snapshot!(s.pisess("grep --color never 'paper|midnight' .").terminal(80).done(), @r#"
+    assert_snapshot!(s.pisess("grep --color never --sort path 'paper|midnight' .").terminal(80).done(), @r#"
     ./tour.jsonl  2026-03-14 09:26  ~/code/ferry
     c25f81e7:assistant: Looks like a midnight problem.
-    27d4c96f:assistant: …s minutes of the day, so across midnight the result is neg…
-    90f6a3e8:branch_summary: …Make `departs_in` right across midnight. ## Progress…
+    27d4c96f:assistant: …day, so across midnight the result is negative: 10 - 1430…
+    90f6a3e8:branch_summary: …right across midnight. ## Progress ### Done - [x] Tri…
     7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs
-    e19c4d07:toolResult: …sfully wrote 118 bytes to tests/midnight.rs
+    e19c4d07:toolResult: Successfully wrote 118 bytes to tests/midnight.rs
     42b8f65a:assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10…
-    dc705e93:compaction: …Make waiting times right across midnight in `ferry`. ## C…
+    dc705e93:compaction: …es right across midnight in `ferry`. ## Constraints & Pre…
     2f5dc03e:assistant: "Ferries after midnight no longer show as gone: asked at 23…
 
     ./two-branches.jsonl  2026-01-01 00:00  ~/kites
@@ -134,6 +134,7 @@ fn json_names_the_place_in_utf_16_units() {
         [json!({
             "path": "./s.jsonl", "sessionId": "s", "id": "e0", "line": 2, "role": "user", "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
+            "context": false,
         })]
     );
     // The position of each match is correct in the entry that it names.
@@ -180,10 +181,151 @@ fn roles_branches_and_data_are_chosen() {
     // Signatures are data.
     assert_eq!(count("grep -cw sig ./tour.jsonl"), 0);
     assert!(count("grep -cw --raw sig ./tour.jsonl") > 0);
-    assert_snapshot!(s.unchanged("grep --role tool paper ./two-branches.jsonl"), @r#"
-    2> pisess: --role: "tool" is not a role or type of entries (hint: roles are user, assistant, toolResult, bashExecution, custom; types compaction, branch_summary, label, session_info)
-    exit 2
+    // Of a tool call, its name and arguments are searched, and nothing else of the message.
+    assert_eq!(count("grep -c --role assistant midnight ./tour.jsonl"), 5);
+    assert_snapshot!(s.run("grep --role toolCall midnight ./tour.jsonl"), @"7a13f8c2:assistant: /home/u/code/ferry/tests/midnight.rs");
+    assert_eq!(count("grep -c --role toolCall midnight ./tour.jsonl"), 1);
+    assert_eq!(count("grep -c --role toolCall --role user midnight ./tour.jsonl"), 1);
+    let refused = s.pisess("grep --role tool paper ./two-branches.jsonl").done().fails(2);
+    assert!(refused.contains("a similar value exists: 'toolCall'"), "{refused}");
+}
+
+/// Context follows the tree: a match on the branch that was left continues there, one above on the path to the leaf.
+#[test]
+fn context_follows_the_conversation() {
+    let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
+    assert_snapshot!(s.run("grep -A 1 'Which paper|tear' ./two-branches.jsonl"), @"
+    1a2b3c01:user: Which paper for a kite?
+    1a2b3c02-assistant- Tissue paper is light, washi is strong.
+    --
+    1a2b3c05:assistant: Half a metre; larger ones tear.
+    ");
+    assert_snapshot!(s.run("grep -B 2 -A 1 -w -e 'Two tests' -e Undo ./tour.jsonl"), @r#"
+    27d4c96f-assistant- `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    --
+    72c0e8b6-assistant- (calls bash)
+    15f9ad3c-bash- cargo test --quiet
+    a6d84170:assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board need…
+    ee2b93f5-user- Hm. What would you do instead?
+    --
+    90f6a3e8-branch summary- Make `departs_in` right across midnight.
+    3de1b752:user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06-assistant- So the result lies within half a day either way.
     "#);
+    assert_eq!(s.run("grep -C 1 Undo ./tour.jsonl"), s.run("grep -A1 -B1 -C 9 Undo ./tour.jsonl"));
+    // Rows of several sessions are apart, and have their path.
+    assert_snapshot!(s.run("grep -B1 -m1 'Tissue paper is|cause' ."), @r#"
+    ./tour.jsonl-27d4c96f-assistant- `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
+    ./tour.jsonl:f05b1e83:label: cause found
+    --
+    ./two-branches.jsonl-1a2b3c01-user- Which paper for a kite?
+    ./two-branches.jsonl:1a2b3c02:assistant: Tissue paper is light, washi is strong.
+    "#);
+    assert_snapshot!(s.pisess("grep -A1 --color never --sort path 'Which paper|Looks like' .").terminal(60).done(), @"
+    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry
+    c25f81e7:assistant: Looks like a midnight problem.
+    9e04b3d8-grep- /fn departs_in/ in src
+
+    ./two-branches.jsonl  2026-01-01 00:00  ~/kites
+    1a2b3c01:user: Which paper for a kite?
+    1a2b3c02-assistant- Tissue paper is light, washi is strong.
+    ");
+    let found = rows(&s.run("grep --json -B1 Undo ./tour.jsonl"));
+    let of = |key: &str| found.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("id"), ["90f6a3e8", "3de1b752"]);
+    assert_eq!(of("context"), [true, false]);
+    assert_eq!(of("role"), ["branch_summary", "user"]);
+    assert_eq!(of("field"), [Value::Null, json!("message.content[0].text")]);
+    // The title of a session is near no entry.
+    s.put("omp.jsonl", fixture("omp.jsonl"));
+    assert_eq!(s.run("grep -C 1 --role title Photos ./omp.jsonl").lines().count(), 1);
+}
+
+#[test]
+fn what_does_not_match() {
+    let s = Sandbox::with(&["two-branches.jsonl", TOUR]);
+    let ids = |line: &str| {
+        let found = s.run(line);
+        found.lines().map(|row| row.split(':').next().unwrap()).collect::<Vec<_>>().join(" ")
+    };
+    assert_snapshot!(s.run("grep -v paper ./two-branches.jsonl"), @"
+    1a2b3c03:label: start
+    1a2b3c05:assistant: Half a metre; larger ones tear.
+    1a2b3c06:user: Washi then. How big?
+    1a2b3c07:assistant: A metre and more, with a bamboo spar.
+    ");
+    assert_eq!(ids("grep -v --role user paper ./two-branches.jsonl"), "1a2b3c06");
+    let count = |line: &str| s.run(line).trim().parse::<u64>().unwrap();
+    let (all, with, without) = (
+        count("grep -c '' ./tour.jsonl"),
+        count("grep -c midnight ./tour.jsonl"),
+        count("grep -cv midnight ./tour.jsonl"),
+    );
+    assert_eq!(with + without, all);
+    // A message without a tool call is not searched at all.
+    let calls = count("grep -c --role toolCall '' ./tour.jsonl");
+    assert_eq!(
+        count("grep -cv --role toolCall clock ./tour.jsonl")
+            + count("grep -c --role toolCall clock ./tour.jsonl"),
+        calls
+    );
+    let row = &rows(&s.run("grep -v --json Which ./two-branches.jsonl"))[0];
+    assert_eq!(
+        (&row["field"], &row["start"], &row["end"]),
+        (&json!("message.content[0].text"), &json!(0), &json!(0))
+    );
+}
+
+#[test]
+fn smart_case_and_a_limit() {
+    let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
+    let count = |line: &str| s.pisess(line).done().text().trim().to_owned();
+    assert_eq!(count("grep -cS midnight ./tour.jsonl"), count("grep -ci midnight ./tour.jsonl"));
+    assert_eq!(count("grep -cS Ferries ./tour.jsonl"), count("grep -c Ferries ./tour.jsonl"));
+    assert_eq!(count("grep -cS -e ferry -e Zzz ./tour.jsonl"), count("grep -c ferry ./tour.jsonl"));
+    assert_eq!(s.run("grep -m 1 -i paper .").lines().count(), 1);
+    assert_eq!(s.run("grep -m 2 the .").lines().count(), 4);
+    assert_snapshot!(s.run("grep -c -m 2 the ."), @"
+    ./tour.jsonl:2
+    ./two-branches.jsonl:2
+    ");
+    s.pisess("grep -m 0 paper .").done().fails(2);
+}
+
+#[test]
+fn the_newest_session_is_first_on_a_terminal() {
+    let s = Sandbox::new();
+    for (name, second) in [("a", 5), ("b", 9), ("c", 1)] {
+        s.put(&format!("{name}.jsonl"), spelled(&["hello"]));
+        let file = std::fs::File::options().write(true).open(s.path(&format!("{name}.jsonl"))).unwrap();
+        let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 + second);
+        file.set_modified(time).unwrap();
+    }
+    let by_path = "./a.jsonl ./b.jsonl ./c.jsonl";
+    let by_time = "./b.jsonl ./a.jsonl ./c.jsonl";
+    let joined = |text: String| text.lines().collect::<Vec<_>>().join(" ");
+    assert_eq!(joined(s.run("grep -l hello .")), by_path);
+    assert_eq!(joined(s.run("grep -l --sort time hello .")), by_time);
+    let on_terminal = |line: &str| joined(s.pisess(line).terminal(80).done().text());
+    assert_eq!(on_terminal("grep -l --color never hello ."), by_time);
+    assert_eq!(on_terminal("grep -l --color never --sort path hello ."), by_path);
+}
+
+/// A snippet fills its row, and shows its match however narrow that is.
+#[test]
+fn snippets_use_the_width() {
+    let s = Sandbox::new();
+    let text = format!("{}needle {}", "before ".repeat(90), "after ".repeat(90));
+    s.put("s.jsonl", spelled(&[&text, &text[..636], "needle"]));
+    assert_eq!(text[..636].split(' ').next_back(), Some("needle"));
+    for width in [20, 40, 80, 200, 400] {
+        let shown = s.pisess("grep --color never needle ./s.jsonl").terminal(width).done().text();
+        assert!(shown.lines().all(|row| row.contains("needle")), "{width}: {shown}");
+        let widths: Vec<_> = shown.lines().map(unicode_width::UnicodeWidthStr::width).collect();
+        assert!(widths[..2].iter().all(|&used| used <= width && used + 8 > width), "{width}: {shown}");
+    }
+    // In a pipe it has a fixed size.
+    assert!(s.run("grep needle ./s.jsonl").lines().all(|row| row.len() < 180));
 }
 
 #[test]
@@ -256,11 +398,29 @@ fn wrong_patterns_and_options_are_refused() {
         "grep x --since tomorrow ./tour.jsonl",
         "grep x --all ./tour.jsonl",
         "grep -l -c x ./tour.jsonl",
+        "grep x --sort size ./tour.jsonl",
+        "grep -C x y ./tour.jsonl",
         "grep",
     ] {
         s.pisess(line).done().fails(2);
     }
     assert_snapshot!(s.pisess("grep '(' ./tour.jsonl").done().fails(2), @"the pattern: unclosed group: ( (hint: -F takes it as literal text)");
+    // An unknown option is never the pattern.
+    for line in [
+        "grep -z -a",
+        "grep -z ./tour.jsonl",
+        "grep --actve word ./tour.jsonl",
+        "grep word --actve ./tour.jsonl",
+    ] {
+        let refused = s.pisess(line).done().fails(2);
+        assert!(refused.contains("give a pattern that begins with - after -e or --"), "{line}: {refused}");
+    }
+    assert_snapshot!(s.pisess("grep --actve word ./tour.jsonl").done().fails(2), @"unexpected argument '--actve' found (hint: a similar argument exists: '--active'; give a pattern that begins with - after -e or --; see `pisess grep --help`)");
+    for line in
+        ["grep -c -e -1420 ./tour.jsonl", "grep -c -e=-1420 ./tour.jsonl", "grep -c -- -1420 ./tour.jsonl"]
+    {
+        assert_eq!(s.run(line), "1\n", "{line}");
+    }
     assert_eq!(s.run("grep -F '\"left 23 h ago\"' -c ./tour.jsonl"), "2\n");
 }
 

@@ -369,6 +369,16 @@ fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize
     { graphemes }.take_while(fits).map(str::len).sum()
 }
 
+/// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
+pub fn fitted_end(text: &str, columns: usize, ellipsis: &str) -> String {
+    if self::columns(text) <= columns {
+        return text.to_owned();
+    }
+    let Some(room) = columns.checked_sub(ellipsis.width()) else { return String::new() };
+    let start = text.len() - end_at(text.graphemes(true).rev(), room);
+    format!("{ellipsis}{}", text[start..].trim_start())
+}
+
 /// Returns the text truncated to `columns`, with an ellipsis if it was.
 pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
     if self::columns(text) <= columns {
@@ -397,6 +407,9 @@ mod tests {
         assert_eq!(fitted("abcdef", 4, "…"), "abc…");
         assert_eq!(fitted("日本語", 4, "…"), "日…");
         assert_eq!(fitted("abc", 0, "…"), "");
+        assert_eq!(fitted_end("abcdef", 4, "…"), "…def");
+        assert_eq!(fitted_end("日本 語", 4, "…"), "…語");
+        assert_eq!(fitted_end("abc", 0, "…"), "");
     }
 
     #[test]

@@ -7,14 +7,17 @@
 //! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts
 //! are decoded one by one, up to the first that matches.
 
+mod around;
 mod envelope;
+mod hit;
 mod pattern;
 mod prefilter;
 mod search;
 
+pub use around::{Around, Shown, around};
 pub use pattern::{BadPattern, Pattern, PatternOptions};
 pub use prefilter::Prefilter;
-pub use search::{Match, Query, Searched, TITLE, search};
+pub use search::{Match, Query, Searched, roles, search};
 
 #[cfg(test)]
 mod tests;

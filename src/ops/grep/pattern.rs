@@ -3,7 +3,9 @@
 use super::prefilter::Prefilter;
 use regex::bytes::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
+use regex_syntax::ast::{self, Ast, ClassSetItem};
 use regex_syntax::hir::Hir;
+use std::convert::Infallible;
 use std::ops::Range;
 
 /// How patterns are interpreted.
@@ -13,6 +15,8 @@ pub struct PatternOptions {
     pub fixed: bool,
     /// Whether case is ignored.
     pub ignore_case: bool,
+    /// Whether case is ignored unless a pattern contains an upper-case letter.
+    pub smart_case: bool,
     /// Whether a match must have no word character beside it.
     pub words: bool,
 }
@@ -35,6 +39,9 @@ impl Pattern {
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
     pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, BadPattern> {
+        let is_lower = |pattern: &String| !has_upper_case(pattern, options.fixed);
+        let smart = options.smart_case && patterns.iter().all(is_lower);
+        let options = PatternOptions { ignore_case: options.ignore_case || smart, ..options };
         for pattern in patterns.iter().filter(|_| !options.fixed) {
             // Parsed separately, so that `a)` and `(b` do not complete each other.
             parse(pattern, options)?;
@@ -90,6 +97,41 @@ fn parse(source: &str, options: PatternOptions) -> Result<Hir, BadPattern> {
     parsed.map_err(|error| BadPattern(described(&error, source)))
 }
 
+/// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or `\p{Lu}`.
+fn has_upper_case(pattern: &str, is_fixed: bool) -> bool {
+    if is_fixed {
+        return pattern.chars().any(char::is_uppercase);
+    }
+    let parsed = ast::parse::Parser::new().parse(pattern);
+    parsed.is_ok_and(|parsed| ast::visit(&parsed, UpperCase(false)).unwrap_or(false))
+}
+
+/// Whether an upper-case letter was seen.
+struct UpperCase(bool);
+
+impl ast::Visitor for UpperCase {
+    type Output = bool;
+    type Err = Infallible;
+
+    fn finish(self) -> Result<bool, Infallible> {
+        Ok(self.0)
+    }
+
+    fn visit_pre(&mut self, part: &Ast) -> Result<(), Infallible> {
+        self.0 |= matches!(part, Ast::Literal(literal) if literal.c.is_uppercase());
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
+        self.0 |= match item {
+            ClassSetItem::Literal(literal) => literal.c.is_uppercase(),
+            ClassSetItem::Range(range) => range.start.c.is_uppercase() || range.end.c.is_uppercase(),
+            _ => false,
+        };
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -109,6 +151,11 @@ mod tests {
         assert_eq!(found("cat", words, "concat cat"), Some(7..10));
         assert_eq!(found("-cat", words, "x -cat"), Some(2..6));
         assert_eq!(found("STRASSE k", ignore_case, "ſtraſſe \u{212a}"), Some(0..14));
+        let smart_case = PatternOptions { smart_case: true, ..plain };
+        assert_eq!(found("cat", smart_case, "a CAT"), Some(2..5));
+        assert_eq!(found(r"\S\pL[a-z]", smart_case, "CAT"), Some(0..3));
+        assert_eq!(found("Cat", smart_case, "CAT"), None);
+        assert_eq!(found("c[A-Z]t", smart_case, "cat"), None);
         assert_eq!(found("^b$", plain, "a\nb\nc"), Some(2..3));
         assert_eq!(found("a.b", plain, "a\nb"), None);
         assert_eq!(found("a\nb", fixed, "a\nb"), Some(0..3));

@@ -1,6 +1,7 @@
 //! Searches one file.
 
 use super::envelope::Envelope;
+use super::hit::{hit_at, nowhere};
 use super::pattern::Pattern;
 use super::prefilter::{Positions, Verdict};
 use crate::load::{LoadError, Options, load};
@@ -10,10 +11,11 @@ use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
-use crate::session::search::{Hit, Snippet};
+use crate::session::search::{Hit, Reach, Snippet};
+use crate::session::tree::active;
 use crate::session::{Header, Session};
 use memchr::{memchr, memchr_iter, memrchr};
-use pisess_json::text::{Text, utf16_len};
+use pisess_json::text::Text;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
@@ -26,18 +28,31 @@ pub struct Query {
     pub pattern: Pattern,
     /// The fields of an entry to search.
     pub scope: Scope,
-    /// Search only entries with one of these roles or types; all if empty.
+    /// Search only entries with one of these [`roles`]; all if empty.
     pub roles: Vec<String>,
+    /// Search for entries that do not match.
+    pub inverted: bool,
     /// Search only entries of this period.
     pub period: Period,
     /// Search only entries on the path to the leaf.
     pub active: bool,
-    /// Whether to determine the position, line and context of each match; otherwise hits can only be counted.
-    pub places: bool,
+    /// How much text to return with each match, its position and its line; without it, hits can only be counted.
+    pub snippets: Option<Reach>,
 }
 
 /// The role of a hit in the title of a session.
-pub const TITLE: &str = "title";
+const TITLE: &str = "title";
+/// The role that restricts a search to the tool calls of the model.
+const TOOL_CALL: &str = "toolCall";
+
+/// Returns the roles that a search can be restricted to: those of messages, the types of other entries, tool calls and
+/// the title.
+pub fn roles() -> impl Iterator<Item = &'static str> {
+    let roles = Role::NAMED.iter().filter(|role| role.schema().is_stored).filter_map(|role| role.name());
+    let is_type = |kind: &&Kind| !matches!(kind, Kind::Message | Kind::Custom);
+    let types = Kind::NAMED.iter().filter(is_type).filter_map(|kind| kind.name());
+    roles.chain([TOOL_CALL, TITLE]).chain(types)
+}
 
 /// An entry that matches, with its first match.
 #[derive(Clone, Debug)]
@@ -50,7 +65,7 @@ pub struct Match {
     pub role: Text<'static>,
     /// Its timestamp, as stored.
     pub timestamp: Option<Text<'static>>,
-    /// The path of the matching field.
+    /// The path of the matching field; of an entry that does not match, that of the first text, which is the snippet.
     pub field: String,
     /// The position of the match in the decoded field, in UTF-16 units.
     pub range: Range<usize>,
@@ -150,7 +165,9 @@ impl Search<'_> {
         let bytes = stretch.bytes;
         let mut blocks = Vec::new();
         let mut at = 0;
-        let mut positions = self.query.pattern.prefilter().map(|prefilter| prefilter.positions(bytes));
+        // An entry that does not match can be on any line.
+        let prefilter = self.query.pattern.prefilter().filter(|_| !self.query.inverted);
+        let mut positions = prefilter.map(|prefilter| prefilter.positions(bytes));
         while let Some(start) = next_line(bytes, at, positions.as_mut()) {
             let (end, hit) = self.line(stretch, start, &mut blocks)?;
             at = end + 1;
@@ -184,8 +201,12 @@ impl Search<'_> {
             return None;
         }
         let title = text("title")?;
-        let found = hit_at("title".to_owned(), &title, self.query.pattern.find(title.as_bytes())?);
-        Some(Match::new(envelope, line, found))
+        let place = match (self.query.pattern.find(title.as_bytes()), self.query.inverted) {
+            (Some(place), false) => place,
+            (None, true) => 0..0,
+            _ => return None,
+        };
+        Some(Match::new(envelope, line, self.hit_at("title".to_owned(), &title, place)))
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
@@ -223,22 +244,37 @@ impl Search<'_> {
         if !is_entry || !self.wants(&envelope) {
             return Ok(None);
         }
-        let counts = !self.query.places && self.is_in_text(record, &envelope, blocks);
-        let found = if counts { Some(nowhere()) } else { self.first_match(record, &envelope) };
+        let counts = self.query.snippets.is_none() && !self.only_calls(&envelope);
+        let found = if counts && self.is_in_text(record, &envelope, blocks) {
+            Some(nowhere())
+        } else {
+            self.first_match(record, &envelope)
+        };
+        let found = if self.query.inverted { self.first_text(found, record, &envelope) } else { found };
         let Some(found) = found else { return Ok(None) };
         let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
         self.hit(line, envelope, found)
     }
 
     fn needs_line(&self) -> bool {
-        self.query.places || self.query.active
+        self.query.snippets.is_some() || self.query.active
     }
 
     fn wants(&self, envelope: &Envelope) -> bool {
         let role = envelope.role_name.as_bytes();
-        let is_wanted = |wanted: &String| wanted.as_bytes() == role;
+        let is_wanted = |wanted: &String| {
+            wanted.as_bytes() == role || wanted == TOOL_CALL && envelope.role == Role::Assistant
+        };
         (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
             && (self.query.period == Period::default() || self.query.period.has(envelope.time_ms()))
+    }
+
+    /// Whether only the tool calls of an entry are searched.
+    fn only_calls(&self, envelope: &Envelope) -> bool {
+        let roles = &self.query.roles;
+        envelope.role == Role::Assistant
+            && !roles.is_empty()
+            && roles.iter().all(|role| role.as_bytes() != envelope.role_name.as_bytes())
     }
 
     /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its
@@ -260,19 +296,21 @@ impl Search<'_> {
     fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
         let mut found = None;
         let pattern = &self.query.pattern;
+        let only_calls = self.only_calls(envelope);
         let see = &mut |field: &Field| {
+            if only_calls && !field.is_of_call() {
+                return ControlFlow::Continue(());
+            }
             let is_match = match pattern.prefilter().map(|prefilter| prefilter.test(field.raw())) {
                 Some(Verdict::No) => false,
-                Some(Verdict::Match) if !self.query.places => {
+                Some(Verdict::Match) if self.query.snippets.is_none() => {
                     found = Some(nowhere());
                     true
                 }
                 _ => {
                     let text = field.text();
                     let place = pattern.find(text.as_bytes());
-                    found = place.map(|place| {
-                        if self.query.places { hit_at(field.path(), &text, place) } else { nowhere() }
-                    });
+                    found = place.map(|place| self.hit_at(field.path(), &text, place));
                     found.is_some()
                 }
             };
@@ -283,17 +321,43 @@ impl Search<'_> {
         found
     }
 
+    /// Returns the first text of an entry that does not match, or nothing if it has a match, or none of the tool calls
+    /// that are searched.
+    fn first_text(&self, found: Option<Hit>, record: &Record, envelope: &Envelope) -> Option<Hit> {
+        if found.is_some() {
+            return None;
+        }
+        let only_calls = self.only_calls(envelope);
+        let mut first = None;
+        let see = &mut |field: &Field| {
+            let text = field.text();
+            if only_calls && !field.is_of_call() || text.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            first = Some(self.hit_at(field.path(), &text, 0..0));
+            ControlFlow::Break(())
+        };
+        // The visitor breaks at the first text.
+        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        first.or_else(|| (!only_calls).then(nowhere))
+    }
+
+    /// Returns the hit at a place of a text.
+    fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
+        self.query.snippets.map_or_else(nowhere, |reach| hit_at(field, text, place, reach))
+    }
+
     /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.
     fn hit(&mut self, line: LineNo, envelope: Envelope, found: Hit) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
-        let is_numbered = self.query.places && self.preamble.version == Version::One;
+        let is_numbered = self.query.snippets.is_some() && self.preamble.version == Version::One;
         if !self.query.active && !is_numbered {
             return Ok(Some(Match::new(envelope, line, found)));
         }
         let any_branch = !self.query.active;
         let tree = self.tree()?;
         let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
-        let Some(ix) = tree.entry_on(line).filter(is_wanted) else { return Ok(None) };
+        let Some(ix) = tree.session.entry_on(line).filter(is_wanted) else { return Ok(None) };
         let id = tree.session.id(ix);
         Ok(Some(Match::new(Envelope { id, ..envelope }, line, found)))
     }
@@ -301,7 +365,10 @@ impl Search<'_> {
     fn tree(&mut self) -> Result<&Tree, LoadError> {
         let tree = match self.tree.take() {
             Some(tree) => tree,
-            None => Tree::new(load(self.source, &Options::default())?),
+            None => {
+                let session = load(self.source, &Options::default())?;
+                Tree { active: active(&session, session.leaf), session }
+            }
         };
         Ok(self.tree.insert(tree))
     }
@@ -336,46 +403,6 @@ fn next_line(bytes: &[u8], from: usize, positions: Option<&mut Positions>) -> Op
         return None;
     }
     Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
-}
-
-impl Tree {
-    fn new(session: Session) -> Tree {
-        let mut active = vec![false; session.entries.len()];
-        session.upwards(session.leaf).for_each(|ix| active[ix.at()] = true);
-        Tree { session, active }
-    }
-
-    fn entry_on(&self, line: LineNo) -> Option<EntryIx> {
-        let at = self.session.entries.binary_search_by_key(&line.0, |entry| entry.line.0).ok()?;
-        Some(EntryIx::new(at))
-    }
-}
-
-/// A hit whose position is not requested.
-fn nowhere() -> Hit {
-    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
-}
-
-fn hit_at(field: String, text: &Text, place: Range<usize>) -> Hit {
-    // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
-    let shown = text.to_string_lossy();
-    let place = whole_characters(&shown, place);
-    let start = utf16_len(&text.as_bytes()[..place.start]);
-    let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-    let snippet = Snippet::around(&shown, place);
-    Hit { field, range: start..end, snippet }
-}
-
-/// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
-fn whole_characters(text: &str, range: Range<usize>) -> Range<usize> {
-    let (mut start, mut end) = (range.start, range.end);
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    start..end
 }
 
 /// Returns the number of newlines in a part of a file.

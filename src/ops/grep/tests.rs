@@ -7,6 +7,7 @@ use super::*;
 use crate::session::fields::Scope;
 use crate::session::period::Period;
 use crate::session::read::line_chunks::ChunkReader;
+use crate::session::search::Reach;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
@@ -161,8 +162,9 @@ fn query(pattern: Pattern) -> Query {
         scope: Scope::Said,
         roles: Vec::new(),
         period: Period::default(),
+        inverted: false,
         active: false,
-        places: true,
+        snippets: Some(Reach::default()),
     }
 }
 

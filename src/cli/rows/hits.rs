@@ -1,0 +1,202 @@
+//! The rows of a search.
+
+use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, push_visible, styled, visible};
+use crate::format::{ID, id_end};
+use crate::load::Options;
+use crate::ops::grep::{Around, Match, around};
+use crate::ops::tree::{Drawing, rows};
+use crate::session::entry::EntryIx;
+use crate::session::paths::below_home;
+use crate::session::search::Snippet;
+use crate::session::{Header, Session};
+use owo_colors::Style;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::path::Path;
+
+/// What is printed for each session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A row for each entry that matches.
+    Rows,
+    /// The number of these entries.
+    Count,
+    /// Its path.
+    Path,
+}
+
+/// The format of the output.
+pub struct Painter {
+    /// What is printed.
+    pub detail: Detail,
+    /// Whether rows are JSON.
+    pub json: bool,
+    /// Whether each session has a heading above its rows.
+    pub headings: bool,
+    /// Whether headings name sessions by the end of their ids, because no paths were given.
+    pub by_id: bool,
+    /// Whether rows begin with the path of their session.
+    pub paths: bool,
+    /// The number of entries to print around each match.
+    pub around: Around,
+    /// The options for loading a session whose entries are printed around matches.
+    pub options: Options,
+    /// The width of a row.
+    pub width: usize,
+    /// The colours.
+    pub styles: Styles,
+}
+
+impl Painter {
+    /// Whether entries around matches are printed.
+    pub fn has_context(&self) -> bool {
+        self.around != Around::default()
+    }
+
+    /// Returns what precedes the rows of a session: its path or id, its start time and its directory, after an empty line
+    /// unless it is the first.
+    pub fn heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
+        if !self.headings {
+            let is_apart = !is_first && self.has_context() && self.detail == Detail::Rows && !self.json;
+            return if is_apart { self.gap() } else { String::new() };
+        }
+        let (id, home) = (header.id.to_string_lossy(), ui.home());
+        let name = if self.by_id { visible(id_end(&id, ID)) } else { shown(path) };
+        let name = styled(&name, self.styles.summary);
+        let time =
+            header.timestamp.as_ref().and_then(|time| pisess_json::time::parse_js_date(time.as_bytes()));
+        let time = time.map(|time| Clock::new(ui).text(time));
+        let cwd =
+            header.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
+        let about: String = time.into_iter().chain(cwd).map(|part| format!("  {part}")).collect();
+        format!("{}{name}{}\n", if is_first { "" } else { "\n" }, styled(&about, self.styles.dim))
+    }
+
+    /// Returns the row between entries that do not follow each other.
+    fn gap(&self) -> String {
+        styled("--", self.styles.dim) + "\n"
+    }
+
+    /// Appends the row of a match, or of an entry near one.
+    pub fn row(&self, path: &Path, header: &Header, hit: &Match, is_context: bool, out: &mut Vec<u8>) {
+        if self.json {
+            out.extend_from_slice(&hit_json(path, header, hit, is_context));
+            out.push(b'\n');
+            return;
+        }
+        let mark = if is_context { '-' } else { ':' };
+        let before = if self.paths { format!("{}{mark}", shown(path)) } else { String::new() };
+        let id =
+            if hit.id.is_empty() { format!(":{}", hit.line.0) } else { visible(&hit.id.to_string_lossy()) };
+        let role = format!("{mark}{}{mark} ", visible(&hit.role.to_string_lossy()));
+        let styles = &self.styles;
+        let mut line = styled(&before, styles.summary);
+        line += &styled(&id, styles.label);
+        line += &styled(&role, styles.dim);
+        let used = columns(&before) + columns(&id) + columns(&role);
+        let style = if is_context { styles.dim } else { Style::new() };
+        self.push_snippet(&hit.snippet, self.width.saturating_sub(used), style, &mut line);
+        out.extend_from_slice(line.trim_end().as_bytes());
+        out.push(b'\n');
+    }
+
+    /// Appends a snippet: its match, highlighted, and as much of the text around it as fits into `columns`; if space is
+    /// scarce, a third of it is for the text before the match.
+    fn push_snippet(&self, snippet: &Snippet, columns: usize, style: Style, line: &mut String) {
+        let (text, hit) = (&snippet.text, snippet.hit.clone());
+        let [before, found, after] = [&text[..hit.start], &text[hit.clone()], &text[hit.end..]].map(|part| {
+            let mut shown = String::with_capacity(part.len());
+            push_visible(&mut shown, part);
+            shown
+        });
+        let found = fitted(&found, columns, "…");
+        let room = columns.saturating_sub(self::columns(&found));
+        let for_before = room.saturating_sub(self::columns(&after)).max(room / 3);
+        let before = fitted_end(&before, for_before, "…");
+        let after = fitted(&after, room.saturating_sub(self::columns(&before)), "…");
+        line.push_str(&styled(&before, style));
+        line.push_str(&styled(&found, self.styles.hit));
+        line.push_str(&styled(&after, style));
+    }
+
+    /// Appends the rows of matches and of the entries around them.
+    pub fn rows_around(&self, path: &Path, matches: &[Match], session: &Session, out: &mut Vec<u8>) {
+        let header = &session.header;
+        // The title is not an entry.
+        for hit in matches.iter().filter(|hit| session.entry_on(hit.line).is_none()) {
+            self.row(path, header, hit, false, out);
+        }
+        let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
+        let drawing = rows(session, session.leaf);
+        for shown in around(session, &lines, self.around) {
+            if !shown.continues && !out.is_empty() && !self.json {
+                out.extend_from_slice(self.gap().as_bytes());
+            }
+            match shown.found {
+                Some(at) => self.row(path, header, &matches[at], false, out),
+                None => self.row(path, header, &self.near(&drawing, shown.entry), true, out),
+            }
+        }
+    }
+
+    /// Returns the row of an entry near a match, which has no match itself.
+    fn near(&self, drawing: &Drawing, ix: EntryIx) -> Match {
+        let (session, row) = (drawing.session, drawing.row(ix));
+        let role = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
+        Match {
+            line: session.entry(ix).line,
+            id: session.id(ix).into_owned(),
+            role: if self.json { role } else { row.role }.into_owned(),
+            timestamp: session.timestamp(ix).map(Text::into_owned),
+            field: String::new(),
+            range: 0..0,
+            snippet: Snippet { text: row.body.to_string_lossy().into_owned(), hit: 0..0 },
+        }
+    }
+
+    /// Appends the single row of a session, for -l and -c.
+    pub fn summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
+        if self.detail == Detail::Rows {
+            return;
+        }
+        let is_count = self.detail == Detail::Count;
+        if self.json {
+            let row = path_json(path, header)
+                .with(is_count.then_some(count), |row, count| row.number("count", count as f64));
+            out.extend_from_slice(&row.finish());
+        } else {
+            let path = styled(&shown(path), self.styles.summary);
+            let row = match (is_count, self.paths) {
+                (true, true) => format!("{path}:{count}"),
+                (true, false) => count.to_string(),
+                (false, _) => path,
+            };
+            out.extend_from_slice(row.as_bytes());
+        }
+        out.push(b'\n');
+    }
+}
+
+fn path_json(path: &Path, header: &Header) -> Object {
+    Object::new().str("path", &path.to_string_lossy()).text("sessionId", &header.id)
+}
+
+fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
+    let id = Some(&hit.id).filter(|id| !id.is_empty());
+    let field = Text::from(&*hit.field);
+    path_json(path, header)
+        .text_or_null("id", id)
+        .number("line", f64::from(hit.line.0))
+        .text("role", &hit.role)
+        .text_or_null("field", Some(&field).filter(|field| !field.is_empty()))
+        .number("start", hit.range.start as f64)
+        .number("end", hit.range.end as f64)
+        .text("snippet", &Text::from(&*hit.snippet.text))
+        .text_or_null("timestamp", hit.timestamp.as_ref())
+        .bool("context", is_context)
+        .finish()
+}
+
+fn shown(path: &Path) -> String {
+    visible(&path.to_string_lossy())
+}
