@@ -7,6 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
+use crate::export::atif::{SubAgent, has_steps, trajectory};
 use crate::export::markdown::document;
 use crate::export::page::page;
 use crate::export::source::Contents;
@@ -18,7 +19,7 @@ use crate::ops::redact::{self, Report, redact};
 use crate::redact::values::Value;
 use clap::ValueEnum;
 use pisess_json::write::Object;
-use pisess_store::{self as store, Committed};
+use pisess_store::{self as store, Committed, Reach};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,10 @@ pub const GUIDE: Guide = Guide {
         Example::new(
             "Write HTML without scripts, for mail and wikis",
             "pisess export --static session.jsonl",
+        ),
+        Example::new(
+            "Write a trajectory for evaluation or training",
+            "pisess export --as atif -o run.json session.jsonl",
         ),
         Example::new("Export without secrets", "pisess export --redact session.jsonl"),
         Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
@@ -48,6 +53,9 @@ pub const GUIDE: Guide = Guide {
 ///
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. With REF, the
 /// HTML page, too, contains only the path to REF.
+///
+/// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format, version 1.7, which tools
+/// for evaluation and training read. The sessions of its sub-agents are embedded.
 ///
 /// With --redact, the session is redacted first, as by `pisess redact`. The export is then read again,
 /// decompressed, and searched for every secret that was found. If one is left, the export is deleted, and the
@@ -92,34 +100,44 @@ pub enum ExportFormat {
     Html,
     /// The path as a document
     Markdown,
+    /// The path as a trajectory for evaluation and training, in JSON
+    Atif,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.is_static && args.format == ExportFormat::Markdown {
-        return Err(Failure::usage("--static applies only to HTML").hint("omit --static or --as markdown"));
+    if args.is_static && args.format != ExportFormat::Html {
+        return Err(Failure::usage("--static applies only to HTML").hint("omit --static or --as"));
     }
     if !args.redact && args.redaction != RedactionArgs::default() {
         return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")
             .hint("add --redact, or omit them"));
     }
     let input = Input::open(&args.session, ui)?;
-    let (input, removed) = if args.redact {
+    let (input, mut removed) = if args.redact {
         redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?
     } else {
         (input, None)
     };
-    let options = Options { usage: true, ..row_options(ui, Form::Readable) };
-    let open = OpenSession::of(input, options, ui)?;
+    let open = OpenSession::of(input, options(ui), ui)?;
     let end = match &args.at {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
-    let mut contents = Contents::new(&open.session, open.input.source(), args.at.is_some(), end);
+    let path_only = args.at.is_some() || args.format == ExportFormat::Atif;
+    let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());
-    let export = Export { args, title, name, contents, workers: ui.processors() };
+    if args.format == ExportFormat::Atif && !has_steps(&contents) {
+        return Err(open.input.no("the path has no message").hint("name an entry further down"));
+    }
+    let mut agents = Vec::new();
+    if args.format == ExportFormat::Atif {
+        sub_agents(&open.input, args, removed.as_mut(), &mut agents, ui)?;
+    }
+    let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
+    let export = Export { args, title, name, contents, file, agents: &agents, workers: ui.processors() };
     let output = args.output.clone().unwrap_or_else(|| default_output(args, &open.input));
     if output == Path::new("-") {
         export.print(removed.as_ref(), &open.input, ui)?;
@@ -136,6 +154,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_json(&row.with(removed.as_ref(), |row, removed| counted(row, &removed.report)).finish())
     })?;
     Ok(Exit::Done)
+}
+
+/// Returns what is loaded for an export.
+fn options(ui: &Ui) -> Options {
+    Options { usage: true, ..row_options(ui, Form::Readable) }
 }
 
 /// The secrets removed before the export.
@@ -162,6 +185,42 @@ fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Inp
     Ok((input.redacted(copy), removed))
 }
 
+/// Opens the sessions of sub-agents, which are in the directory named like the session. One that cannot be read is left
+/// out with a note.
+fn sub_agents(
+    session: &Input,
+    args: &Args,
+    mut removed: Option<&mut Removed>,
+    agents: &mut Vec<OpenSession>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let Some(folder) = session.file().map(|file| file.path().with_extension("")) else { return Ok(()) };
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for file in store::find(&[folder], Reach::Whole).files {
+        let mut input = match Input::open_path(&file.path, ui.stdout_is()).and_then(|input| {
+            input.header()?;
+            Ok(input)
+        }) {
+            Ok(input) => input,
+            Err(failure) if failure.is_transcript() => continue,
+            Err(failure) => {
+                ui.warn(&failure.line());
+                continue;
+            }
+        };
+        if let Some(removed) = removed.as_deref_mut() {
+            let (copy, of_agent) = redacted(input, &args.redaction, ui)?;
+            summarize(&of_agent.report, &copy, ui);
+            removed.secrets.extend(of_agent.secrets);
+            input = copy;
+        }
+        agents.push(OpenSession::of(input, options(ui), ui)?);
+    }
+    Ok(())
+}
+
 /// Fails if any value is left in an export of a session that has none.
 fn none_in_export(left: usize, session: &Input) -> Result<(), Failure> {
     let secrets = match left {
@@ -178,6 +237,10 @@ struct Export<'a> {
     contents: Contents<'a>,
     name: Option<String>,
     title: String,
+    /// The path of the session; empty for a stream.
+    file: String,
+    /// The sessions of sub-agents, for a trajectory.
+    agents: &'a [OpenSession],
     workers: usize,
 }
 
@@ -223,15 +286,35 @@ impl Export<'_> {
     fn format(&self) -> Rendition {
         match self.args.format {
             ExportFormat::Markdown => Rendition::Markdown,
+            ExportFormat::Atif => Rendition::Trajectory,
             ExportFormat::Html if self.args.is_static => Rendition::StaticPage,
             ExportFormat::Html => Rendition::Page,
         }
+    }
+
+    /// Returns the sub-agents with ids that are unique among them.
+    fn nested(&self) -> Vec<SubAgent<'_>> {
+        let mut nested: Vec<SubAgent> = Vec::new();
+        for OpenSession { input, session, .. } in self.agents {
+            let name = session.header.id.to_string_lossy();
+            let alike =
+                nested.iter().filter(|agent| agent.contents.session.header.id == session.header.id).count();
+            nested.push(SubAgent {
+                id: if alike == 0 { name.into_owned() } else { format!("{name}-{}", alike + 1) },
+                path: input
+                    .file()
+                    .map_or_else(String::new, |file| file.path().to_string_lossy().into_owned()),
+                contents: Contents::new(session, input.source(), true, session.leaf),
+            });
+        }
+        nested
     }
 
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         match self.format() {
             Rendition::Markdown => document(&self.contents, &self.title, &mut out)?,
+            Rendition::Trajectory => trajectory(&self.contents, &self.file, &self.nested(), &mut out)?,
             Rendition::StaticPage => paper(&self.contents, &self.title, &mut out)?,
             Rendition::Page => {
                 page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?;
@@ -243,7 +326,11 @@ impl Export<'_> {
 
 /// Returns a path named after the session; standard output if the input is a stream.
 fn default_output(args: &Args, input: &Input) -> PathBuf {
-    let extension = if args.format == ExportFormat::Markdown { "md" } else { "html" };
+    let extension = match args.format {
+        ExportFormat::Html => "html",
+        ExportFormat::Markdown => "md",
+        ExportFormat::Atif => "json",
+    };
     let Some(mut name) = input.file().and_then(|file| file.path().file_stem()).map(OsString::from) else {
         return PathBuf::from("-");
     };

@@ -1,4 +1,4 @@
-//! Exports a session as a page, as a page without scripts, or as Markdown.
+//! Exports a session as a page, as a page without scripts, as Markdown, or as a trajectory.
 //!
 //! ```text
 //! session, bodies ──> article ──> markup ──> page (pieces that the page's script draws)
@@ -31,5 +31,7 @@ pub mod page;
 
 pub mod markdown;
 pub mod static_html;
+
+pub mod atif;
 
 pub mod verify;

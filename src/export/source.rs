@@ -113,6 +113,16 @@ impl<'a> Contents<'a> {
         (found == id).then_some(ix)
     }
 
+    /// Returns the result of a call that answers no later call with the same id.
+    pub fn answer(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
+        self.result(id, call).filter(|&result| self.call(id, result) == Some(call))
+    }
+
+    /// Whether a result is the [`Contents::answer`] of a call.
+    pub fn is_answer(&self, id: &[u8], result: EntryIx) -> bool {
+        self.call(id, result).is_some_and(|call| self.result(id, call) == Some(result))
+    }
+
     /// Returns the entry with the result of a call: the nearest one after it.
     pub fn result(&self, id: &[u8], call: EntryIx) -> Option<EntryIx> {
         let start = self.results.partition_point(|&(ix, other)| (other, ix) <= (id, call));

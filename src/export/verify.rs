@@ -7,7 +7,7 @@
 //! ```text
 //! page ──> pieces, inflated ─┐         ┌─ Marked:   elements with their attributes (addresses of links)
 //! static page ───────────────┼─ lines ─┼─ Plain:    without elements and escapes
-//! Markdown ──────────────────┘         ├─ Squeezed: without signs of Markdown
+//! Markdown, trajectory ──────┘         ├─ Squeezed: without signs of Markdown
 //!                                      └─ Block:    without white space and margins, for several lines
 //! ```
 
@@ -17,6 +17,7 @@ use crate::session::read::lines::Lines;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
+use pisess_json::string;
 use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -30,6 +31,8 @@ pub enum Rendition {
     StaticPage,
     /// Markdown.
     Markdown,
+    /// A trajectory, as JSON.
+    Trajectory,
 }
 
 /// Returns how many of these values are in an export: 0, if it is correct.
@@ -42,7 +45,7 @@ pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> i
     let mut is_style = false;
     while let Some(line) = lines.next_line()? {
         match format {
-            Rendition::Markdown => search.push(line.bytes),
+            Rendition::Markdown | Rendition::Trajectory => search.push(line.bytes),
             Rendition::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
             // The rest of a page, including its style, is the same for every session.
             Rendition::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
@@ -95,13 +98,19 @@ impl Search {
 
     /// Adds more of the text, in whole lines.
     fn push(&mut self, text: &[u8]) {
+        // Arguments of a call may be JSON in a string of JSON.
+        let unescaped = |text: &[u8]| string::decode(text).as_bytes().to_vec();
         let plain = match self.format {
+            Rendition::Trajectory => unescaped(&unescaped(text)),
             Rendition::Page => without_marks(text),
             Rendition::StaticPage => entities_decoded(&without_elements(text)),
             Rendition::Markdown => entities_decoded(text),
         };
         for searcher in &mut self.forms {
             match searcher.form {
+                Spelling::Marked if self.format == Rendition::Trajectory => {
+                    searcher.window.extend(unescaped(text));
+                }
                 Spelling::Marked => searcher.window.extend(entities_decoded(text)),
                 form => searcher.window.extend(form.of(&plain)),
             }
@@ -265,6 +274,18 @@ mod tests {
         ] {
             assert_eq!(left(Rendition::Markdown, text, value), 1, "{text}");
             assert_eq!(left(Rendition::Markdown, &text[..text.len() / 2 - 2], value), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_escape_of_json_hides_a_value() {
+        for (text, value) in [
+            (r#"{"message":"the a\"b\\c\u0064 here"}"#, "a\"b\\cd"),
+            (r#"{"arguments":{"json":"{\"key\":\"x\\\"y\\\"z12\"}"}}"#, "x\"y\"z12"),
+            (r#"{"message":"-----BEGIN KEY-----\nMIIabc\ndef=="}"#, "-----BEGIN KEY-----\nMIIabc\ndef=="),
+        ] {
+            assert_eq!(left(Rendition::Trajectory, text, value), 1, "{text}");
+            assert_eq!(left(Rendition::Trajectory, &text[..text.len() / 2 - 2], value), 0, "{text}");
         }
     }
 

@@ -234,14 +234,14 @@ fn the_name_is_the_one_that_the_agent_shows() {
 }
 
 /// A generator of sessions, from a seed.
-struct Generated {
+pub struct Generated {
     seed: u64,
     lines: Vec<Value>,
     is_omp: bool,
 }
 
 impl Generated {
-    fn new(seed: u64) -> Generated {
+    pub fn new(seed: u64) -> Generated {
         Generated {
             seed: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1,
             lines: Vec::new(),
@@ -331,7 +331,7 @@ impl Generated {
         }
     }
 
-    fn session(mut self) -> String {
+    pub fn session(mut self) -> String {
         for _ in 0..self.below(30) {
             self.entry();
         }

@@ -30,7 +30,7 @@ impl SubAgents {
             if name.as_encoded_bytes().starts_with(b"__advisor") {
                 continue;
             }
-            agents.ends.insert(end(&file.path.to_string_lossy()).join("/"));
+            agents.ends.insert(end_of(&file.path.to_string_lossy()));
             let Some(owner) = file.owner.as_deref() else { continue };
             let above = file.path.ancestors().skip(1).map(|folder| store::with_suffix(folder, ".jsonl"));
             agents.owners.extend(above.take_while(|session| session != owner));
@@ -76,7 +76,7 @@ pub fn reported<'a>(
 }
 
 /// Returns the ends of the paths of the sessions that a tool result's details name.
-fn sessions(details: Raw) -> Vec<String> {
+pub fn sessions(details: Raw) -> Vec<String> {
     let path = |result: Raw| {
         let session = result.get_text("sessionFile").map(|path| path.to_string_lossy().into_owned());
         let output = || {
@@ -85,7 +85,7 @@ fn sessions(details: Raw) -> Vec<String> {
         };
         session.or_else(output)
     };
-    results(details).filter_map(path).map(|path| end(&path).join("/")).collect()
+    results(details).filter_map(path).map(|path| end_of(&path)).collect()
 }
 
 /// Returns the ends of the paths that the reported sessions may have: a fork may have copied the directory under its
@@ -106,13 +106,13 @@ fn results<'a>(details: Raw<'a>) -> impl Iterator<Item = Raw<'a>> {
     items(details, "results").chain(awaited)
 }
 
-/// Returns the last parts of a session's path, which identify it: its directory and its name. The sessions of
+/// Returns the end of a session's path, which identifies it: its directory and its name. The sessions of
 /// pi-subagents all have the same name, in directories with the same names, so theirs begin with the run.
-fn end(path: &str) -> Vec<&str> {
+pub fn end_of(path: &str) -> String {
     let mut parts: Vec<&str> = path.rsplit(['/', '\\']).take(3).collect();
     if parts[0] != "session.jsonl" {
         parts.truncate(2);
     }
     parts.reverse();
-    parts
+    parts.join("/")
 }

@@ -6,7 +6,7 @@
 
 mod agents;
 
-pub use agents::{Reported, SubAgents, places, reported};
+pub use agents::{Reported, SubAgents, end_of, places, reported, sessions};
 
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{MessageFacts, Typed};

@@ -1,0 +1,313 @@
+//! The steps of a trajectory, and the values in them.
+
+use super::{Copied, Trajectory, model_of};
+use crate::agents::oh_my_pi::message::starts_user_turn;
+use crate::export::source::{decoded, shown};
+use crate::session::content::{is_block, joined_text};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::entry_reader::EntryReader as _;
+use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
+use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, string};
+use std::io;
+use std::path::Path;
+
+/// The types of images that the format knows.
+const IMAGES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// Who a step is from.
+const USER: &str = "user";
+const AGENT: &str = "agent";
+const SYSTEM: &str = "system";
+
+impl Trajectory<'_, '_> {
+    /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the step of its call.
+    pub(super) fn step(&mut self, ix: EntryIx, line: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
+        let entry = self.source.session.entry(ix);
+        let is_kept = copied == Copied::Kept;
+        match entry.kind {
+            Kind::Message => match line.get("message").filter(|message| message.is_object()) {
+                Some(message) => self.message(ix, entry, message, copied),
+                None => Ok(None),
+            },
+            Kind::CustomMessage => {
+                let source = if starts_user_turn(line) { USER } else { SYSTEM };
+                Ok(Some(self.added(ix, source, line, copied)))
+            }
+            Kind::Compaction | Kind::BranchSummary if is_kept => Ok(None),
+            Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
+                let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
+                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+                Ok(Some(self.requested(ix, SYSTEM, None, text, extra, copied)))
+            }
+            Kind::Usage | Kind::ModelUsage if !is_kept => {
+                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+                let has_usage = self.source.session.usage_of(ix).is_some();
+                let step = |this: &mut Self| {
+                    this.requested(ix, SYSTEM, model_of(line), String::new(), extra, copied)
+                };
+                Ok(has_usage.then(|| step(self)))
+            }
+            Kind::Usage
+            | Kind::ModelUsage
+            | Kind::Custom
+            | Kind::Label
+            | Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::SessionInfo
+            | Kind::ContextEdit
+            | Kind::ActiveToolsChange
+            | Kind::Leaf
+            | Kind::ServiceTierChange
+            | Kind::TitleChange
+            | Kind::TtsrInjection
+            | Kind::SessionInit
+            | Kind::ModeChange
+            | Kind::CredentialPin
+            | Kind::ResetBoundary
+            | Kind::Head
+            | Kind::StackPop
+            | Kind::Other
+            | Kind::Missing => Ok(None),
+        }
+    }
+
+    fn message(
+        &mut self,
+        ix: EntryIx,
+        entry: &Entry,
+        message: Raw,
+        copied: Copied,
+    ) -> io::Result<Option<Vec<u8>>> {
+        Ok(Some(match entry.role {
+            Role::Assistant => self.reply(ix, message, copied)?,
+            Role::ToolResult => {
+                let call = message.get_text("toolCallId").unwrap_or_default();
+                let extra = self.extra(ix).str("type", "toolResult");
+                if self.source.is_answer(call.as_bytes(), ix) {
+                    let step =
+                        |this: &mut Self| this.requested(ix, SYSTEM, None, String::new(), extra, copied);
+                    return Ok(self.unpaid.remove(&ix).then(|| step(self)));
+                }
+                let extra = extra.json("result", &self.result(message, None));
+                self.requested(ix, SYSTEM, None, String::new(), extra, copied)
+            }
+            Role::BashExecution | Role::PythonExecution => {
+                let ran = message.get("command").or(message.get("code")).and_then(decoded);
+                let output = message.get("output").and_then(decoded).unwrap_or_default();
+                let extra =
+                    Object::new().with(message.get("exitCode"), |extra, code| extra.raw("exit_code", code));
+                let result = Object::new().str("content", &output).json("extra", &extra.finish()).finish();
+                let step = self.begun(ix, USER, copied).str("message", &ran.unwrap_or_default());
+                let step = step.json("observation", &observation(&[result]));
+                step.json("extra", &self.extra(ix).finish()).finish()
+            }
+            Role::User => self.added(ix, USER, message, copied),
+            Role::Custom | Role::HookMessage => {
+                self.added(ix, if starts_user_turn(message) { USER } else { SYSTEM }, message, copied)
+            }
+            // pi sends its system messages again in the checkpoint of a compaction, which is no step of its own.
+            Role::System if copied == Copied::Kept => return Ok(None),
+            Role::System
+            | Role::Developer
+            | Role::FileMention
+            | Role::BranchSummary
+            | Role::CompactionSummary
+            | Role::Other
+            | Role::Missing => self.added(ix, SYSTEM, message, copied),
+        }))
+    }
+
+    /// Returns the step of a message that no request made.
+    fn added(&mut self, ix: EntryIx, source: &str, message: Raw, copied: Copied) -> Vec<u8> {
+        let content = content(message.get("content").or(message.get("summary")));
+        let extra = self.extra(ix);
+        let extra =
+            extra.with(message.get("customType"), |extra, kind| extra.str("custom_type", &shown(kind)));
+        self.begun(ix, source, copied).json("message", &content).json("extra", &extra.finish()).finish()
+    }
+
+    /// Returns a step with the usage of its request, if it has one: then it is the agent's.
+    fn requested(
+        &mut self,
+        ix: EntryIx,
+        source: &str,
+        model: Option<String>,
+        text: String,
+        extra: Object,
+        copied: Copied,
+    ) -> Vec<u8> {
+        let usage = self.source.session.usage_of(ix).copied();
+        let step = self.begun(ix, if usage.is_some() { AGENT } else { source }, copied);
+        let step = step.with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model));
+        let step = step.str("message", &text);
+        self.metered(step, usage.as_slice(), copied).json("extra", &extra.finish()).finish()
+    }
+
+    /// Returns the step of a reply, with the results of its calls.
+    fn reply(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Vec<u8>> {
+        let mut usages: Vec<Usage> = self.source.session.usage_of(ix).copied().into_iter().collect();
+        let is_paid = !usages.is_empty() || message.get("usage").is_none();
+        // A reply that `pick` copied was paid for where it is first.
+        let copied = if is_paid || copied != Copied::No { copied } else { Copied::Forked };
+        let (mut calls, mut results, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+        for block in blocks(message, "toolCall") {
+            let id = block.get("id").and_then(decoded).unwrap_or_default();
+            let arguments = block.get("arguments").filter(|arguments| arguments.is_object());
+            let call = Object::new()
+                .str("tool_call_id", &id)
+                .str("function_name", &block.get("name").and_then(decoded).unwrap_or_default())
+                .json("arguments", arguments.map_or(b"{}", Raw::bytes));
+            calls.push(call.finish());
+            let raw_id = block.get_text("id").unwrap_or_default();
+            let answer = self.source.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
+            let Some(answer) = answer else { continue };
+            answers.push(answer);
+            if copied == Copied::No {
+                usages.extend(self.source.session.usage_of(answer));
+            } else if copied == Copied::Forked && self.source.session.usage_of(answer).is_some() {
+                self.unpaid.insert(answer);
+            }
+            let answer = self.results.line(answer)?.into_owned();
+            let answer = Raw::checked(answer.trim_ascii()).get("message").unwrap_or(Raw::NULL);
+            results.push(self.result(answer, Some(&id)));
+        }
+        let thinking: Vec<_> =
+            blocks(message, "thinking").filter_map(|block| block.get("thinking").and_then(decoded)).collect();
+        let thinking = Some(thinking.join("\n")).filter(|text| !text.is_empty());
+        let mut extra = self.extra(ix);
+        for (key, name) in [("stop_reason", "stopReason"), ("error", "errorMessage"), ("api", "api")] {
+            extra = extra.with(message.get_some(name), |extra, value| extra.str(key, &shown(value)));
+        }
+        let step = self.begun(ix, AGENT, copied);
+        let step = step.with(model_of(message), |step, model| step.str("model_name", &model));
+        let step = step.with(self.effort.as_deref(), |step, effort| step.str("reasoning_effort", effort));
+        let step = step.json("message", &content(message.get("content")));
+        let step = step.with(thinking, |step, text| step.str("reasoning_content", &text));
+        let step = step.with((!calls.is_empty()).then_some(&calls), |step, calls| {
+            step.json("tool_calls", &array(calls)).json("observation", &observation(&results))
+        });
+        Ok(self.metered(step, &usages, copied).json("extra", &extra.finish()).finish())
+    }
+
+    /// Returns the result of a call.
+    fn result(&self, message: Raw, call: Option<&str>) -> Vec<u8> {
+        let details = message.get("details");
+        let tool = message.get("toolName");
+        let ends = places(Path::new(self.path_name), &details.map(sessions).unwrap_or_default());
+        let own = self.agents.iter().filter(|agent| ends.contains(&end_of(&agent.path)));
+        let references: Vec<_> =
+            own.map(|agent| Object::new().str("trajectory_id", &agent.id).finish()).collect();
+        let is_error = message.get("isError").is_some_and(Raw::is_truthy);
+        let extra = Object::new().with(tool, |extra, tool| extra.str("tool_name", &shown(tool)));
+        Object::new()
+            .with(call, |result, id| result.str("source_call_id", id))
+            .json("content", &content(message.get("content")))
+            .with((!references.is_empty()).then_some(references), |result, references| {
+                result.json("subagent_trajectory_ref", &array(references))
+            })
+            .json("extra", &extra.bool("is_error", is_error).finish())
+            .finish()
+    }
+
+    /// Returns the first members of a step.
+    fn begun(&mut self, ix: EntryIx, source: &str, copied: Copied) -> Object {
+        self.copies += usize::from(copied != Copied::No);
+        let time = self.source.session.entry(ix).time_ms;
+        // The format's readers take years of four digits only.
+        let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string);
+        let time = time.filter(|time| time.len() == 24 && !time.starts_with("0000"));
+        let step = Object::new().number("step_id", (self.steps + 1) as f64);
+        let step = step.with(time, |step, time| step.str("timestamp", &time)).str("source", source);
+        if copied == Copied::No { step } else { step.bool("is_copied_context", true) }
+    }
+
+    /// Adds the usage of the requests that a step stands for, and counts it unless the step is copied.
+    fn metered(&mut self, step: Object, usages: &[Usage], copied: Copied) -> Object {
+        if usages.is_empty() || copied == Copied::Kept {
+            return step;
+        }
+        if copied == Copied::No {
+            usages.iter().for_each(|usage| self.sums.add(usage));
+        }
+        let sums: UsageSums = usages.iter().collect();
+        let names = ["prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"];
+        let step = step.json("metrics", &metrics(names, &sums).finish());
+        // The sum of a sub-agent stands for an unknown number of requests.
+        if usages.len() == 1 { step.number("llm_call_count", 1.0) } else { step }
+    }
+
+    fn extra(&self, ix: EntryIx) -> Object {
+        Object::new().str("entry_id", &self.source.session.id(ix).to_string_lossy())
+    }
+}
+
+/// Returns the sums of a trajectory.
+pub(super) fn final_metrics(sums: &UsageSums, steps: usize) -> Vec<u8> {
+    let names = ["total_prompt_tokens", "total_completion_tokens", "total_cached_tokens", "total_cost_usd"];
+    metrics(names, sums).number("total_steps", steps as f64).finish()
+}
+
+fn metrics(names: [&str; 4], sums: &UsageSums) -> Object {
+    let [prompt, completion, cached, cost] = names;
+    let whole = |tokens: f64| tokens.round().clamp(0.0, 9e15);
+    let written = Object::new().number("cache_write_tokens", whole(sums.cache_write)).finish();
+    Object::new()
+        .number(prompt, whole(sums.input + sums.cache_read + sums.cache_write))
+        .number(completion, whole(sums.output))
+        .number(cached, whole(sums.cache_read))
+        .with((sums.billed > sums.unpriced).then_some(sums.cost), |object, sum| object.number(cost, sum))
+        .with((sums.cache_write > 0.0).then_some(written), |object, extra| object.json("extra", &extra))
+}
+
+/// Returns the tools of a system message, as OpenAI's API has them; `None` if there is none.
+pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    let system = system?;
+    let tools = Raw::checked(&system).get("toolsAdded")?;
+    let definition = |tool: Raw| {
+        let mut function = Object::new();
+        for key in ["name", "description", "parameters"] {
+            function = function.with(tool.get_some(key), |function, value| function.raw(key, value));
+        }
+        Object::new().str("type", "function").json("function", &function.finish()).finish()
+    };
+    let definitions: Vec<_> = tools.items().filter(|tool| tool.is_object()).map(definition).collect();
+    (!definitions.is_empty()).then(|| array(definitions))
+}
+
+fn observation(results: &[Vec<u8>]) -> Vec<u8> {
+    Object::new().json("results", &array(results)).finish()
+}
+
+/// Returns the blocks of a message of one type.
+fn blocks<'a>(message: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
+    let content = message.get("content").into_iter().flat_map(Raw::items);
+    content.filter(move |block| block.get("type").is_some_and(|own| own.is(kind)))
+}
+
+/// Returns content as JSON: a string, or an array of parts if it has images.
+fn content(content: Option<Raw>) -> Vec<u8> {
+    let items = || content.into_iter().flat_map(Raw::items);
+    if !items().any(|block| is_block(block, "image")) {
+        return string::encoded(&Text::from(&*joined_text(content, "\n").to_string_lossy()));
+    }
+    let text = |text: &str| Object::new().str("type", "text").str("text", text).finish();
+    let part = |block: Raw| match () {
+        () if is_block(block, "image") => Some(image(block).unwrap_or_else(|| text("[image]"))),
+        () if is_block(block, "text") => block.get("text").and_then(decoded).map(|words| text(&words)),
+        () => None,
+    };
+    array(items().filter_map(part))
+}
+
+/// Returns the part for an image: its data as a URL, or the name of the blob that oh-my-pi keeps it in; `None` if the
+/// format does not know its type.
+fn image(block: Raw) -> Option<Vec<u8>> {
+    let kind = block.get("mimeType").and_then(decoded).filter(|kind| IMAGES.contains(&&**kind))?;
+    let data = block.get("data").and_then(decoded)?;
+    let path = if data.starts_with("blob:") { data } else { format!("data:{kind};base64,{data}") };
+    let source = Object::new().str("media_type", &kind).str("path", &path);
+    Some(Object::new().str("type", "image").json("source", &source.finish()).finish())
+}
