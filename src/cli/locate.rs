@@ -212,7 +212,7 @@ pub fn is_below(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
 
 /// The sessions that arguments refer to.
 #[derive(Debug)]
-pub struct Given {
+pub struct Expanded {
     /// Their files; `-` is one of them.
     pub files: Vec<FoundFile>,
     /// Those of them that were found by their name.
@@ -222,7 +222,7 @@ pub struct Given {
 }
 
 /// Returns the sessions that arguments refer to: files, names, directories. Reports what is left out of a directory.
-pub fn given(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Given {
+pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
     let Resolved { paths, by_name, mut failures } = resolved(arguments.iter(), ui);
     let (streams, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == Path::new("-"));
     let found = store::find(&paths, reach);
@@ -241,7 +241,7 @@ pub fn given(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Given {
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
     }
-    Given { files, by_name, failures }
+    Expanded { files, by_name, failures }
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.

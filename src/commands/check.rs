@@ -2,7 +2,7 @@
 
 use crate::cli::check::{RepairArgs, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Given, given};
+use crate::cli::locate::{Expanded, expanded};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
@@ -67,7 +67,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     let mut report = Report::new(&args.repair, ui);
-    let Given { files, failures, .. } = given(&args.sessions, Reach::Whole, ui);
+    let Expanded { files, failures, .. } = expanded(&args.sessions, Reach::Whole, ui);
     for failure in failures {
         report.failure(&failure, ui);
     }

@@ -1,7 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Given, NEEDS_RECURSION, given, is_below, reach_of_change};
+use crate::cli::locate::{Expanded, NEEDS_RECURSION, expanded, is_below, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -131,7 +131,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Reach::Visible
     };
-    let Given { files, by_name, mut failures } = given(&args.sessions, reach, ui);
+    let Expanded { files, by_name, mut failures } = expanded(&args.sessions, reach, ui);
     if args.sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
