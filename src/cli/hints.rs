@@ -24,7 +24,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
-    let own = unknown_option(error).and_then(|option| meant(option, verb));
+    let own = unknown_option(error).and_then(|option| meant(option, verb)).or_else(|| renamed(error, verb));
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
@@ -61,6 +61,14 @@ fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.matches(value, false));
     let arg = verb?.get_arguments().find(|arg| arg.get_long().is_some() && takes(arg))?;
     Some(format!("did you mean --{} {value}?", arg.get_long()?))
+}
+
+/// Returns a hint with the name of an option, if clap suggests a former one.
+fn renamed(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+    let Some(ContextValue::String(suggested)) = error.get(ContextKind::SuggestedArg) else { return None };
+    let former = suggested.trim_start_matches('-');
+    let is_former = |arg: &&clap::Arg| arg.get_all_aliases().is_some_and(|names| names.contains(&former));
+    Some(format!("did you mean --{}?", verb?.get_arguments().find(is_former)?.get_long()?))
 }
 
 /// Adds a hint if the session was given after another argument: the first argument is not a file, but a later

@@ -343,6 +343,7 @@ fn common_mistakes_have_a_hint() {
         ("tree ./two-branches.jsonl --user-only", "did you mean --filter user-only?"),
         ("tree ./two-branches.jsonl --labeled-only", "did you mean --filter labeled-only?"),
         ("tree ./two-branches.jsonl --filtr all", "a similar argument exists: '--filter'"),
+        ("fork ./two-branches.jsonl --alle", "did you mean --branches?"),
         ("tree ./two-branches.jsonl --depth 3", "(hint: see `pisess tree --help`)"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),
         ("list --home-u-code--", "put ./ before a path that begins with -, as in ./--home-u-code--"),
