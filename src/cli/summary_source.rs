@@ -11,12 +11,12 @@ use crate::summary::{self, Material};
 use clap::Args;
 use pisess_json::text::Text;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of a command that writes a summary.
 #[derive(Args, Clone, Debug)]
 pub struct SummaryArgs {
-    /// Use TEXT as the summary, unchanged
+    /// Use TEXT as the summary, unchanged (- for standard input)
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["summary_file", "summarizer"], help_heading = "Summary")]
     pub summary: Option<String>,
     /// Read the summary from FILE (- for standard input)
@@ -76,6 +76,7 @@ impl SummaryArgs {
     /// Returns the text given by an option, if any. It is read before anything is locked.
     pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Source>, Failure> {
         let text = match (&self.summary, &self.summary_file) {
+            (Some(text), _) if text == "-" => read_text(Path::new("-"), session, ui)?,
             (Some(text), _) => text.clone(),
             (None, None) => return Ok(None),
             (None, Some(path)) => read_text(path, session, ui)?,

@@ -214,10 +214,12 @@ fn from_a_file_and_from_standard_input() {
     s.put("summary.txt", "One line.\n\nAnd \"another\".\n");
     s.run("summarize ./two-branches.jsonl 1a2b3c05 --summary-file ./summary.txt");
     assert_eq!(stored(&s), "One line.\n\nAnd \"another\".");
-    let s = Sandbox::with(&["two-branches.jsonl"]);
-    let call = s.pisess("summarize ./two-branches.jsonl 1a2b3c05 --summary-file -").stdin("from the pipe\n");
-    call.done().quiet();
-    assert_eq!(stored(&s), "from the pipe");
+    for option in ["--summary-file -", "--summary -"] {
+        let s = Sandbox::with(&["two-branches.jsonl"]);
+        let line = format!("summarize ./two-branches.jsonl 1a2b3c05 {option}");
+        s.pisess(&line).stdin("from the pipe\n").done().quiet();
+        assert_eq!(stored(&s), "from the pipe");
+    }
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let call = s.pisess("summarize - 1a2b3c05 --summary-file -").stdin(fixture("two-branches.jsonl"));
     assert_snapshot!(call.done().fails(2), @"standard input is already the session (hint: give the path of the session instead of -)");

@@ -25,7 +25,7 @@ const VALUES: &[(&str, &str)] = &[
     ("SECONDS", "a number of seconds"),
     ("SIZE", "a number of bytes, such as `500000`, `64k` or `1.5M`"),
     ("SUFFIX", "what is appended to the name of a file"),
-    ("TEXT", "a text"),
+    ("TEXT", "a text; that of a message or a summary can be `-` for standard input"),
     ("TIME", "a time or an age"),
     ("TOKENS", "a number of tokens, such as `8000`, `8k` or `1.5M`"),
     ("TYPE", "the type of a custom entry"),
