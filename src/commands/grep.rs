@@ -105,9 +105,9 @@ pub struct Args {
     /// Print N entries after each match
     #[arg(short = 'A', long, value_name = "N")]
     pub after_context: Option<usize>,
-    /// Print N entries before and after each match
+    /// Show N entries before and after (each match)
     #[arg(short = 'C', long, alias = "context", value_name = "N")]
-    pub around_context: Option<usize>,
+    pub around: Option<usize>,
     /// Print only the paths of sessions that match
     #[arg(short = 'l', long, conflicts_with = "count")]
     pub files_with_matches: bool,
@@ -139,6 +139,7 @@ pub struct Args {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SortKey {
     /// Those that changed last first.
+    #[value(alias = "modified")]
     Time,
     /// By path.
     Path,
@@ -218,7 +219,7 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         (_, true) => Detail::Count,
         _ => Detail::Rows,
     };
-    let around = |side: Option<usize>| side.or(args.around_context).unwrap_or(0);
+    let around = |side: Option<usize>| side.or(args.around).unwrap_or(0);
     let is_for_people = detail == Detail::Rows && !args.json && ui.stdout_is_terminal();
     Painter {
         detail,

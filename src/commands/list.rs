@@ -15,7 +15,7 @@ use crate::ops::list::{
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use pisess_json::js;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
@@ -88,7 +88,8 @@ pub struct Args {
 }
 
 fn order() -> impl TypedValueParser<Value = Order> {
-    let names = Order::NAMED.map(|(name, _)| name);
+    let names = Order::NAMED.map(|(name, _)| PossibleValue::new(name));
+    let names = names.map(|name| if name.get_name() == "modified" { name.alias("time") } else { name });
     PossibleValuesParser::new(names).try_map(|name| Order::named(&name).ok_or("unknown key"))
 }
 

@@ -195,8 +195,9 @@ impl Order {
         ("cost", Order::Cost),
     ];
 
-    /// Returns the order with a name.
+    /// Returns the order with a name; `time` is what `grep` calls the first one.
     pub fn named(name: &str) -> Option<Order> {
+        let name = if name == "time" { "modified" } else { name };
         Order::NAMED.iter().find(|(known, _)| *known == name).map(|&(_, order)| order)
     }
 }

@@ -183,6 +183,19 @@ const FORMER: &[(&str, &str)] = &[
     ("edit ./two-branches.jsonl @ --undo -n", "edit ./two-branches.jsonl @ --restore -n"),
 ];
 
+/// What other programs and other commands call the same.
+#[test]
+fn other_words_for_the_same_are_understood() {
+    let s = Sandbox::with(&["two-branches.jsonl", "tour.jsonl"]);
+    for (known, other) in [
+        ("list --json --sort modified .", "list --json --sort time ."),
+        ("grep -c --sort time e .", "grep -c --sort modified e ."),
+        ("grep -C 1 paper ./two-branches.jsonl", "grep --context 1 paper ./two-branches.jsonl"),
+    ] {
+        assert_eq!(s.run(known), s.run(other), "{other}");
+    }
+}
+
 #[test]
 fn former_spellings_work_and_are_hidden() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
