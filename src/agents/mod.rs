@@ -105,8 +105,14 @@ pub trait Agent: Sync {
     /// Whether it stores the usage of the summary's request.
     fn stores_usage(&self) -> bool;
 
-    /// Returns the entry that names the session, unless the agent has no such entry.
-    fn name_entry(&self, name: &Text) -> Option<Object>;
+    /// Returns the name that the agent stores if the user gives this one.
+    fn stored_name(&self, given: &str) -> Text<'static>;
+
+    /// Returns the entry that names the session; an empty name clears it. `previous` is the name before.
+    fn name_entry(&self, name: &Text, previous: Option<&Text>) -> Object;
+
+    /// Returns the line before the header that holds a name given by the user, if the agent has such a line.
+    fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>>;
 
     /// Returns the entry that changes the model.
     fn model_entry(&self, provider: &Text, model: &Text) -> Object;

@@ -192,6 +192,7 @@ impl OpenSession {
         let outcome = Outcome {
             copied: count.saturating_sub(lines.len()),
             action: Action::Create,
+            is_titled: false,
             names: vec![creation.path.to_string_lossy().into_owned()],
             path: creation.path,
             lines,
@@ -289,6 +290,8 @@ struct Outcome {
     path: PathBuf,
     /// New and changed lines.
     lines: Vec<Vec<u8>>,
+    /// Whether the first of them is the title line.
+    is_titled: bool,
     /// The number of lines of a new file that are copied as they are, and not among these.
     copied: usize,
     /// Ids of new entries, or the path of a new file.
@@ -306,12 +309,14 @@ impl Outcome {
         };
         let upgrade =
             session.migration_tail().filter(|_| action != Action::Nothing && action != Action::Append);
+        let upgrade = change.title_line.clone().into_iter().chain(upgrade);
         let lines = change.entries.iter().map(|entry| entry.line.clone());
         let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
         Outcome {
             action,
             path: target.path().to_owned(),
-            lines: upgrade.into_iter().chain(lines).collect(),
+            lines: upgrade.chain(lines).collect(),
+            is_titled: change.title_line.is_some(),
             copied: 0,
             names: names.collect(),
             editor_text: decision.editor_text.clone(),
@@ -389,6 +394,9 @@ impl Outcome {
         let mut text = match self.action {
             Action::Nothing => format!("nothing to do in {path}\n"),
             Action::Append => format!("append {count} to {path}\n"),
+            Action::Rewrite if self.is_titled => {
+                format!("rewrite {path}: its title line, and {count} in all\n")
+            }
             Action::Rewrite if self.lines.is_empty() => format!("rewrite {path} as version 3\n"),
             Action::Rewrite => format!("rewrite {path} as version 3 and append {count}\n"),
             Action::Create if self.copied > 0 => {

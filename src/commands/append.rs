@@ -56,6 +56,8 @@ pub const GUIDE: Guide = Guide {
 /// ids must be new, and entries that are referred to must exist in the session. The ids of the new
 /// entries are printed; the last one is the new leaf.
 ///
+/// --name also changes the title line of a session of oh-my-pi, as its `/rename` does, so the whole file is rewritten.
+///
 /// If several options are given, each appends an entry, settings before messages. If the text of a message is
 /// `-`, it is read from standard input.
 #[derive(Clone, Debug, clap::Args)]
@@ -79,7 +81,7 @@ pub struct Args {
 /// Entries given by options, in the order in which they are written.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Words {
-    /// Set the name of the session; an empty NAME clears it (pi only)
+    /// Set the name of the session; an empty NAME clears it
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
     /// Use this model (from here on)
@@ -199,15 +201,13 @@ fn words(
 ) -> Result<Appended, Failure> {
     let agent = open.session.agent();
     let made = words.made(open, place)?;
-    let lines = made.iter().map(|made| made.line(agent).ok_or_else(|| no_title(open)));
-    let lines = lines.collect::<Result<Vec<_>, _>>()?;
-    append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
-        .map_err(|refused| open.input.cannot(refused.what))
-}
-
-fn no_title(open: &OpenSession) -> Failure {
-    let what = "oh-my-pi keeps the name of a session in its first line, which append cannot change";
-    open.input.cannot(what).hint("rename it in the agent")
+    let lines: Vec<_> = made.iter().map(|made| made.line(agent)).collect();
+    let mut appended = append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
+        .map_err(|refused| open.input.cannot(refused.what))?;
+    if let Some(Shorthand::Name(name, _)) = made.first() {
+        appended.change.title_line = agent.title_line(name, &fresh.timestamp());
+    }
+    Ok(appended)
 }
 
 impl Words {
@@ -247,12 +247,11 @@ impl Words {
     fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Shorthand<'a>>, Failure> {
         let text = |text: &'a String| Text::from(text.as_str());
         let mut made = Vec::new();
-        // Replace line breaks by spaces, as pi does.
-        let name = self.name.as_ref().map(|name| name.split(['\r', '\n']).filter(|part| !part.is_empty()));
-        made.extend(name.map(|name| {
-            let name = name.collect::<Vec<_>>().join(" ");
-            Shorthand::Name(Text::from(name.trim().to_owned()))
-        }));
+        made.extend(
+            self.name
+                .as_ref()
+                .map(|name| Shorthand::Name(open.session.agent().stored_name(name), open.session.name())),
+        );
         made.extend(self.model.as_ref().map(|(provider, id)| Shorthand::Model(text(provider), text(id))));
         made.extend(self.thinking.as_ref().map(|level| Shorthand::Thinking(text(level))));
         made.extend(self.custom.as_ref().map(|kind| {

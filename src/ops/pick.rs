@@ -103,7 +103,7 @@ pub fn pick(
     for &ix in &order {
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    Ok(Picked { change: Change { entries }, along })
+    Ok(Picked { change: Change::from(entries), along })
 }
 
 /// Returns the entry that the member `key` of an entry refers to.

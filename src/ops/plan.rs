@@ -19,6 +19,8 @@ use std::io::{self, Write};
 pub struct Change {
     /// The entries, in order.
     pub entries: Vec<NewEntry>,
+    /// oh-my-pi's new title line without its newline, if one of the entries changes the title.
+    pub title_line: Option<Vec<u8>>,
 }
 
 /// An entry to be written.
@@ -104,10 +106,16 @@ pub enum Piece {
     New(NewEntry),
 }
 
+impl From<Vec<NewEntry>> for Change {
+    fn from(entries: Vec<NewEntry>) -> Change {
+        Change { entries, title_line: None }
+    }
+}
+
 impl Change {
     /// Returns a change that appends one entry.
     pub fn of(entry: NewEntry) -> Change {
-        Change { entries: vec![entry] }
+        Change::from(vec![entry])
     }
 
     /// Whether there is nothing to do.
@@ -119,7 +127,7 @@ impl Change {
     pub fn action(&self, session: &Session) -> Action {
         match session.format {
             _ if self.is_empty() => Action::Nothing,
-            Format::V3 => Action::Append,
+            Format::V3 if self.title_line.is_none() => Action::Append,
             _ => Action::Rewrite,
         }
     }
@@ -140,8 +148,13 @@ impl Change {
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        let header = session.header.span;
-        copy(source, Span { start: 0, len: header.start }, out)?;
+        for line in self.title_line.iter() {
+            out.write_all(line)?;
+            out.write_all(b"\n")?;
+        }
+        let skipping = self.title_line.is_some() && session.title_slot.is_some();
+        let before_header = Span { start: 0, len: session.header.span.start };
+        copy(source, before_header, &mut SkipLine { out, skipping })?;
         out.write_all(&session.migrated_header())?;
         write_rest(session, source, out)?;
         let tail = session.migration_tail();
@@ -345,7 +358,7 @@ mod tests {
         let source = text.as_bytes().to_vec();
         let session = load(&source, &Options::default()).unwrap();
         let entry = |line: &&str| NewEntry { id: Text::from("n"), line: line.as_bytes().to_vec() };
-        let change = Change { entries: lines.iter().map(entry).collect() };
+        let change = Change::from(lines.iter().map(entry).collect::<Vec<_>>());
         let mut out = Vec::new();
         change.write(&session, &source, &mut out).unwrap();
         String::from_utf8(out).unwrap()

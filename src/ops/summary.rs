@@ -136,7 +136,7 @@ fn with_summary(
     let label = name.map(|name| {
         label::entry(fresh.entry_id(session), Some(&summary.id), &fresh.timestamp(), &summary.id, Some(name))
     });
-    Change { entries: std::iter::once(summary.clone()).chain(label).collect() }
+    Change::from(std::iter::once(summary.clone()).chain(label).collect::<Vec<_>>())
 }
 
 /// Returns `details`: the lists of files, as both agents store them.

@@ -64,7 +64,6 @@ fn all_words_in_a_file_of_oh_my_pi() {
     {"type":"message","id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":"And b.jpg?"}],"timestamp":1777896000000}}
     {"type":"message","id":"7438758a","parentId":"cbc059f5","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-opus-4-5","usage":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1777896000000}}
     "#);
-    assert_snapshot!(s.unchanged("append ./omp.jsonl --name Photos").fails(2), @"./omp.jsonl: oh-my-pi keeps the name of a session in its first line, which append cannot change (hint: rename it in the agent)");
 }
 
 #[test]
@@ -339,4 +338,55 @@ fn many_at_once() {
     let lines = "{\"type\":\"custom\",\"customType\":\"c\"}\n".repeat(20_000);
     assert_eq!(appended(&s, "append ./two-branches.jsonl", &lines).lines().count(), 20_000);
     assert_eq!(s.run("path ./two-branches.jsonl --ids").lines().count(), 20_005);
+}
+
+/// oh-my-pi's own `/rename` appends an entry, and then overwrites the title line.
+#[test]
+fn the_name_of_an_oh_my_pi_session() {
+    for file in ["omp.jsonl", "omp-no-slot.jsonl"] {
+        let s = Sandbox::with(&[file]);
+        let before = s.text(file);
+        let planned = s.run(&format!("append -n ./{file} --name ' Kites\n and  tails '"));
+        let json = s.run(&format!("append --json ./{file} --name ' Kites\n and  tails '"));
+        let after = s.text(file);
+        let (slot, rest) = after.split_once('\n').unwrap();
+        assert_eq!(slot.len(), 255);
+        let (change, kept) =
+            (after.lines().last().unwrap(), before.lines().count() + usize::from(file != "omp.jsonl"));
+        assert!(planned.contains(slot) && planned.contains(change), "{planned}");
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!((&json["action"], json["written"].as_array().unwrap().len()), (&"rewrite".into(), 2));
+        assert!(slot.starts_with(r#"{"type":"title","v":1,"title":"Kites and tails","source":"user","updatedAt":"2026-05-04T12:00:00.000Z","pad":"  "#));
+        let previous = if file == "omp.jsonl" { "Photos by year" } else { "Photos" };
+        assert!(
+            change.ends_with(&format!(
+                r#""title":"Kites and tails","source":"user","previousTitle":"{previous}"}}"#
+            )),
+            "{change}"
+        );
+        // Every other byte is as before.
+        let old = if file == "omp.jsonl" { before.split_once('\n').unwrap().1 } else { &before };
+        assert_eq!(rest, format!("{old}{change}\n"));
+        assert_eq!(after.lines().count(), kept + 1);
+        assert!(s.run(&format!("list ./{file} --json")).contains(r#""name":"Kites and tails""#));
+        s.run(&format!("append ./{file} --name ''"));
+        assert!(s.run(&format!("list ./{file} --json")).contains(r#""name":null"#));
+        assert!(!s.text(file).lines().next().unwrap().contains("source"));
+        // A long name is cut in the line, as by the agent, and whole in the entry.
+        let long = "é".repeat(300);
+        s.run(&format!("append ./{file} --name {long}"));
+        assert_eq!(s.text(file).split_once('\n').unwrap().0.len(), 255);
+        assert!(s.text(file).lines().last().unwrap().contains(&long));
+    }
+    // A title line that the agent would overwrite together with the header gets its width.
+    let s = Sandbox::new();
+    let narrow = r#"{"type":"title","v":1,"title":"x","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#;
+    s.put(
+        "narrow.jsonl",
+        format!("{narrow}\n\n{}", String::from_utf8(fixture("omp-no-slot.jsonl")).unwrap()),
+    );
+    s.run("append ./narrow.jsonl --name Kites");
+    let text = s.text("narrow.jsonl");
+    assert_eq!(&text[255..257], "\n\n");
+    assert_eq!(text.matches(r#""type":"title""#).count(), 1);
 }

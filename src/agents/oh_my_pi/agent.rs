@@ -1,6 +1,7 @@
 //! oh-my-pi as an [`Agent`].
 
 use super::{row, row_call};
+use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::oh_my_pi::{
     branch, compaction, context, defects, files, llm, message, prompt, tokens, transcript,
 };
@@ -18,9 +19,13 @@ use crate::session::tree::Tree;
 use crate::session::{Format, Session};
 use foldhash::HashMap;
 use pisess_json::Raw;
+use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io::{self, Write};
+
+/// The source of a title that a user gave.
+const USER: &str = "user";
 
 /// oh-my-pi (`@oh-my-pi/pi-coding-agent`).
 #[derive(Clone, Copy, Debug)]
@@ -84,9 +89,25 @@ impl Agent for OhMyPi {
         false
     }
 
-    fn name_entry(&self, _: &Text) -> Option<Object> {
-        // The title is in the first line, which no entry changes.
-        None
+    fn stored_name(&self, given: &str) -> Text<'static> {
+        let spaced = given.replace(char::is_control, " ");
+        let words: Vec<_> = spaced.split(' ').filter(|word| !word.is_empty()).collect();
+        Text::from(words.join(" ")).trim().into_owned()
+    }
+
+    fn name_entry(&self, name: &Text, previous: Option<&Text>) -> Object {
+        Object::new()
+            .str("type", "title_change")
+            .text("title", name)
+            .str("source", USER)
+            .with(previous, |entry, previous| entry.text("previousTitle", previous))
+    }
+
+    fn title_line(&self, name: &Text, timestamp: &str) -> Option<Vec<u8>> {
+        let (title, source) = (encoded(name), encoded(&Text::from(USER)));
+        // Without a name, the agent may give the session one again.
+        let source = Some(Raw::checked(&source)).filter(|_| !name.is_empty());
+        Some(title_line(Some(Raw::checked(&title)), source, &Text::from(timestamp)))
     }
 
     fn model_entry(&self, provider: &Text, model: &Text) -> Object {

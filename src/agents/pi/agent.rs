@@ -83,8 +83,17 @@ impl Agent for Pi {
         true
     }
 
-    fn name_entry(&self, name: &Text) -> Option<Object> {
-        Some(Object::new().str("type", "session_info").text("name", name))
+    fn stored_name(&self, given: &str) -> Text<'static> {
+        let parts: Vec<_> = given.split(['\r', '\n']).filter(|part| !part.is_empty()).collect();
+        Text::from(parts.join(" ")).trim().into_owned()
+    }
+
+    fn name_entry(&self, name: &Text, _: Option<&Text>) -> Object {
+        Object::new().str("type", "session_info").text("name", name)
+    }
+
+    fn title_line(&self, _: &Text, _: &str) -> Option<Vec<u8>> {
+        None
     }
 
     fn model_entry(&self, provider: &Text, model: &Text) -> Object {

@@ -69,7 +69,7 @@ pub fn append<'a>(
     for (number, entry) in entries.into_iter().enumerate() {
         batch.take(entry, fresh).map_err(|(what, hint)| Invalid { number, what, hint })?;
     }
-    Ok(Appended { change: Change { entries: batch.entries }, unknown: batch.unknown })
+    Ok(Appended { change: Change::from(batch.entries), unknown: batch.unknown })
 }
 
 /// Validates an array of messages for a model.
@@ -261,7 +261,7 @@ impl Batch<'_> {
 
 /// Returns the line with missing members inserted where the agents put them: after `type`, or in `custom` and
 /// `custom_message` entries at the end; the time of a message is added at the end of the message.
-fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
+pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);
     let parent = parent.map_or_else(|| b"null".to_vec(), encoded);

@@ -9,8 +9,8 @@ use pisess_json::write::Object;
 /// An entry described by a few values.
 #[derive(Clone, Debug)]
 pub enum Shorthand<'a> {
-    /// The session's name; an empty one clears it.
-    Name(Text<'a>),
+    /// The session's name; an empty one clears it. Then the name before.
+    Name(Text<'a>, Option<Text<'a>>),
     /// A model: its provider, and its id there.
     Model(Text<'a>, Text<'a>),
     /// A thinking level.
@@ -26,12 +26,12 @@ pub enum Shorthand<'a> {
 }
 
 impl Shorthand<'_> {
-    /// Returns the line; `None` if the agent has no such entry.
-    pub fn line(&self, agent: &dyn Agent) -> Option<Vec<u8>> {
+    /// Returns the line.
+    pub fn line(&self, agent: &dyn Agent) -> Vec<u8> {
         let entry = |kind| Object::new().str("type", kind);
         let message = |message: Vec<u8>| entry("message").json("message", &message);
         let line = match self {
-            Shorthand::Name(name) => agent.name_entry(name)?,
+            Shorthand::Name(name, previous) => agent.name_entry(name, previous.as_ref()),
             Shorthand::Model(provider, model) => agent.model_entry(provider, model),
             Shorthand::Thinking(level) => agent.thinking_entry(level),
             Shorthand::Custom(kind, data) => {
@@ -47,7 +47,7 @@ impl Shorthand<'_> {
             }
             Shorthand::Assistant(text, like) => message(assistant(text, Raw::checked(like))),
         };
-        Some(line.finish())
+        line.finish()
     }
 }
 
