@@ -27,6 +27,7 @@ pub mod stats;
 pub mod summarize;
 pub mod switch;
 pub mod tree;
+pub mod undo;
 
 use crate::cli::guide::{self, Guide};
 use crate::cli::options::GlobalArgs;
@@ -81,7 +82,7 @@ const COMMANDS: &[Command] = commands! {
     label append edit
     compact prune
     export redact relocate
-    migrate check completions
+    undo migrate check completions
 };
 
 /// Returns the arguments of a command, which clap has validated.

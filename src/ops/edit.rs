@@ -53,7 +53,7 @@ impl From<io::Error> for EditError {
 
 /// The content of an entry as the model sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Seen {
+pub(super) enum Seen {
     Nothing,
     /// This JSON.
     Content(Vec<u8>),
@@ -106,7 +106,7 @@ pub fn edit(
 }
 
 /// Returns the line of an edit, in pi's key order.
-fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
+pub(super) fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
     let replacement = match seen {
         Seen::Nothing => b"null".to_vec(),
         Seen::Content(content) => Object::new().json("content", content).finish(),
@@ -137,16 +137,21 @@ fn seen(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits)
     match edits.of(session, ix) {
         None => stored(bodies, ix),
         Some(Edit::Omit) => Ok(Seen::Nothing),
-        Some(Edit::Replace(by)) => {
-            let line = bodies.line(by)?;
-            let replacement = Raw::checked(line.trim_ascii()).get("replacement");
-            Ok(content(replacement.and_then(|replacement| replacement.get("content"))))
-        }
+        Some(Edit::Replace(by)) => replaced(bodies, by),
+    }
+}
+
+/// Returns what an edit shows of its target.
+pub(super) fn replaced(bodies: &dyn EntryReader, edit: EntryIx) -> io::Result<Seen> {
+    let line = bodies.line(edit)?;
+    match Raw::checked(line.trim_ascii()).get("replacement") {
+        Some(replacement) if replacement.is_null() => Ok(Seen::Nothing),
+        replacement => Ok(content(replacement.and_then(|replacement| replacement.get("content")))),
     }
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-fn stored(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Seen> {
+pub(super) fn stored(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Seen> {
     let line = bodies.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
     Ok(content(entry.get("message").unwrap_or(entry).get("content")))

@@ -26,6 +26,7 @@ pub mod stats;
 pub mod summary;
 pub mod switch;
 pub mod tree;
+pub mod undo;
 
 use crate::session::Session;
 use foldhash::HashSet;

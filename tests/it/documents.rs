@@ -15,6 +15,7 @@ mod model;
 
 use crate::pty::on_terminal;
 use pisess::guide;
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,6 +24,8 @@ use tempfile::TempDir;
 /// A directory in which examples are run.
 struct Desk {
     folder: TempDir,
+    /// The number of commands run: the clock goes on by a second with each.
+    seconds: Cell<u32>,
     env: Vec<(&'static str, String)>,
     output: Sink,
 }
@@ -40,7 +43,7 @@ impl Desk {
     /// Returns a directory with the files of a checkout that the documents use.
     fn checkout() -> Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
-        let desk = Desk { folder, env: Vec::new(), output: Sink::Terminal };
+        let desk = Desk { folder, seconds: Cell::new(0), env: Vec::new(), output: Sink::Terminal };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
         let store = desk.path("home/.pi/agent/sessions/--home-u-code-ferry--");
         fs::create_dir_all(&store).unwrap();
@@ -126,6 +129,8 @@ impl Desk {
     fn shell(&self, line: &str) -> Command {
         let pisess = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
+        let seconds = self.seconds.replace(self.seconds.get() + 1);
+        let now = format!("2026-11-21T12:{:02}:{:02}Z", seconds / 60, seconds % 60);
         let mut command = Command::new("sh");
         command
             .args(["-c", line])
@@ -144,7 +149,7 @@ impl Desk {
             .env("HOME", self.path("home"))
             .env("NO_COLOR", "1")
             .env("TZ", "UTC")
-            .env("PISESS_NOW", "2026-11-21T12:00:00Z")
+            .env("PISESS_NOW", now)
             .env("PISESS_ID_SEED", "documents");
         command
     }

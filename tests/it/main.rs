@@ -30,6 +30,7 @@ mod summaries;
 mod summarize;
 mod switch;
 mod tree;
+mod undo;
 
 #[cfg(unix)]
 mod external;

@@ -12,10 +12,11 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 /// Each command that changes the session `./s` in place.
-const CHANGES: [&str; 6] = [
+const CHANGES: [&str; 7] = [
     "label ./s @ n",
     "append ./s --user hi",
     "switch ./s root",
+    "undo ./s",
     "compact ./s --first-kept none --summary s",
     "summarize ./s root --summary s",
     "check --repair --backup ./s",

@@ -1,0 +1,169 @@
+//! `pisess undo`: takes back the last operation.
+
+use crate::cli::guide::{Example, Guide};
+use crate::cli::open::OpenSession;
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::load::Options;
+use crate::ops::prune::pruned_file;
+use crate::ops::switch::moved;
+use crate::ops::undo::{UndoError, Undone, undo};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::entry_reader::EntryReader;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_store::{SessionFile, modified, with_suffix};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+/// The examples and exit codes shown after the options in the help, and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "undo",
+    examples: &[
+        Example::new("Print what would be undone", "pisess undo -n session.jsonl"),
+        Example::new(
+            "Label the leaf, and undo that",
+            "pisess label session.jsonl @ wrong && pisess undo session.jsonl",
+        ),
+        Example::new(
+            "Undo a switch; `switch -` would go there again",
+            "pisess switch session.jsonl root && pisess undo session.jsonl",
+        ),
+    ],
+    found: Some("there is nothing to undo, or the last entry is a reply or a tool result"),
+    writes: true,
+    refers: false,
+};
+
+/// Undo the last operation, by appending.
+///
+/// The last entry of the file decides what the operation was, whichever program appended it. A label, a name and a
+/// context edit are followed by one that restores the state before. After anything else (a compaction, a branch
+/// summary, a switch, picked or appended entries) the leaf moves back to where it was. Entries with the same
+/// timestamp, each under the one before it, are one operation. The ids of the new entries are printed, the
+/// last of which is a mark (see `pisess switch --help`), and on standard error what was undone.
+///
+/// Nothing is removed: `pisess switch SESSION -` goes back to what was undone. The mark records the ids of the
+/// entries that were undone, so that undoing again goes further back.
+///
+/// If the last entry is a reply or a tool result, nothing is undone: `pisess pop` goes back to before the last user
+/// message.
+///
+/// What rewrites the file is not undone. `prune --restore` restores what was pruned; `migrate --backup` and `check
+/// --repair --backup` keep the file as it was, which can be moved back; after `relocate`, relocate the session to its
+/// old directory. If the last operation was `prune` or `check --repair`, undo refuses unless --force is given.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The session: a path, a name such as `last`, or - for standard input
+    pub session: PathBuf,
+    /// Output and locking options.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let mut undid = String::new();
+    let exit = open.change(&args.write, ui, |now, fresh| {
+        if !args.write.force {
+            not_rewritten(now)?;
+        }
+        let bodies = now.bodies();
+        let undone = undo(&now.session, &bodies, fresh).map_err(|error| refused(error, now))?;
+        now.new_parent(undone.back_to.unwrap_or(now.session.leaf))?;
+        undid = described(now, &undone).map_err(|error| now.input.unreadable(error))?;
+        Ok(undone.change.into())
+    })?;
+    let verb = if args.write.dry_run { "would undo" } else { "undid" };
+    ui.status(&format!("{verb} {undid}"));
+    Ok(exit)
+}
+
+fn refused(error: UndoError, open: &OpenSession) -> Failure {
+    let reply = |ix: EntryIx, what: &str| {
+        let what = format!("the last operation is the {what} {}", open.session.id(ix));
+        open.input.no(what).hint("`pisess pop` goes back to before the last user message")
+    };
+    match error {
+        UndoError::Nothing => open
+            .input
+            .no("there is nothing to undo")
+            .hint("what rewrites the file is not undone: see `pisess undo --help`"),
+        UndoError::Reply(ix) if open.session.is_message(ix, Role::Assistant) => reply(ix, "reply"),
+        UndoError::Reply(ix) => reply(ix, "tool result"),
+        UndoError::Unreadable(error) => open.input.unreadable(error),
+    }
+}
+
+/// Fails if the session was rewritten after its last entry was appended, according to the files beside it.
+fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
+    let Some(path) = open.input.file().map(SessionFile::path) else { return Ok(()) };
+    let last = open.session.entries.iter().map(|entry| entry.time_ms).max().unwrap_or(Entry::NO_TIME);
+    let is_newer = |path: &Path| {
+        let since = modified(path).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        since.is_some_and(|since| i64::try_from(since.as_millis()).is_ok_and(|time| time > last))
+    };
+    let name = &open.input.name;
+    let (operation, hint) = if is_newer(&pruned_file(path)) {
+        ("prune", format!("`pisess prune --restore {name}`"))
+    } else if is_newer(&with_suffix(path, ".rejected")) {
+        let rejected = "move the backup back, if there is one; what was removed";
+        ("check --repair", format!("{rejected} is in {name}.rejected"))
+    } else {
+        return Ok(());
+    };
+    let what = format!("the last operation was `{operation}`, which rewrote the file");
+    Err(open.input.no(what).hint(format!("{hint}; --force undoes what was appended before")))
+}
+
+/// The maximum number of entries to describe one by one.
+const DESCRIBED: usize = 3;
+
+/// Returns what was undone, and where the leaf is.
+fn described(open: &OpenSession, undone: &Undone) -> io::Result<String> {
+    let session = &open.session;
+    let (first, last) = (undone.entries.first(), undone.entries.last());
+    let mut what = match (first.zip(last), undone.entries.len()) {
+        (Some((&first, &last)), count) if count > DESCRIBED => {
+            format!("{count} entries, {} to {}", session.id(first), session.id(last))
+        }
+        _ => {
+            let entries = undone.entries.iter().map(|&ix| entry(open, ix));
+            entries.collect::<io::Result<Vec<_>>>()?.join(", ")
+        }
+    };
+    match undone.back_to {
+        Some(Some(leaf)) => what += &format!("; back to {}", session.id(leaf)),
+        Some(None) => what += "; back to root",
+        None => {}
+    }
+    Ok(what)
+}
+
+/// Describes an entry.
+fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
+    let (session, bodies) = (&open.session, open.bodies());
+    let line = bodies.line(ix)?;
+    let entry = Raw::checked(line.trim_ascii());
+    let text = |keys: &[&str]| keys.iter().find_map(|key| entry.get_text(key)).unwrap_or_default();
+    let named = |what: &str, name: &Text| match name.is_empty() {
+        true => format!("the clearing of the {what}"),
+        false => format!("the {what} {:?}", name.to_string()),
+    };
+    Ok(match session.entry(ix).kind {
+        Kind::Label => format!("{} on {}", named("label", &text(&["label"])), text(&["targetId"])),
+        Kind::SessionInfo | Kind::TitleChange => named("name", &text(&["name", "title"])),
+        Kind::ContextEdit => format!("the edit of {}", text(&["targetId"])),
+        Kind::Custom if moved(session, &bodies, ix)?.is_some() => {
+            let to = entry.get("data").and_then(|data| data.get_text("to"));
+            format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
+        }
+        _ => {
+            let kind = session.kind_name(ix).to_string().replace('_', " ");
+            let role = session.role_name(ix).map(|role| format!("{role} ")).unwrap_or_default();
+            format!("the {role}{kind} {}", session.id(ix))
+        }
+    })
+}

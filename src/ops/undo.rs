@@ -1,0 +1,309 @@
+//! Takes back the last operation, by appending. The file itself is the log.
+//!
+//! The last entry decides what the operation was. Labels, names and context edits are taken back by others with the
+//! state before; everything else by moving the leaf to where it was. Entries of one write have the same
+//! timestamp, and are one operation. A mark ([`super::switch`]) records which entries are taken back, so that the next
+//! undo passes over them:
+//!
+//! ```text
+//! a ─ b ─ label ─ compaction                              the file
+//! a ─ b ─ label ─ compaction                              first undo: back to the leaf before
+//!             └── mark: undid compaction
+//!                      └── label (before) ─ mark: undid label      second undo
+//! ```
+
+use super::append::filled;
+use super::edit::{line, replaced, stored};
+use super::label;
+use super::switch::{behind_marks, leaf_before, mark_entry, moved};
+use super::{IdSource, parent_id};
+use crate::ops::plan::{Change, NewEntry};
+use crate::session::Session;
+use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
+use crate::session::read::entry_reader::EntryReader;
+use crate::session::reference::Position;
+use foldhash::{HashMap, HashSet};
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
+use std::io;
+
+/// An operation that is taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The entries that take it back.
+    pub change: Change,
+    /// The entries that it appended, in file order.
+    pub entries: Vec<EntryIx>,
+    /// The leaf before it; `None` if it only annotated the session, so that the leaf stays where it is.
+    pub back_to: Option<Position>,
+}
+
+/// Why there is nothing to take back.
+#[derive(Debug)]
+pub enum UndoError {
+    /// No operation is left.
+    Nothing,
+    /// The last entry is a reply or a tool result.
+    Reply(EntryIx),
+    /// A line cannot be read.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for UndoError {
+    fn from(error: io::Error) -> Self {
+        UndoError::Unreadable(error)
+    }
+}
+
+/// Takes back the last operation that was not taken back before.
+///
+/// # Errors
+/// See [`UndoError`].
+pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, UndoError> {
+    let (first, last) = last_operation(session, bodies)?.ok_or(UndoError::Nothing)?;
+    let is_reply = session.is_message(last, Role::Assistant) || session.is_message(last, Role::ToolResult);
+    if is_reply && !is_copy(session, bodies, last)? {
+        return Err(UndoError::Reply(last));
+    }
+    let entries = (first.at()..=last.at()).map(EntryIx::new);
+    let entries: Vec<_> = entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect();
+    let back_to = match entries.iter().all(|&ix| is_annotation(session, ix)) {
+        true => None,
+        false => Some(before(session, bodies, first)?),
+    };
+    let to = back_to.unwrap_or(session.leaf);
+    let to_id = parent_id(session, to).map(Text::into_owned);
+    let mut chain = Chain { change: Change::default(), parent: to_id.clone() };
+    restore_labels(session, first, &entries, &mut chain, fresh);
+    restore_name(session, bodies, first, &entries, &mut chain, fresh)?;
+    if back_to.is_none() {
+        restore_edits(session, bodies, first, &entries, &mut chain, fresh)?;
+    }
+    let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
+    let data = Object::new()
+        .text_or_null("from", parent_id(session, session.leaf).as_ref())
+        .text_or_null("to", to_id.as_ref())
+        .json("undid", &texts(&undid));
+    let mark = mark_entry(data, chain.parent.as_ref(), fresh.entry_id(session), &fresh.timestamp());
+    chain.push(mark);
+    Ok(Undone { change: chain.change, entries, back_to })
+}
+
+/// New entries, each under the previous one.
+struct Chain {
+    change: Change,
+    parent: Option<Text<'static>>,
+}
+
+impl Chain {
+    fn push(&mut self, entry: NewEntry) {
+        self.parent = Some(entry.id.clone());
+        self.change.entries.push(entry);
+    }
+}
+
+/// Returns the first and the last entry of the last operation that was not taken back.
+fn last_operation(session: &Session, bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+    let mut undone: HashSet<Text<'static>> = HashSet::default();
+    let mut at = session.all().next_back();
+    while let Some(last) = at {
+        at = last.before();
+        if is_record(session, bodies, last)? || undone.contains(&session.id(last)) {
+            continue;
+        }
+        match moved(session, bodies, last)? {
+            Some(mark) if !mark.undid.is_empty() => {
+                // With the labels, names and edits that were restored in the same write.
+                let mut above = session.entry(last).parent;
+                while let Some(ix) = above.filter(|_| above == at && mark.to.is_some_and(|to| to != above)) {
+                    (at, above) = (ix.before(), session.entry(ix).parent);
+                }
+                undone.extend(mark.undid);
+            }
+            _ => return Ok(Some((start_of_write(session, bodies, last)?, last))),
+        }
+    }
+    Ok(None)
+}
+
+/// The `customType` of the entry that oh-my-pi appends when it exits.
+const SESSION_EXIT: &str = "session_exit";
+
+/// Whether an entry is a record that an agent keeps for itself, and not an operation.
+fn is_record(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+    let entry = session.entry(ix);
+    match entry.kind {
+        _ if entry.id.is_empty() => Ok(true),
+        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Ok(true),
+        Kind::Custom => {
+            let line = bodies.line(ix)?;
+            Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
+/// the same timestamp. A mark is the first of its write.
+fn start_of_write(session: &Session, bodies: &dyn EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+    let time = |ix: EntryIx| session.entry(ix).time_ms;
+    let mut first = last;
+    while let Some(before) = first.before().filter(|&before| {
+        session.entry(first).parent == Some(before)
+            && time(before) == time(last)
+            && time(last) != Entry::NO_TIME
+    }) && moved(session, bodies, first)?.is_none()
+        && moved(session, bodies, before)?.is_none_or(|mark| mark.undid.is_empty())
+    {
+        first = before;
+    }
+    Ok(first)
+}
+
+/// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a message, which
+/// includes its time, twice.
+fn is_copy(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+    /// By how much the lengths of ids and times differ at most.
+    const ENVELOPE: u64 = 256;
+    let mut message = Vec::new();
+    bodies.with_message(ix, &mut |copy| message.extend_from_slice(copy.bytes()))?;
+    let (role, len) = (session.entry(ix).role, session.entry(ix).span.len);
+    let earlier = (0..ix.at()).rev().map(EntryIx::new);
+    for other in earlier.filter(|&other| session.is_message(other, role)) {
+        let mut is_same = false;
+        if session.entry(other).span.len.abs_diff(len) <= ENVELOPE {
+            bodies.with_message(other, &mut |original| is_same = original.bytes() == message)?;
+        }
+        if is_same {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether an entry only annotates the session, so that the state before it can be restored where the leaf is.
+fn is_annotation(session: &Session, ix: EntryIx) -> bool {
+    match session.entry(ix).kind {
+        Kind::Label => true,
+        Kind::SessionInfo | Kind::TitleChange => is_name(session, ix),
+        Kind::ContextEdit => session.agent().follows_edits(),
+        _ => false,
+    }
+}
+
+/// Returns the leaf before an operation.
+fn before(session: &Session, bodies: &dyn EntryReader, first: EntryIx) -> io::Result<Position> {
+    let recorded = moved(session, bodies, first)?.and_then(|mark| mark.from);
+    let leaf = recorded.map_or_else(|| leaf_before(session, bodies, first), Ok)?;
+    behind_marks(session, bodies, leaf)
+}
+
+/// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
+/// the same label.
+fn restore_labels(
+    session: &Session,
+    first: EntryIx,
+    entries: &[EntryIx],
+    chain: &mut Chain,
+    fresh: &mut IdSource,
+) {
+    let (mut before, mut now) = (HashMap::default(), HashMap::default());
+    for change in &session.collected.labels {
+        let target = session.bytes(change.target);
+        if change.entry < first {
+            before.insert(target, change.name);
+        }
+        now.insert(target, change.name);
+    }
+    let name = |names: &HashMap<_, Slice>, target| {
+        names.get(target).filter(|name| !name.is_empty()).map(|&name| session.text(name))
+    };
+    let changes =
+        session.collected.labels.iter().filter(|change| entries.binary_search(&change.entry).is_ok());
+    let mut targets: Vec<_> = changes.map(|change| change.target).collect();
+    targets.sort_by_key(|&target| name(&before, session.bytes(target)).is_some());
+    let mut seen = HashSet::default();
+    for target in targets.into_iter().filter(|&target| seen.insert(session.bytes(target))) {
+        let old = name(&before, session.bytes(target));
+        if old != name(&now, session.bytes(target)) {
+            let (id, time) = (fresh.entry_id(session), fresh.timestamp());
+            let parent = chain.parent.clone();
+            chain.push(label::entry(id, parent.as_ref(), &time, &session.text(target), old.as_ref()));
+        }
+    }
+}
+
+/// Whether an entry is where the agent records the name of the session.
+fn is_name(session: &Session, ix: EntryIx) -> bool {
+    session.entry(ix).kind
+        == if session.agent().has_title_line() { Kind::TitleChange } else { Kind::SessionInfo }
+}
+
+/// Restores the name that the operation replaced.
+fn restore_name(
+    session: &Session,
+    bodies: &dyn EntryReader,
+    first: EntryIx,
+    entries: &[EntryIx],
+    chain: &mut Chain,
+    fresh: &mut IdSource,
+) -> io::Result<()> {
+    let Some(&named) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
+    let field = |ix: EntryIx, keys: [&str; 2]| {
+        let line = bodies.line(ix)?;
+        let entry = Raw::checked(line.trim_ascii());
+        let found = keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
+        Ok::<_, io::Error>(found.unwrap_or_default())
+    };
+    let earlier = (0..first.at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
+    let old = match earlier {
+        Some(ix) => field(ix, ["name", "title"])?,
+        None => field(named, ["previousTitle"; 2])?,
+    };
+    let now = session.name();
+    if now.as_ref().map_or(old.is_empty(), |now| *now == old) {
+        return Ok(());
+    }
+    let (agent, id) = (session.agent(), Text::from(fresh.entry_id(session)));
+    let entry = agent.name_entry(&old, now.as_ref()).finish();
+    let line = filled(Raw::checked(&entry), &id, chain.parent.as_ref(), fresh);
+    chain.push(NewEntry { id, line });
+    chain.change.title_line = agent.title_line(&old, &fresh.timestamp());
+    Ok(())
+}
+
+/// Shows the targets of edits as they were seen before.
+fn restore_edits(
+    session: &Session,
+    bodies: &dyn EntryReader,
+    first: EntryIx,
+    entries: &[EntryIx],
+    chain: &mut Chain,
+    fresh: &mut IdSource,
+) -> io::Result<()> {
+    let target = |edit: EntryIx| {
+        let line = bodies.line(edit)?;
+        Ok::<_, io::Error>(
+            Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)),
+        )
+    };
+    let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
+    let mut earlier = HashMap::default();
+    for edit in session.upwards(session.entry(first).parent).filter(is_edit) {
+        earlier.entry(target(edit)?).or_insert(edit);
+    }
+    let mut seen = HashSet::default();
+    for edit in entries.iter().copied().filter(is_edit) {
+        let Some(edited) = target(edit)?.filter(|&edited| seen.insert(edited)) else { continue };
+        let before = match earlier.get(&Some(edited)) {
+            Some(&edit) => replaced(bodies, edit)?,
+            None => stored(bodies, edited)?,
+        };
+        let id = fresh.entry_id(session);
+        let time = fresh.timestamp();
+        let line = line(&id, chain.parent.as_ref(), &time, &session.id(edited), &before);
+        chain.push(NewEntry { id: Text::from(id), line });
+    }
+    Ok(())
+}

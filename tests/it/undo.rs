@@ -1,0 +1,251 @@
+//! `pisess undo`: takes back the last operation, by appending.
+
+use crate::sandbox::{Done, Sandbox, session, user};
+use insta::assert_snapshot;
+use serde_json::Value;
+use std::cell::Cell;
+
+const TWO: &str = "two-branches.jsonl";
+
+/// A sandbox whose clock goes on by a second with each run: entries with the same timestamp are one operation.
+struct Desk {
+    s: Sandbox,
+    seconds: Cell<u32>,
+}
+
+impl Desk {
+    fn with(fixture: &str) -> Desk {
+        Desk { s: Sandbox::with(&[fixture]), seconds: Cell::new(0) }
+    }
+
+    fn done(&self, line: &str) -> Done {
+        self.seconds.set(self.seconds.get() + 1);
+        let now = format!("2026-05-04T13:{:02}:{:02}Z", self.seconds.get() / 60, self.seconds.get() % 60);
+        self.s.pisess(line).env("PISESS_NOW", &now).done()
+    }
+
+    /// Runs a command that succeeds; returns its standard output.
+    fn run(&self, line: &str) -> String {
+        let done = self.done(line);
+        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        done.text()
+    }
+
+    /// Undoes; returns what is reported.
+    fn undo(&self, file: &str) -> String {
+        let done = self.done(&format!("undo ./{file}"));
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        done.stderr
+    }
+
+    /// Returns how many defects `check` reports, except for notes.
+    fn findings(&self, file: &str) -> usize {
+        let findings = self.done(&format!("check ./{file}")).text();
+        findings.lines().filter(|line| !line.contains(": note: ")).count()
+    }
+
+    /// Returns what a session says at its leaf, whatever its marks are.
+    fn state(&self, file: &str) -> [String; 3] {
+        let label = self.run(&format!("label ./{file} --json"));
+        let mut labels: Vec<_> = label
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|row| format!("{} {}\n", row["id"], row["label"]))
+            .collect();
+        labels.sort();
+        let list = self.run(&format!("list ./{file} --json"));
+        let name = serde_json::from_str::<Value>(&list).unwrap()["name"].to_string();
+        [self.run(&format!("context ./{file} --json")), labels.concat(), name]
+    }
+}
+
+#[test]
+fn each_operation_and_all_of_them_again() {
+    for (file, operations) in [
+        (
+            TWO,
+            &[
+                "label F 1a2b3c05 tissue",
+                "label F 1a2b3c05 paper",
+                "label --move F 1a2b3c07 paper",
+                "label --clear F start",
+                "append F --name Kites",
+                "append F --name 'Kites and tails'",
+                "append F --name ''",
+                "edit F 1a2b3c06 --omit",
+                "edit F 1a2b3c06 --replace 'How large?'",
+                "edit F 1a2b3c06 --undo",
+                "switch F 1a2b3c05",
+                "switch F root",
+                "switch F -",
+                "switch F 1a2b3c07 --label washi",
+                "append F --user 'And if it rains?' --custom seen --thinking high",
+                "append F --at 1a2b3c05 --user 'And smaller ones?'",
+                "summarize F 1a2b3c05 --summary s --label summary",
+                "pop F --summary s",
+                "pick F 1a2b3c04 1a2b3c05",
+                "merge F 1a2b3c07 --summary merged",
+                "compact F --summary c --first-kept none",
+            ][..],
+        ),
+        (
+            "omp.jsonl",
+            &[
+                "label F 93a4b5c6 done",
+                "append F --name Years",
+                "append F --name ''",
+                "append F --name 'Photos, by year'",
+                "switch F 5f607182",
+                "append F --user 'And b.jpg?' --thinking off",
+                "pick F 93a4b5c6",
+                "compact F --summary c --first-kept none",
+                "switch F -",
+            ][..],
+        ),
+    ] {
+        let desk = Desk::with(file);
+        let findings = desk.findings(file);
+        let mut states = vec![desk.state(file)];
+        for operation in operations {
+            let line = operation.replace('F', &format!("./{file}"));
+            let lines = desk.s.text(file).lines().count();
+            desk.run(&line);
+            assert!(desk.s.text(file).lines().count() > lines, "{line} wrote nothing");
+            // Undone at once, and done again.
+            desk.undo(file);
+            assert_eq!(desk.state(file), states[states.len() - 1], "{line}");
+            assert_eq!(desk.findings(file), findings, "{line}");
+            desk.run(&line);
+            states.push(desk.state(file));
+        }
+        // One after the other, with nothing in between.
+        while let Some(state) = states.pop() {
+            assert_eq!(desk.state(file), state, "before {:?}", operations.get(states.len()));
+            if !states.is_empty() {
+                desk.undo(file);
+            }
+        }
+        assert!(desk.s.bytes(file).windows(10).any(|window| window == b"\"undid\":[\""));
+    }
+}
+
+#[test]
+fn a_label_and_a_move() {
+    let desk = Desk::with(TWO);
+    desk.run("label ./two-branches.jsonl start beginning");
+    desk.run("switch ./two-branches.jsonl 1a2b3c05");
+    assert_snapshot!(desk.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [beginning] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • label: start
+    1a2b3c04  ├─ • user: Tissue paper then. How big?  (2 entries, now)
+    1a2b3c05  │  • assistant: Half a metre; larger ones tear.
+    27aa2424  │  • custom: pisess.switch  ← active
+    1a2b3c06  └─ user: Washi then. How big?  (2 entries, now)
+    1a2b3c07     assistant: A metre and more, with a bamboo spar.
+    226b1b5c     label: beginning
+    ");
+    let before = desk.s.text(TWO);
+    let planned = desk.done("undo -n ./two-branches.jsonl");
+    assert_snapshot!(planned.text(), @r#"
+    append 1 line to ./two-branches.jsonl
+    {"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"226b1b5c","undid":["27aa2424"]},"id":"b958585d","parentId":"226b1b5c","timestamp":"2026-05-04T13:00:04.000Z"}
+    "#);
+    assert_eq!(planned.stderr, "pisess: would undo the switch to 1a2b3c05; back to 226b1b5c\n");
+    assert_eq!(desk.s.text(TWO), before);
+    assert_eq!(desk.undo(TWO), "pisess: undid the switch to 1a2b3c05; back to 226b1b5c\n");
+    assert_eq!(desk.undo(TWO), "pisess: undid the label \"beginning\" on 1a2b3c01\n");
+    // Before that is the fixture, where the entry has another label.
+    desk.s.unchanged("undo ./two-branches.jsonl").fails(1);
+    assert_snapshot!(desk.run("tree ./two-branches.jsonl --filter all"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c03  • label: start
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, now)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
+    226b1b5c  │  • label: beginning
+    b958585d  │  • custom: pisess.switch
+    95d82c0b  │  • label: start
+    cbc059f5  │  • custom: pisess.switch  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, now)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
+    27aa2424     custom: pisess.switch
+    ");
+    assert!(desk.s.text(TWO).starts_with(&before));
+    assert_snapshot!(desk.s.lines_from(TWO, 11), @r#"
+    {"type":"custom","customType":"pisess.switch","data":{"from":"27aa2424","to":"226b1b5c","undid":["27aa2424"]},"id":"b958585d","parentId":"226b1b5c","timestamp":"2026-05-04T13:00:05.000Z"}
+    {"type":"label","id":"95d82c0b","parentId":"b958585d","timestamp":"2026-05-04T13:00:06.000Z","targetId":"1a2b3c01","label":"start"}
+    {"type":"custom","customType":"pisess.switch","data":{"from":"b958585d","to":"b958585d","undid":["226b1b5c"]},"id":"cbc059f5","parentId":"95d82c0b","timestamp":"2026-05-04T13:00:06.000Z"}
+    "#);
+}
+
+#[test]
+fn entries_of_one_write_are_one_operation() {
+    let desk = Desk::with(TWO);
+    let ids = desk.run("append ./two-branches.jsonl --user one --custom a --thinking low --name n");
+    assert_eq!(ids.lines().count(), 4);
+    assert_snapshot!(desk.undo(TWO), @"pisess: undid 4 entries, 226b1b5c to 95d82c0b; back to 1a2b3c07");
+    desk.run("append ./two-branches.jsonl --user one");
+    desk.run("append ./two-branches.jsonl --user two");
+    assert_snapshot!(desk.undo(TWO), @"pisess: undid the user message c355b10a; back to 1158ac1a");
+    assert_snapshot!(desk.undo(TWO), @"pisess: undid the user message 1158ac1a; back to cbc059f5");
+    let done = desk.done("undo ./two-branches.jsonl --json");
+    assert_eq!((done.code, done.text().as_str()), (1, ""));
+    assert_snapshot!(done.stderr, @r#"{"error":{"kind":"negative","message":"./two-branches.jsonl: the last operation is the reply 1a2b3c07","path":"./two-branches.jsonl","line":null,"hint":"`pisess pop` goes back to before the last user message","exit":1}}"#);
+}
+
+#[test]
+fn what_is_not_undone() {
+    let desk = Desk::with(TWO);
+    assert_snapshot!(desk.s.unchanged("undo ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last operation is the reply 1a2b3c07 (hint: `pisess pop` goes back to before the last user message)");
+    desk.s.put("one.jsonl", session(&[user("a", None, "x")]));
+    desk.undo("one.jsonl");
+    assert_snapshot!(desk.s.unchanged("undo ./one.jsonl").fails(1), @"./one.jsonl: there is nothing to undo (hint: what rewrites the file is not undone: see `pisess undo --help`)");
+    // oh-my-pi records that it exits.
+    let omp = Desk::with("omp.jsonl");
+    let reply = r#"{"type":"message","id":"r","parentId":"d7e8f90a","timestamp":"2026-03-14T09:28:00.000Z","message":{"role":"toolResult","toolCallId":"t","toolName":"bash","content":[]}}"#;
+    let exit = r#"{"type":"custom","customType":"session_exit","id":"e","parentId":"r","timestamp":"2026-03-14T09:28:01.000Z"}"#;
+    omp.s.put("omp.jsonl", format!("{}{reply}\n{exit}\n", omp.s.text("omp.jsonl")));
+    assert_snapshot!(omp.s.unchanged("undo ./omp.jsonl").fails(1), @"./omp.jsonl: the last operation is the tool result r (hint: `pisess pop` goes back to before the last user message)");
+}
+
+#[test]
+fn a_rewrite_is_named() {
+    let desk = Desk::with("tour.jsonl");
+    desk.run("label ./tour.jsonl @ end");
+    desk.run("prune --over 60 ./tour.jsonl");
+    assert_snapshot!(desk.s.unchanged("undo ./tour.jsonl").fails(1), @"./tour.jsonl: the last operation was `prune`, which rewrote the file (hint: `pisess prune --restore ./tour.jsonl`; --force undoes what was appended before)");
+    assert_eq!(desk.run("undo --force ./tour.jsonl").lines().count(), 2);
+    desk.run("prune --restore ./tour.jsonl");
+    desk.run("label ./tour.jsonl @ end");
+    desk.s.put("tour.jsonl.rejected", "");
+    assert_snapshot!(desk.s.unchanged("undo ./tour.jsonl").fails(1), @"./tour.jsonl: the last operation was `check --repair`, which rewrote the file (hint: move the backup back, if there is one; what was removed is in ./tour.jsonl.rejected; --force undoes what was appended before)");
+    // What is appended after the rewrite is undone.
+    let later = desk.s.pisess("label ./tour.jsonl @ later").env("PISESS_NOW", "2126-01-01T00:00:00Z");
+    assert_eq!(later.done().code, 0);
+    assert_eq!(desk.undo("tour.jsonl"), "pisess: undid the label \"later\" on 2f5dc03e\n");
+}
+
+#[test]
+fn marks_by_others_end_nowhere() {
+    for data in [
+        r#"{"from":"m","to":"m","undid":["m"]}"#,
+        r#"{"from":"gone","to":"gone","undid":["gone"]}"#,
+        r#"{"from":null,"to":null,"undid":["a","b","c","m"]}"#,
+        r#"{"from":"a","to":"b","undid":[1,null,{},"c"]}"#,
+        r#"{"from":"a","to":"b","undid":7}"#,
+        r#"{"undid":["c"]}"#,
+        r#""#,
+    ] {
+        let desk = Desk::with(TWO);
+        let data = if data.is_empty() { String::new() } else { format!(r#""data":{data},"#) };
+        let mark =
+            format!(r#"{{"type":"custom","customType":"pisess.switch",{data}"id":"m","parentId":"c"}}"#);
+        let lines = [user("a", None, "x"), user("b", Some("a"), "y"), user("c", Some("b"), "z"), mark];
+        desk.s.put("s.jsonl", session(&lines));
+        for _ in 0..6 {
+            assert!(desk.done("undo ./s.jsonl").code < 2, "{data}");
+        }
+        assert!(desk.s.bytes("s.jsonl").starts_with(&session(&lines)));
+    }
+}
