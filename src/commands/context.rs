@@ -258,7 +258,7 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     match &message.body {
         Body::Built(json) => Some(Piece::Built(json)),
         Body::Stored if session.is_migrated(message.entry) => None,
-        Body::Stored => session.message_span(message.entry).map(|span| Piece::Stored(span.start..span.end())),
+        Body::Stored => session.message_span(message.entry).map(|span| Piece::Stored(span.range())),
     }
 }
 

@@ -13,7 +13,7 @@
 
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
 use crate::redact::values::{Exact, Value};
-use crate::session::read::lines::Lines;
+use crate::session::read::line_chunks::{Line, each_line};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
@@ -41,24 +41,24 @@ pub enum Rendition {
 /// If reading fails, or a piece of a page cannot be decoded.
 pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<usize> {
     let mut search = Search::new(format, values);
-    let mut lines = Lines::new(written);
     let mut is_style = false;
-    while let Some(line) = lines.next_line()? {
+    each_line(written, |Line { bytes: line, .. }| {
         match format {
-            Rendition::Markdown | Rendition::Trajectory => search.push(line.bytes),
-            Rendition::Page if line.bytes.starts_with(PIECE) => search.push(&piece(line.bytes)?),
+            Rendition::Markdown | Rendition::Trajectory => search.push(line),
+            Rendition::Page if line.starts_with(PIECE) => search.push(&piece(line)?),
             // The rest of a page, including its style, is the same for every session.
-            Rendition::Page if line.bytes.starts_with(TITLE) => search.push(line.bytes),
+            Rendition::Page if line.starts_with(TITLE) => search.push(line),
             Rendition::Page => {}
             Rendition::StaticPage => {
-                is_style |= line.bytes.starts_with(b"<style>");
+                is_style |= line.starts_with(b"<style>");
                 if !is_style {
-                    search.push(line.bytes);
+                    search.push(line);
                 }
-                is_style &= memchr::memmem::find(line.bytes, b"</style>").is_none();
+                is_style &= memchr::memmem::find(line, b"</style>").is_none();
             }
         }
-    }
+        Ok::<(), io::Error>(())
+    })?;
     Ok(search.finish())
 }
 

@@ -65,9 +65,8 @@ pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result
 
 /// Returns the agent that the first entries belong to.
 fn agent_at_start(source: &dyn ReadAt) -> Dialect {
-    let mut start = vec![0; usize::try_from(source.len().min(NAME_LINE)).unwrap_or_default()];
-    let is_read = source.read_exact_at(&mut start, 0).is_ok();
-    let session = is_read.then(|| load(&start, &Options::default()).ok()).flatten();
+    let start = source.read_range(0..source.len().min(NAME_LINE)).ok();
+    let session = start.and_then(|start| load(&start, &Options::default()).ok());
     session.map_or(Dialect::Pi, |session| session.dialect)
 }
 
@@ -79,15 +78,13 @@ fn agent_at_start(source: &dyn ReadAt) -> Dialect {
 /// If the source is not a session, or cannot be read.
 pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read(source)?;
-    let mut ends = vec![0; preamble.end as usize];
-    source.read_exact_at(&mut ends, 0)?;
+    let mut ends = source.read_range(0..preamble.end)?;
     let start = source.len().saturating_sub(bytes).max(preamble.end);
     let is_whole = start == preamble.end;
     if !is_whole && preamble.version == Version::One {
         return Ok(ends);
     }
-    let mut tail = vec![0; (source.len() - start) as usize];
-    source.read_exact_at(&mut tail, start)?;
+    let tail = source.read_range(start..source.len())?;
     // The first line may be incomplete and is omitted.
     let first = if is_whole { Some(0) } else { memchr::memchr(b'\n', &tail).map(|newline| newline + 1) };
     ends.extend_from_slice(&tail[first.unwrap_or(tail.len())..]);
@@ -96,10 +93,7 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
 
 /// Returns the title of a session without a name, if it is within the first `bytes` bytes.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
-    let mut start = vec![0; usize::try_from(source.len().min(bytes)).unwrap_or_default()];
-    if source.read_exact_at(&mut start, 0).is_err() {
-        return Text::default();
-    }
+    let Ok(start) = source.read_range(0..source.len().min(bytes)) else { return Text::default() };
     let options = Options { digest: Some(ListStatsOptions::default()), ..Options::default() };
     // A message cut off at the end is not a valid line.
     let opening = load(&start, &options).ok().and_then(|session| session.collected.digest.opening);
@@ -109,10 +103,10 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 /// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
 /// text. A large file is not searched: it has a turn.
 pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {
-    let mut bytes = vec![0; usize::try_from(source.len()).unwrap_or(STEP).min(STEP)];
-    if source.len() > STEP as u64 || source.read_exact_at(&mut bytes, 0).is_err() {
+    if source.len() > STEP as u64 {
         return false;
     }
+    let Ok(bytes) = source.read_range(0..source.len()) else { return false };
     let is_turn = |line: &[u8]| {
         let message = Raw::parse(line).ok().and_then(|entry| entry.get("message"));
         message.is_some_and(|message| match message.get_text("role").as_ref().map(Text::as_bytes) {
@@ -162,9 +156,7 @@ enum Around {
 
 fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
     let start = at.saturating_sub(NAME_LINE);
-    let len = (source.len() - start).min(2 * NAME_LINE) as usize;
-    let mut bytes = vec![0; len];
-    source.read_exact_at(&mut bytes, start)?;
+    let bytes = source.read_range(start..source.len().min(start + 2 * NAME_LINE))?;
     let place = (at - start) as usize;
     let from = match memchr::memrchr(b'\n', &bytes[..place]) {
         Some(newline) => newline + 1,

@@ -154,8 +154,7 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
     if question.is_whole {
         return Ok(question.text.clone());
     }
-    let mut line = vec![0; span.len as usize];
-    source.read_exact_at(&mut line, span.start)?;
+    let line = source.read_range(span.range())?;
     let entry = Raw::parse(&line).map_err(|_| std::io::ErrorKind::InvalidData)?;
     let content = entry.get("message").and_then(|message| message.get("content"));
     Ok(crate::session::content::content_text(content, " ").into_owned())

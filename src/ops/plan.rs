@@ -346,7 +346,7 @@ pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
 }
 
 pub(crate) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
-    copy_range(source, span.start..span.end(), out)
+    copy_range(source, span.range(), out)
 }
 
 #[cfg(test)]

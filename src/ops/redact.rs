@@ -11,7 +11,7 @@ use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::workers::{Pool, in_order};
-use pisess_store::{ReadAt, resize};
+use pisess_store::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
@@ -78,7 +78,7 @@ pub fn redact(
     }
     lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
     let mut report = Report::default();
-    let mut copying = out.map(|out| Copying { source, out, written: 0, bytes: Vec::new() });
+    let mut copying = out.map(|out| Copying { source, out, written: 0 });
     for line in lines {
         let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
         let redacted = redactor.redact(line.finds);
@@ -104,17 +104,15 @@ struct Copying<'a> {
     out: &'a mut dyn Write,
     /// The offset up to which the source is copied.
     written: u64,
-    bytes: Vec<u8>,
 }
 
 impl Copying<'_> {
     /// Copies what precedes a line, then writes the redacted line.
     fn line(&mut self, number: LineNo, span: Span, redacted: Redacted) -> io::Result<()> {
         copy(self.source, between(self.written, span.start), self.out)?;
-        resize(&mut self.bytes, span.len as usize)?;
-        self.source.read_exact_at(&mut self.bytes, span.start)?;
-        let line = redacted.line(&self.bytes);
-        let is_title = number.0 == 1 && Raw::parse(&self.bytes).is_ok_and(is_title_slot);
+        let bytes = self.source.read_range(span.range())?;
+        let line = redacted.line(&bytes);
+        let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
         self.out.write_all(&if is_title { repadded(&line) } else { line })?;
         self.written = span.end();
         Ok(())

@@ -56,6 +56,11 @@ impl Span {
     pub fn end(self) -> u64 {
         self.start + self.len
     }
+
+    /// Returns it as a range of the file.
+    pub fn range(self) -> Range<u64> {
+        self.start..self.end()
+    }
 }
 
 /// A string in the arena of a session.

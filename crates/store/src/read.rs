@@ -29,7 +29,7 @@ pub trait ReadAt: Sync {
     fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
         while !buf.is_empty() {
             match self.read_at(buf, offset) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) => return Err(shorter()),
                 Ok(read) => {
                     buf = &mut buf[read..];
                     offset += read as u64;
@@ -39,6 +39,17 @@ pub trait ReadAt: Sync {
             }
         }
         Ok(())
+    }
+
+    /// Returns a range of the content. It is an error if the content ends before it.
+    fn read_range(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        resize(
+            &mut bytes,
+            usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?,
+        )?;
+        self.read_exact_at(&mut bytes, range.start)?;
+        Ok(bytes)
     }
 }
 
@@ -74,14 +85,6 @@ pub fn resize(bytes: &mut Vec<u8>, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Fills `bytes` from the offset `at` of a source on.
-pub fn fill(source: &dyn ReadAt, bytes: &mut [u8], at: u64) -> io::Result<()> {
-    source.read_exact_at(bytes, at).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => shorter(),
-        _ => error,
-    })
-}
-
 /// Returns the error for a file that ends before what was read of it.
 pub fn shorter() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter")
@@ -89,6 +92,10 @@ pub fn shorter() -> io::Error {
 
 /// The size of a page of memory, on most machines.
 const PAGE: usize = 4096;
+/// What is allocated in advance, for bytes that stay when more are read.
+const SPARE: usize = 3 * PAGE;
+/// The number of bytes from which those that stay are only moved if there is no space after them.
+const LONG: usize = 256 * 1024;
 
 /// Bytes of a file, each at the same offset within a page of memory as in the file: the kernel copies them several
 /// times faster that way.
@@ -107,18 +114,30 @@ impl PageBuffer {
     /// Removes all bytes, and returns space for `len` bytes, which begin at `offset` in the file.
     pub fn start(&mut self, offset: u64, len: usize) -> io::Result<&mut [u8]> {
         self.clear();
-        self.reserve(len + PAGE)?;
-        let start = (offset as usize).wrapping_sub(self.buffer.as_ptr().addr()) % PAGE;
-        self.used = start..start + len;
-        Ok(&mut self.buffer[start..start + len])
+        self.extend(offset, len)
     }
 
-    /// Appends space for `more` bytes, and returns it.
-    pub fn extend(&mut self, more: usize) -> io::Result<&mut [u8]> {
+    /// Appends space for `more` bytes, which begin at `offset` in the file, and returns it. Other bytes than a long part
+    /// of a line move, so that the new ones are aligned.
+    pub fn extend(&mut self, offset: u64, more: usize) -> io::Result<&mut [u8]> {
+        let had = self.used.len();
+        if had <= LONG || self.used.end + more > self.buffer.len() {
+            let needed = (had + PAGE + more).max(2 * had);
+            if self.buffer.len() < needed {
+                resize(&mut self.buffer, needed + SPARE)?;
+            }
+            let start = (offset as usize).wrapping_sub(self.buffer.as_ptr().addr() + had) % PAGE;
+            self.buffer.copy_within(self.used.clone(), start);
+            self.used = start..start + had;
+        }
         let end = self.used.end;
-        self.reserve(end + more)?;
         self.used.end += more;
         Ok(&mut self.buffer[end..end + more])
+    }
+
+    /// Removes the first `count` bytes.
+    pub fn drop_first(&mut self, count: usize) {
+        self.used.start += count;
     }
 
     /// Removes all bytes.
@@ -126,8 +145,9 @@ impl PageBuffer {
         self.used = 0..0;
     }
 
-    fn reserve(&mut self, len: usize) -> io::Result<()> {
-        if self.buffer.len() < len { resize(&mut self.buffer, len) } else { Ok(()) }
+    /// Returns the number of bytes that it has had space for.
+    pub fn capacity(&self) -> usize {
+        self.buffer.len()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Output that is copied from a file.
 
 use super::files;
-use super::read::{PageBuffer, ReadAt, fill, shorter};
+use super::read::{PageBuffer, ReadAt, shorter};
 use crate::workers::{Pool, in_order};
 use std::fs::File;
 use std::io::{self, IoSlice, Write};
@@ -91,7 +91,7 @@ pub fn send_pieces<'a>(
     let read = |batch: Batch<'a>| {
         let (mut buffer, stored) = (buffers.get(), &batch.stored);
         let space = buffer.start(stored.start, (stored.end - stored.start) as usize)?;
-        fill(source, space, stored.start)?;
+        source.read_exact_at(space, stored.start)?;
         Ok((batch, buffer))
     };
     in_order(batches, workers, read, |read: io::Result<_>| {

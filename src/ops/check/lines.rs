@@ -14,14 +14,13 @@ use crate::ops::required;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, LineNo, Role, Span};
 use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
-use crate::session::read::lines::Line;
+use crate::session::read::line_chunks::{ChunkReader, Line, ranges};
 use crate::session::read::record::{self, Block, Member, Record, scan, scan_into};
 use pisess_json::edit::Edit;
 use pisess_json::string::is_utf8;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::workers::{Pool, in_order};
-use pisess_store::{ReadAt, resize};
+use pisess_store::ReadAt;
 use std::io;
 use std::ops::{ControlFlow, Range};
 
@@ -53,14 +52,13 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Lin
     let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
     let may_be_plain = version == Some(Version::Three);
     let look = |range| readers.with(|(reader, keys)| sift(source, range, may_be_plain, reader, keys));
-    let (mut number, mut at, mut bytes) = (LineNo(0), 0, Vec::new());
+    let (mut number, mut at) = (LineNo(0), 0);
     in_order(ranges(source, 0), workers, look, |part| {
         let part = part?;
         for Odd { before, span, newline } in part.odd {
             mending.pass(number, before, Span { start: at, len: span.start - at });
             number.0 += before + 1;
-            resize(&mut bytes, span.len as usize)?;
-            source.read_exact_at(&mut bytes, span.start)?;
+            let bytes = source.read_range(span.range())?;
             mending.line(number, &Line { span, bytes: &bytes, newline });
             at = span.end() + u64::from(newline);
         }
@@ -114,22 +112,18 @@ fn sift(
     keys: &mut KeyCache<Member>,
 ) -> io::Result<Sifted> {
     let mut sifted = Sifted::default();
-    let _: ControlFlow<()> = reader.read(source, range, |LineChunk { start, bytes }| {
-        let (mut at, mut blocks) = (0, Vec::new());
-        while at < bytes.len() {
-            let newline = memchr::memchr(b'\n', &bytes[at..]).map(|newline| at + newline);
-            let line = &bytes[at..newline.unwrap_or(bytes.len())];
-            if may_be_plain && newline.is_some() && is_plain(line, keys, &mut blocks) {
+    let _: ControlFlow<()> = reader.read(source, range, |chunk| {
+        let mut blocks = Vec::new();
+        for Line { span, bytes, newline } in chunk.lines() {
+            if may_be_plain && newline && is_plain(bytes, keys, &mut blocks) {
                 sifted.rest += 1;
-                sifted.ends[usize::from(line.ends_with(b"\r"))] = true;
+                sifted.ends[usize::from(bytes.ends_with(b"\r"))] = true;
             } else {
-                let span = Span { start: start + at as u64, len: line.len() as u64 };
                 let before = std::mem::take(&mut sifted.rest);
-                sifted.odd.push(Odd { before, span, newline: newline.is_some() });
+                sifted.odd.push(Odd { before, span, newline });
             }
-            at += line.len() + 1;
         }
-        sifted.end = start + bytes.len() as u64;
+        sifted.end = chunk.start + chunk.bytes.len() as u64;
         ControlFlow::Continue(())
     })?;
     Ok(sifted)

@@ -36,7 +36,7 @@ use crate::session::tree::active;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
-use pisess_store::{ReadAt, resize};
+use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -154,10 +154,7 @@ impl Checkup<'_> {
     /// Returns the line of an entry after the repair.
     fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
         let session = &self.session;
-        let span = session.entry(ix).span;
-        let mut line = Vec::new();
-        resize(&mut line, span.len as usize)?;
-        self.mending.file.read_exact_at(&mut line, span.start)?;
+        let line = self.mending.file.read_range(session.entry(ix).span.range())?;
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let mut edit = Edit::new(&line).map_err(invalid)?;
         if self.links.ids.contains_key(&ix) {

@@ -379,7 +379,7 @@ impl Search<'_> {
         if self.counted.place < stretch.start {
             // The stretches before this one needed no line number, so their lines were not counted.
             let (from, to) = (self.counted.place, stretch.start);
-            self.counted.lines += newlines(self.source, from, to)?;
+            self.counted.lines += lines(self.source, from..to)?;
             self.counted.place = to;
         }
         self.count_to(stretch, at);
@@ -405,15 +405,12 @@ fn next_line(bytes: &[u8], from: usize, positions: Option<&mut Positions>) -> Op
     Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
 }
 
-/// Returns the number of newlines in a part of a file.
-fn newlines(source: &dyn ReadAt, from: u64, to: u64) -> io::Result<u32> {
-    let mut buffer = vec![0; 64 * 1024];
-    let (mut at, mut count) = (from, 0);
-    while at < to {
-        let wanted = usize::try_from(to - at).unwrap_or(usize::MAX).min(buffer.len());
-        source.read_exact_at(&mut buffer[..wanted], at)?;
-        count += memchr_iter(b'\n', &buffer[..wanted]).count() as u32;
-        at += wanted as u64;
-    }
+/// Returns the number of lines that begin in a range of a file.
+fn lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
+    let mut count = 0;
+    let _: ControlFlow<()> = ChunkReader::default().read(source, range, |chunk| {
+        count += memchr_iter(b'\n', chunk.bytes).count() as u32;
+        ControlFlow::Continue(())
+    })?;
     Ok(count)
 }

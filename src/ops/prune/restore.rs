@@ -6,10 +6,10 @@ use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
 use crate::session::read::entry_reader::FileReader;
-use crate::session::read::lines::Lines;
+use crate::session::read::line_chunks::each_line;
 use pisess_json::edit::Edit;
 use pisess_json::{Raw, js};
-use pisess_store::{ReadAt, resize};
+use pisess_store::ReadAt;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -50,11 +50,11 @@ pub fn find_places(
 ) -> Result<Restore, RestoreError> {
     let bodies = FileReader::new(session, source);
     let mut restore = Restore::default();
-    let (mut lines, mut number) = (Lines::new(pruned), 0);
-    while let Some(line) = lines.next_line()? {
+    let mut number = 0;
+    each_line(pruned, |line| {
         number += 1;
         if line.bytes.trim_ascii().is_empty() {
-            continue;
+            return Ok(());
         }
         let not_a_payload = || RestoreError::NotAPayload { line: LineNo(number) };
         let record = Raw::parse(line.bytes.trim_ascii()).map_err(|_| not_a_payload())?;
@@ -78,7 +78,8 @@ pub fn find_places(
             None if is_back => {}
             None => restore.lost.push((record.id, record.field)),
         }
-    }
+        Ok::<(), RestoreError>(())
+    })?;
     Ok(restore)
 }
 
@@ -123,9 +124,7 @@ impl Restore {
             let mut edit = Edit::new(&line).map_err(invalid)?;
             let first = (entry, String::new());
             for ((_, field), span) in self.places.range(first..).take_while(|((of, _), _)| *of == entry) {
-                let mut payload = Vec::new();
-                resize(&mut payload, span.len as usize)?;
-                pruned.read_exact_at(&mut payload, span.start)?;
+                let payload = pruned.read_range(span.range())?;
                 let record = Raw::parse(payload.trim_ascii()).map_err(invalid)?;
                 if let (Some(value), Some(payload)) = (at_path(root, field), record.get("payload")) {
                     edit.replace(value, payload.bytes());

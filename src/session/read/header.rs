@@ -1,12 +1,13 @@
 //! Reads the lines before the entries: the title slot and the header. Determines whether a file is a session.
 
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::lines::{Line, Lines};
+use crate::session::read::line_chunks::{ChunkReader, Line};
 use crate::session::{Header, Problem, ProblemKind};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
 use std::io;
+use std::ops::ControlFlow;
 
 /// Why a file cannot be loaded: it is not a session, or cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -88,58 +89,89 @@ pub enum Version {
     Three,
 }
 
+/// The number of bytes in which to look for the header first; doubled each time.
+const FIRST: u64 = 4096;
+
 /// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
-    let mut lines = Lines::first(source);
-    let mut problems = Vec::new();
-    let mut title_slot = None;
-    let mut number = 0;
-    while let Some(Line { span, bytes: line, .. }) = lines.next_line()? {
-        number += 1;
-        let line_no = LineNo(number);
-        let line = if span.start == 0 { without_mark(line, &mut problems) } else { line };
+    let (mut reader, mut before) = (ChunkReader::default(), Before::default());
+    let mut at = 0;
+    while at < source.len() {
+        let end = (2 * at).max(FIRST).min(source.len());
+        let found = reader.read(source, at..end, |chunk| {
+            let found = chunk.lines().find_map(|line| before.line(&line).transpose());
+            found.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+        })?;
+        if let ControlFlow::Break(preamble) = found {
+            return preamble;
+        }
+        at = end;
+    }
+    Err(LoadError::NotASession { line: None, what: no_header(source, &before)? })
+}
+
+/// The lines before the header.
+#[derive(Default)]
+struct Before {
+    title_slot: Option<Vec<u8>>,
+    problems: Vec<Problem>,
+    lines: u32,
+}
+
+impl Before {
+    /// Reads the next line. Returns the lines up to it if it is the header.
+    fn line(&mut self, line: &Line) -> Result<Option<Preamble>, LoadError> {
+        let &Line { span, bytes, newline } = line;
+        self.lines += 1;
+        let line_no = LineNo(self.lines);
+        let line = if span.start == 0 { without_mark(bytes, &mut self.problems) } else { bytes };
         if line.trim_ascii().is_empty() {
-            continue;
+            return Ok(None);
         }
         let Ok(value) = Raw::parse(line) else {
-            problems.push(Problem { line: line_no, kind: ProblemKind::Malformed });
-            continue;
+            self.problems.push(Problem { line: line_no, kind: ProblemKind::Malformed });
+            return Ok(None);
         };
         if !value.is_truthy() {
-            problems.push(Problem { line: line_no, kind: ProblemKind::NotAnObject });
-            continue;
+            self.problems.push(Problem { line: line_no, kind: ProblemKind::NotAnObject });
+            return Ok(None);
         }
-        if number == 1 && is_title_slot(value) {
-            title_slot = Some(line.to_vec());
-            continue;
+        if self.lines == 1 && is_title_slot(value) {
+            self.title_slot = Some(line.to_vec());
+            return Ok(None);
         }
-        let version = version_of(value, line_no, &mut problems)?;
+        let version = version_of(value, line_no, &mut self.problems)?;
         let text = |key: &str| value.get_text(key).map(Text::into_owned);
-        let before = value.bytes().as_ptr() as usize - line.as_ptr() as usize;
-        let mark = span.len - line.len() as u64;
+        let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
         let header = Header {
-            span: Span { start: span.start + mark + before as u64, len: value.bytes().len() as u64 },
+            span: Span { start: span.start + before as u64, len: value.bytes().len() as u64 },
             line: line_no,
             id: text("id").unwrap_or_default(),
             cwd: text("cwd"),
             timestamp: text("timestamp"),
             bytes: value.bytes().to_vec(),
         };
-        return Ok(Preamble { header, version, title_slot, problems, end: lines.pos(), lines: number });
+        Ok(Some(Preamble {
+            header,
+            version,
+            title_slot: self.title_slot.take(),
+            problems: std::mem::take(&mut self.problems),
+            end: span.end() + u64::from(newline),
+            lines: self.lines,
+        }))
     }
-    Err(LoadError::NotASession { line: None, what: no_header(source, number, title_slot.is_some())? })
 }
 
-fn no_header(source: &dyn ReadAt, lines: u32, slot: bool) -> Result<WrongFile, LoadError> {
+fn no_header(source: &dyn ReadAt, before: &Before) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
     }
     let mut start = [0; 4096];
     let read = source.read_at(&mut start, 0)?;
     let carriage_returns = start[..read].contains(&b'\r') && !start[..read].contains(&b'\n');
-    Ok(match (slot, carriage_returns, lines) {
-        (true, ..) => WrongFile::OnlyTitle,
-        (false, true, _) => WrongFile::CarriageReturns,
+    Ok(match (&before.title_slot, carriage_returns) {
+        (Some(_), _) => WrongFile::OnlyTitle,
+        (None, true) => WrongFile::CarriageReturns,
         _ => WrongFile::NoHeader,
     })
 }

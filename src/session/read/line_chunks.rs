@@ -3,16 +3,14 @@
 //! Readers of many files read each in one thread; [`crate::load`] and others read one file on several threads, a range
 //! at a time. The buffer grows to the longest line, and holds at least `STRETCH` bytes.
 
+use crate::session::entry::Span;
 use memchr::{memchr, memrchr};
-use pisess_store::{ReadAt, resize};
+use pisess_store::{PageBuffer, ReadAt};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// The number of bytes to read at a time.
 const STRETCH: usize = 512 * 1024;
-/// The kernel copies a page several times faster if the buffer has the same alignment within a page as the
-/// file offset.
-const PAGE: usize = 4096;
 /// The maximum capacity that a buffer keeps between files, so that one long line does not occupy memory
 /// forever.
 const KEPT: usize = 4 * STRETCH;
@@ -33,7 +31,18 @@ fn to_usize(length: u64) -> usize {
 /// The buffer of one reader.
 #[derive(Debug, Default)]
 pub struct ChunkReader {
-    buffer: Vec<u8>,
+    buffer: PageBuffer,
+}
+
+/// A physical line.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'b> {
+    /// Its location, without its newline.
+    pub span: Span,
+    /// Its bytes, without its newline.
+    pub bytes: &'b [u8],
+    /// Whether it ends with a newline.
+    pub newline: bool,
 }
 
 /// Some whole lines; the last line of the file may lack its newline.
@@ -43,6 +52,38 @@ pub struct LineChunk<'a> {
     pub start: u64,
     /// Their bytes.
     pub bytes: &'a [u8],
+}
+
+impl<'a> LineChunk<'a> {
+    /// Returns the lines one by one.
+    pub fn lines(self) -> impl Iterator<Item = Line<'a>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let rest = self.bytes.get(at..).filter(|rest| !rest.is_empty())?;
+            let newline = memchr(b'\n', rest);
+            let bytes = &rest[..newline.unwrap_or(rest.len())];
+            let span = Span { start: self.start + at as u64, len: bytes.len() as u64 };
+            at += bytes.len() + 1;
+            Some(Line { span, bytes, newline: newline.is_some() })
+        })
+    }
+}
+
+/// Calls `take` with each line of a source, until it fails.
+///
+/// # Errors
+/// If `take` fails, or as [`ChunkReader::read`].
+pub fn each_line<E: From<io::Error>>(
+    source: &dyn ReadAt,
+    mut take: impl FnMut(Line) -> Result<(), E>,
+) -> Result<(), E> {
+    let flow = ChunkReader::default().read(source, 0..source.len(), |chunk| {
+        chunk.lines().try_for_each(|line| match take(line) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        })
+    })?;
+    flow.break_value().map_or(Ok(()), Err)
 }
 
 /// The number of bytes to read first to complete the last line of a range; doubled each time.
@@ -59,14 +100,16 @@ impl ChunkReader {
         range: Range<u64>,
         mut take: impl FnMut(LineChunk) -> ControlFlow<B>,
     ) -> io::Result<ControlFlow<B>> {
-        if self.buffer.len() > KEPT {
-            self.buffer = Vec::new();
+        if self.buffer.capacity() > KEPT {
+            self.buffer = PageBuffer::default();
         }
+        self.buffer.clear();
         // The byte before shows whether a line begins at the start of the range.
-        let (mut start, mut data) = (range.start.saturating_sub(1), 0..0);
+        let mut start = range.start.saturating_sub(1);
         let (mut is_first, mut more) = (range.start > 0, MORE / 2);
         while start < range.end {
-            let next = start + data.len() as u64;
+            let had = self.buffer.bytes().len();
+            let next = start + had as u64;
             let wanted = match to_usize(range.end.saturating_sub(next)) {
                 0 => {
                     more = more.saturating_mul(2).min(KEPT);
@@ -75,18 +118,16 @@ impl ChunkReader {
                 inside => inside.min(STRETCH + 1),
             };
             let wanted = wanted.min(to_usize(source.len().saturating_sub(next)));
-            data = self.with_room(data, next, wanted)?;
-            let read = data.end..data.end + wanted;
-            source.read_exact_at(&mut self.buffer[read.clone()], next)?;
-            data.end = read.end;
-            let whole = match memrchr(b'\n', &self.buffer[read.clone()]) {
-                Some(newline) => data.start..read.start + newline + 1,
-                None if wanted == 0 => data.clone(),
+            source.read_exact_at(self.buffer.extend(next, wanted)?, next)?;
+            let data = self.buffer.bytes();
+            let whole = match memrchr(b'\n', &data[had..]) {
+                Some(newline) => had + newline + 1,
+                None if wanted == 0 => had,
                 // A line that began before the range goes on after it.
-                None if is_first && start + data.len() as u64 >= range.end => break,
+                None if is_first && next + wanted as u64 >= range.end => break,
                 None => continue,
             };
-            let lines = &self.buffer[whole.clone()];
+            let lines = &data[..whole];
             let own = match memchr(b'\n', lines).filter(|_| is_first) {
                 Some(newline) => newline + 1,
                 None if is_first => lines.len(),
@@ -103,40 +144,13 @@ impl ChunkReader {
                 }
             }
             is_first = false;
-            start += whole.len() as u64;
-            data.start = whole.end;
+            start += whole as u64;
+            self.buffer.drop_first(whole);
             if wanted == 0 {
                 break;
             }
         }
         Ok(ControlFlow::Continue(()))
-    }
-
-    /// Makes room for `wanted` bytes after `data`, whose end is the offset `next` of the file. Long data stays
-    /// in place if there is room after it; other data moves, so that the new bytes are aligned (see [`PAGE`]). A line
-    /// that does not fit in memory is an error.
-    fn with_room(
-        &mut self,
-        data: std::ops::Range<usize>,
-        next: u64,
-        wanted: usize,
-    ) -> io::Result<std::ops::Range<usize>> {
-        if data.end + wanted <= self.buffer.len() && data.len() > STRETCH / 2 {
-            return Ok(data);
-        }
-        let room = data.len().next_multiple_of(PAGE) + PAGE;
-        let needed = (room + wanted).max(2 * data.len());
-        if self.buffer.len() < needed {
-            resize(&mut self.buffer, needed.max(STRETCH + 4 * PAGE))?;
-        }
-        let within = |at: usize| self.buffer.as_ptr().addr().wrapping_add(at) % PAGE;
-        let file = (next % PAGE as u64) as usize;
-        let end = data.len() + (file + PAGE - within(data.len())) % PAGE;
-        self.buffer.copy_within(data.clone(), end - data.len());
-        if self.buffer.len() < end + wanted {
-            resize(&mut self.buffer, end + wanted)?;
-        }
-        Ok(end - data.len()..end)
     }
 }
 
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn stretches_are_whole_lines_and_leave_nothing_out() {
-        let lines = [1, 100, STRETCH, STRETCH - 1, 3 * STRETCH + 17, 0, 5, 9 * STRETCH, 300, 7 * PAGE];
+        let lines = [1, 100, STRETCH, STRETCH - 1, 3 * STRETCH + 17, 0, 5, 9 * STRETCH, 300, 7 * 4096];
         for last in [&b""[..], b"\n", b"tail"] {
             let mut bytes = Vec::new();
             for (at, len) in lines.into_iter().enumerate() {
@@ -178,6 +192,12 @@ mod tests {
                     place += stretch.len() as u64;
                 }
                 assert_eq!(read.concat_bytes(), bytes[from as usize..]);
+                let chunks = read.iter().map(|(start, bytes)| LineChunk { start: *start, bytes });
+                for Line { span, bytes: line, newline } in chunks.flat_map(LineChunk::lines) {
+                    let end = span.end() as usize;
+                    assert_eq!((line, newline), (&bytes[span.start as usize..end], bytes.get(end).is_some()));
+                    assert!(!line.contains(&b'\n') && bytes.get(end).is_none_or(|&after| after == b'\n'));
+                }
             }
         }
         assert!(read_all(&Vec::new(), 0).is_empty());

@@ -2,7 +2,6 @@
 //! and the end.
 
 pub mod line_chunks;
-pub mod lines;
 
 pub mod record;
 
