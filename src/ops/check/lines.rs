@@ -19,8 +19,8 @@ use crate::session::read::record::{self, Block, Member, Record, scan, scan_into}
 use pisess_json::edit::Edit;
 use pisess_json::string::is_utf8;
 use pisess_json::{KeyCache, Raw, Scanner};
-use pisess_store::workers::{Pool, in_order};
 use pisess_store::ReadAt;
+use pisess_store::workers::{Pool, in_order};
 use std::io;
 use std::ops::{ControlFlow, Range};
 
