@@ -130,12 +130,10 @@ fn guess_dialect(source: &dyn ReadAt, preamble: &Preamble, options: &Options) ->
 }
 
 /// Returns the dialect of the first evidence in this many bytes after the header.
-fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: usize) -> io::Result<Option<Dialect>> {
-    let rest = usize::try_from(source.len() - preamble.end).unwrap_or(length);
-    let mut bytes = vec![0; length.min(rest)];
-    let read = source.read_at(&mut bytes, preamble.end)?;
-    bytes.truncate(read);
-    if preamble.end + (read as u64) < source.len() {
+fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io::Result<Option<Dialect>> {
+    let end = source.len().min(preamble.end + length);
+    let mut bytes = source.read_range(preamble.end..end)?;
+    if end < source.len() {
         bytes.truncate(memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1));
     }
     let mut fragment = Fragment::default();

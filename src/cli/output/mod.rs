@@ -15,9 +15,7 @@ pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
-pub use rows::{
-    Glyphs, Rows, STRETCH, Styles, columns, draw_stretches, fitted, fitted_end, fitted_path, styled,
-};
+pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
 pub use table::{Cell, Column, Table};
 
 use crate::cli::options::GlobalArgs;

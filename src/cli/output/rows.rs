@@ -1,13 +1,10 @@
 //! The appearance of human-readable rows: colours, width, glyphs.
 
 use crate::cli::options::ColorChoice;
-use crate::cli::output::Ui;
 use crate::cli::output::clock::Clock;
 use crate::format::{is_plain, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
-use pisess_store::workers::{Pool, in_order};
-use std::io;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -273,42 +270,6 @@ impl Rows {
         }
         self.part = self.text.len();
     }
-}
-
-/// The number of rows that a thread draws at a time: enough that their text usually exceeds the buffer of standard
-/// output, and so is written without a copy.
-pub const STRETCH: usize = 1024;
-/// Up to this number of rows, one thread is as fast as several.
-const FEW: usize = 2048;
-/// The maximum number of threads: only one prints at a time.
-const THREADS: usize = 8;
-
-/// Draws `count` rows in stretches, on several threads, and prints them in order. Copies of `pen` are used for several
-/// stretches each: `draw` must begin with [`Rows::follow`] if the rows have times.
-///
-/// # Errors
-/// If printing fails.
-pub fn draw_stretches(
-    pen: &Rows,
-    count: usize,
-    draw: impl Fn(&mut Rows, Range<usize>) + Sync,
-    ui: &mut Ui,
-) -> io::Result<()> {
-    let workers = if count > FEW { ui.processors().min(THREADS) } else { 1 };
-    let stretches = (0..count).step_by(STRETCH).map(|start| start..count.min(start + STRETCH));
-    let pens = Pool::new(|| pen.clone());
-    let drawn = |stretch| {
-        let mut pen = pens.get();
-        pen.text.clear();
-        draw(&mut pen, stretch);
-        pen
-    };
-    let out = ui.stdout();
-    in_order(stretches, workers, drawn, |pen| {
-        out.write_all(&pen.text)?;
-        pens.put(pen);
-        Ok(())
-    })
 }
 
 fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {

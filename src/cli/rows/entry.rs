@@ -3,9 +3,9 @@
 use crate::agents::row::{Form, RowOptions};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, draw_stretches, fitted, fitted_path, is_plain,
-    visible, visible_lines,
+    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible, visible_lines,
 };
+use crate::cli::rows::stretches::draw_stretches;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
 use crate::ops::rows::{Edited, Ending, Row, Tone};
@@ -124,7 +124,7 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
         }
     };
     let pen = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, Some(Clock::new(ui)));
-    draw_stretches(&pen, entries.len(), draw, ui).map_err(Failure::output)
+    draw_stretches(&pen, entries.len(), draw, ui)
 }
 
 /// The entries that are edited or omitted.

@@ -1,5 +1,7 @@
 //! Rows of entries, sessions, labels and differences, as several commands print them.
 
+pub mod stretches;
+
 pub mod entry;
 pub mod hits;
 pub mod hunk;

@@ -1,10 +1,9 @@
 //! The rows of the tree, for people.
 
 use crate::cli::ids::Ids;
-use crate::cli::output::{
-    Clock, Failure, Glyphs, Rows, STRETCH, Ui, columns, draw_stretches, fitted, styled, visible,
-};
+use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
 use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
+use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, tokens};
 use crate::ops::heading::Heading;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
@@ -154,7 +153,7 @@ impl<'a> Painter<'a> {
         };
         let clock = self.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        draw_stretches(&pen, self.folds.len(), draw, ui).map_err(Failure::output)
+        draw_stretches(&pen, self.folds.len(), draw, ui)
     }
 
     fn time(&self, fold: Fold) -> i64 {

@@ -166,9 +166,8 @@ fn no_header(source: &dyn ReadAt, before: &Before) -> Result<WrongFile, LoadErro
     if source.is_empty() {
         return Ok(WrongFile::Empty);
     }
-    let mut start = [0; 4096];
-    let read = source.read_at(&mut start, 0)?;
-    let carriage_returns = start[..read].contains(&b'\r') && !start[..read].contains(&b'\n');
+    let start = source.read_range(0..source.len().min(FIRST))?;
+    let carriage_returns = start.contains(&b'\r') && !start.contains(&b'\n');
     Ok(match (&before.title_slot, carriage_returns) {
         (Some(_), _) => WrongFile::OnlyTitle,
         (None, true) => WrongFile::CarriageReturns,
