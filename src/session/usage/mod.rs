@@ -179,7 +179,7 @@ impl Seen {
 }
 
 /// The number of bytes at the start and the end of a message that its fingerprint is made of.
-const PRINTED: usize = 1024;
+const PRINTED: usize = 256;
 
 /// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
 /// read as a whole.
