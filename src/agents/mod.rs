@@ -9,6 +9,8 @@ pub mod stores;
 pub mod prepare;
 pub mod prompt;
 
+mod constants;
+
 pub mod row;
 
 pub mod pi;
@@ -17,17 +19,15 @@ pub mod oh_my_pi;
 
 pub mod readable;
 
-mod wire_policy;
-
 pub mod convert;
 pub mod request;
 
+pub use constants::{Constants, WirePolicy};
 pub use oh_my_pi::agent::OhMyPi;
 pub use pi::agent::Pi;
-pub use wire_policy::{ForeignThinking, WirePolicy};
 
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::agents::prompt::{Instructions, Requests, Segment, merge, segments};
+use crate::agents::prompt::{Instructions, Segment, merge, segments};
 use crate::agents::row::search::Query;
 use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
@@ -63,8 +63,8 @@ impl Session {
 /// What an agent computes from its sessions. Methods that read bodies fail if a line cannot be read.
 #[allow(clippy::missing_errors_doc)]
 pub trait Agent: Sync {
-    /// Returns the agent's display name.
-    fn name(&self) -> &'static str;
+    /// Returns what is always the same.
+    fn constants(&self) -> &'static Constants;
 
     /// Appends the text of an entry's row in the tree; for a tool result, without its call.
     fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts;
@@ -86,24 +86,6 @@ pub trait Agent: Sync {
 
     /// Whether an entry of this type may be older than its parent.
     fn backdates(&self, kind: Kind) -> bool;
-
-    /// Whether its context applies `context_edit` entries.
-    fn follows_edits(&self) -> bool;
-
-    /// Whether its files begin with a title line.
-    fn has_title_line(&self) -> bool;
-
-    /// Whether a fork keeps the timestamps of labels, rather than using its own.
-    fn keeps_label_times(&self) -> bool;
-
-    /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
-    fn summarizes_from_start(&self) -> bool;
-
-    /// Returns the key that marks a summary as written by a hook.
-    fn hook_key(&self) -> &'static str;
-
-    /// Whether it stores the usage of the summary's request.
-    fn stores_usage(&self) -> bool;
 
     /// Returns the name that the agent stores if the user gives this one.
     fn stored_name(&self, given: &str) -> Text<'static>;
@@ -127,9 +109,6 @@ pub trait Agent: Sync {
     /// Returns a search for what the user `typed`, if the agent's search is fuzzy.
     fn fuzzy_search(&self, typed: &str) -> Option<Query>;
 
-    /// Returns the `attribution` of new custom messages, if the agent stores one.
-    fn attribution(&self) -> Option<&'static str>;
-
     /// Returns the context of its model at the end of `path`.
     fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context>;
 
@@ -140,9 +119,6 @@ pub trait Agent: Sync {
         bodies: &dyn EntryReader,
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()>;
-
-    /// Returns how it adapts messages for a provider.
-    fn wire_policy(&self) -> WirePolicy;
 
     /// Writes the transcript that its summarizer reads.
     fn transcript(
@@ -200,15 +176,12 @@ pub trait Agent: Sync {
     /// Returns the files that a summary's `details` list: those that the agent itself lists.
     fn files(&self, ops: &FileOps) -> FileLists;
 
-    /// Returns the preamble of a branch summary.
-    fn branch_preamble(&self) -> &'static str;
-
     /// Returns the text of a compaction as the agent stores it: the summary and the files.
     fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static>;
 
     /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
     fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
-        let mut text = Text::from(self.branch_preamble()).into_owned();
+        let mut text = Text::from(self.constants().branch_preamble).into_owned();
         text.push(summary);
         self.compaction_text(text, ops)
     }
@@ -229,8 +202,6 @@ pub trait Agent: Sync {
         bodies: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>>;
 
-    /// Returns its requests to a summarizer.
-    fn requests(&self) -> &'static Requests;
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
@@ -252,7 +223,7 @@ pub fn compaction_prompts(
         };
         let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);
         let mut bytes = Vec::new();
-        agent.requests().compaction(segment, &transcript, previous.as_ref(), instructions, &mut bytes)?;
+        agent.constants().requests.compaction(segment, &transcript, previous.as_ref(), instructions, &mut bytes)?;
         Ok(bytes)
     };
     segments(preparation).iter().map(prompt).collect()
@@ -271,7 +242,7 @@ pub fn branch_prompt(
     let agent = session.agent();
     let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);
     let mut bytes = Vec::new();
-    agent.requests().branch(&transcript, instructions, &mut bytes)?;
+    agent.constants().requests.branch(&transcript, instructions, &mut bytes)?;
     Ok(bytes)
 }
 

@@ -243,7 +243,7 @@ fn print_json(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &mut U
 fn json(session: &Listed, row: &ListRow, is_last: bool) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
-    let agent = session.agent.agent().name();
+    let agent = session.agent.agent().constants().name;
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let source = Glance::open(&session.path).ok();
     let question = source.and_then(|source| first_message(session, &source).ok());

@@ -115,7 +115,7 @@ impl EditsOf {
 
     fn of(&self, session: &Session, entry: EntryIx) -> Option<Edit> {
         let edits = if self.is_active[entry.at()] { &self.of_path } else { &self.of_others };
-        edits.of(session, entry).filter(|_| session.agent().follows_edits())
+        edits.of(session, entry).filter(|_| session.agent().constants().follows_edits)
     }
 }
 

@@ -187,7 +187,7 @@ fn is_annotation(session: &Session, ix: EntryIx) -> bool {
     match session.entry(ix).kind {
         Kind::Label => true,
         Kind::SessionInfo | Kind::TitleChange => is_name(session, ix),
-        Kind::ContextEdit => session.agent().follows_edits(),
+        Kind::ContextEdit => session.agent().constants().follows_edits,
         _ => false,
     }
 }
@@ -237,7 +237,7 @@ fn restore_labels(
 /// Whether an entry is where the agent records the name of the session.
 fn is_name(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind
-        == if session.agent().has_title_line() { Kind::TitleChange } else { Kind::SessionInfo }
+        == if session.agent().constants().has_title_line { Kind::TitleChange } else { Kind::SessionInfo }
 }
 
 /// Restores the name that the operation replaced.

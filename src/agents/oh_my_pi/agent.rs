@@ -6,9 +6,8 @@ use crate::agents::oh_my_pi::{
     branch, compaction, context, defects, files, llm, message, prompt, tokens, transcript,
 };
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::{Agent, ForeignThinking, Pi, WirePolicy};
+use crate::agents::{Agent, Constants, Pi, WirePolicy};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
@@ -31,9 +30,31 @@ const USER: &str = "user";
 #[derive(Clone, Copy, Debug)]
 pub struct OhMyPi;
 
+static CONSTANTS: Constants = Constants {
+    name: "oh-my-pi",
+    follows_edits: false,
+    has_title_line: true,
+    keeps_label_times: false,
+    summarizes_from_start: true,
+    hook_key: "fromExtension",
+    stores_usage: false,
+    attribution: Some("agent"),
+    branch_preamble: files::BRANCH_PREAMBLE,
+    requests: prompt::REQUESTS,
+    wire_policy: WirePolicy {
+        drops_foreign_thinking: false,
+        half_pair: "\u{fffd}",
+        drops_failed: false,
+        drops_cut_thoughts: true,
+        rescues_results: true,
+        shares_signatures: true,
+        drops_unsigned: true,
+    },
+};
+
 impl Agent for OhMyPi {
-    fn name(&self) -> &'static str {
-        "oh-my-pi"
+    fn constants(&self) -> &'static Constants {
+        &CONSTANTS
     }
 
     fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
@@ -63,30 +84,6 @@ impl Agent for OhMyPi {
     fn backdates(&self, kind: Kind) -> bool {
         // A custom message gets the time of the event that triggered it.
         kind == Kind::CustomMessage
-    }
-
-    fn follows_edits(&self) -> bool {
-        false
-    }
-
-    fn has_title_line(&self) -> bool {
-        true
-    }
-
-    fn keeps_label_times(&self) -> bool {
-        false
-    }
-
-    fn summarizes_from_start(&self) -> bool {
-        true
-    }
-
-    fn hook_key(&self) -> &'static str {
-        "fromExtension"
-    }
-
-    fn stores_usage(&self) -> bool {
-        false
     }
 
     fn stored_name(&self, given: &str) -> Text<'static> {
@@ -134,10 +131,6 @@ impl Agent for OhMyPi {
         Some(Query::new(typed))
     }
 
-    fn attribution(&self) -> Option<&'static str> {
-        Some("agent")
-    }
-
     fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
         context::build(session, path, bodies)
     }
@@ -149,18 +142,6 @@ impl Agent for OhMyPi {
         emit: &mut dyn FnMut(&[u8]) -> io::Result<()>,
     ) -> io::Result<()> {
         llm::convert(messages, bodies, emit)
-    }
-
-    fn wire_policy(&self) -> WirePolicy {
-        WirePolicy {
-            foreign_thinking: ForeignThinking::Text,
-            half_pair: "\u{fffd}",
-            drops_failed: false,
-            drops_cut_thoughts: true,
-            rescues_results: true,
-            shares_signatures: true,
-            drops_unsigned: true,
-        }
     }
 
     fn transcript(
@@ -220,10 +201,6 @@ impl Agent for OhMyPi {
         files::lists(ops)
     }
 
-    fn branch_preamble(&self) -> &'static str {
-        files::BRANCH_PREAMBLE
-    }
-
     fn compaction_text(&self, summary: Text<'static>, ops: &FileOps) -> Text<'static> {
         files::append(&summary, &self.files(ops), &ops.read)
     }
@@ -245,9 +222,5 @@ impl Agent for OhMyPi {
         bodies: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>> {
         prompt::previous_summary(preparation, bodies).map(Some)
-    }
-
-    fn requests(&self) -> &'static Requests {
-        &prompt::REQUESTS
     }
 }

@@ -5,9 +5,8 @@ use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
 };
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
-use crate::agents::prompt::Requests;
 use crate::agents::row::search::Query;
-use crate::agents::{Agent, ForeignThinking, WirePolicy};
+use crate::agents::{Agent, Constants, WirePolicy};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::defect::{FindingKind, Severity};
@@ -26,9 +25,31 @@ use std::io::{self, Write};
 #[derive(Clone, Copy, Debug)]
 pub struct Pi;
 
+static CONSTANTS: Constants = Constants {
+    name: "pi",
+    follows_edits: true,
+    has_title_line: false,
+    keeps_label_times: true,
+    summarizes_from_start: false,
+    hook_key: "fromHook",
+    stores_usage: true,
+    attribution: None,
+    branch_preamble: files::BRANCH_SUMMARY_PREAMBLE,
+    requests: prompt::REQUESTS,
+    wire_policy: WirePolicy {
+        drops_foreign_thinking: true,
+        half_pair: "",
+        drops_failed: true,
+        drops_cut_thoughts: false,
+        rescues_results: false,
+        shares_signatures: false,
+        drops_unsigned: false,
+    },
+};
+
 impl Agent for Pi {
-    fn name(&self) -> &'static str {
-        "pi"
+    fn constants(&self) -> &'static Constants {
+        &CONSTANTS
     }
 
     fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
@@ -57,30 +78,6 @@ impl Agent for Pi {
 
     fn backdates(&self, _: Kind) -> bool {
         false
-    }
-
-    fn follows_edits(&self) -> bool {
-        true
-    }
-
-    fn has_title_line(&self) -> bool {
-        false
-    }
-
-    fn keeps_label_times(&self) -> bool {
-        true
-    }
-
-    fn summarizes_from_start(&self) -> bool {
-        false
-    }
-
-    fn hook_key(&self) -> &'static str {
-        "fromHook"
-    }
-
-    fn stores_usage(&self) -> bool {
-        true
     }
 
     fn stored_name(&self, given: &str) -> Text<'static> {
@@ -112,10 +109,6 @@ impl Agent for Pi {
         None
     }
 
-    fn attribution(&self) -> Option<&'static str> {
-        None
-    }
-
     fn context(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
         context::build(session, path, bodies)
     }
@@ -129,18 +122,6 @@ impl Agent for Pi {
         messages.iter().try_for_each(|message| {
             message.with(bodies, |json| llm::convert(json).map_or(Ok(()), |json| emit(&json)))?
         })
-    }
-
-    fn wire_policy(&self) -> WirePolicy {
-        WirePolicy {
-            foreign_thinking: ForeignThinking::Dropped,
-            half_pair: "",
-            drops_failed: true,
-            drops_cut_thoughts: false,
-            rescues_results: false,
-            shares_signatures: false,
-            drops_unsigned: false,
-        }
     }
 
     fn transcript(
@@ -205,10 +186,6 @@ impl Agent for Pi {
         ops.lists()
     }
 
-    fn branch_preamble(&self) -> &'static str {
-        files::BRANCH_SUMMARY_PREAMBLE
-    }
-
     fn compaction_text(&self, mut summary: Text<'static>, ops: &FileOps) -> Text<'static> {
         files::append(&mut summary, &self.files(ops));
         summary
@@ -224,9 +201,5 @@ impl Agent for Pi {
         _: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>> {
         Ok(preparation.previous_summary.clone())
-    }
-
-    fn requests(&self) -> &'static Requests {
-        &prompt::REQUESTS
     }
 }

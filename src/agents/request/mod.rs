@@ -134,7 +134,7 @@ pub fn write(
     let late = std::mem::take(&mut survey.late);
     let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
     let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
-    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.wire_policy() };
+    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.constants().wire_policy };
     let sink = Sink::new(out, target.wire_policy.half_pair);
     let messages = Messages { agent, messages, bodies };
     match request.api {

@@ -12,7 +12,6 @@ use super::ids::{Ids, WireId, tool_name};
 use super::late::Late;
 use super::sink::whole_text;
 use super::{Api, Target, Written};
-use crate::agents::ForeignThinking;
 use crate::session::content;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
@@ -271,7 +270,7 @@ fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block
         let dropped = is_unsigned && wire_policy.drops_unsigned && target.api == Api::Anthropic;
         return (!dropped).then_some(Block::Thinking { text, signature, redacted });
     }
-    if wire_policy.foreign_thinking == ForeignThinking::Dropped || text.is_blank() {
+    if wire_policy.drops_foreign_thinking || text.is_blank() {
         return None;
     }
     Some(Block::Text { text: marked(&text, target), signature: None })

@@ -41,7 +41,7 @@ impl Shorthand<'_> {
                 .text("customType", kind)
                 .text("content", text)
                 .bool("display", *display)
-                .with(agent.attribution(), |entry, who| entry.str("attribution", who)),
+                .with(agent.constants().attribution, |entry, who| entry.str("attribution", who)),
             Shorthand::User(text) => {
                 message(Object::new().str("role", "user").json("content", &text_content(text)).finish())
             }
