@@ -201,7 +201,6 @@ pub trait Agent: Sync {
         preparation: &Preparation,
         bodies: &dyn EntryReader,
     ) -> io::Result<Option<Text<'static>>>;
-
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
@@ -223,7 +222,13 @@ pub fn compaction_prompts(
         };
         let transcript = |out: &mut dyn Write| agent.transcript(session, messages, bodies, out);
         let mut bytes = Vec::new();
-        agent.constants().requests.compaction(segment, &transcript, previous.as_ref(), instructions, &mut bytes)?;
+        agent.constants().requests.compaction(
+            segment,
+            &transcript,
+            previous.as_ref(),
+            instructions,
+            &mut bytes,
+        )?;
         Ok(bytes)
     };
     segments(preparation).iter().map(prompt).collect()

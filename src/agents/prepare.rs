@@ -1,13 +1,15 @@
 //! The input of a summary: the result of either agent's preparation, before any text is written.
 //!
-//! The types here are filled in by `pi` and `omp`, printed by the commands, and read by the prompts and the
+//! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
 //! built-in summary.
 
-use crate::session::entry::EntryIx;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
 use crate::session::file_calls::{FileAct, FileTool};
 use crate::session::read::entry_reader::Message;
 use foldhash::HashSet;
 use pisess_json::text::Text;
+use std::io;
 
 /// Where the kept part of a compaction starts, if the caller specifies it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +128,39 @@ pub struct FileLists {
     pub read_files: Vec<Text<'static>>,
     /// Written or edited.
     pub modified_files: Vec<Text<'static>>,
+}
+
+/// The limit of both agents for the messages of a branch summary, in tokens: the usual context window minus their
+/// reserve for prompt and response.
+pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
+
+/// Returns the newest messages of a branch whose estimates fit `budget`, in order. `message` returns the message of an
+/// entry with its estimate.
+///
+/// # Errors
+/// Those of `message`.
+pub fn newest_messages(
+    session: &Session,
+    branch: &[EntryIx],
+    budget: u64,
+    message: &mut dyn FnMut(EntryIx) -> io::Result<Option<(Message, u64)>>,
+) -> io::Result<Vec<Message>> {
+    let (mut messages, mut total) = (Vec::new(), 0);
+    for &ix in branch.iter().rev() {
+        let Some((message, tokens)) = message(ix)? else { continue };
+        let full = total + tokens > budget;
+        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
+        // A summary that does not fit is still included if more than a tenth of the budget is left.
+        if !full || (summary && total * 10 < budget * 9) {
+            messages.push(message);
+            total += tokens;
+        }
+        if full {
+            break;
+        }
+    }
+    messages.reverse();
+    Ok(messages)
 }
 
 fn sorted(mut paths: Vec<Text<'static>>) -> Vec<Text<'static>> {

@@ -86,8 +86,11 @@ fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
 }
 
 fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
-    let data =
-        Object::new().str("agent", agent.agent().constants().name).str("note", note).raw("entry", original).finish();
+    let data = Object::new()
+        .str("agent", agent.agent().constants().name)
+        .str("note", note)
+        .raw("entry", original)
+        .finish();
     let start = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
     parts::place(start, original).finish()
 }

@@ -5,7 +5,7 @@ use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::oh_my_pi::{
     branch, compaction, context, defects, files, llm, message, prompt, tokens, transcript,
 };
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{BRANCH_BUDGET, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::search::Query;
 use crate::agents::{Agent, Constants, Pi, WirePolicy};
 use crate::session::column::Parts;
@@ -189,8 +189,7 @@ impl Agent for OhMyPi {
         entries: &[EntryIx],
         bodies: &dyn EntryReader,
     ) -> io::Result<(Vec<Message>, FileOps)> {
-        let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
-        Ok((branch.messages, branch.file_ops))
+        branch::prepare(session, entries, bodies, BRANCH_BUDGET)
     }
 
     fn checkpoint(&self, _: &Session, _: &[EntryIx], _: &dyn EntryReader) -> io::Result<Option<Vec<u8>>> {

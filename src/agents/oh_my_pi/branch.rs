@@ -2,18 +2,15 @@
 
 use super::transcript::is_useless;
 use super::{files, message, tokens};
-use crate::agents::pi::branch::BranchPreparation;
+use crate::agents::prepare::{FileOps, newest_messages};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// The limit of oh-my-pi for the messages, in tokens: the usual context window minus its reserve for prompt
-/// and response.
-pub const TOKEN_BUDGET: u64 = 128_000 - 16_384;
-
-/// Prepares the summary of `entries`, oldest first; a `budget` of 0 tokens means no limit.
+/// Prepares the summary of `entries`, oldest first: the newest messages that fit, and the files that these touched, or that
+/// earlier branch summaries list.
 ///
 /// Tool results are included, truncated to 2,000 units each, except those marked useless.
 ///
@@ -24,31 +21,21 @@ pub fn prepare(
     entries: &[EntryIx],
     bodies: &dyn EntryReader,
     budget: u64,
-) -> io::Result<BranchPreparation> {
-    let mut branch = BranchPreparation::default();
+) -> io::Result<(Vec<Message>, FileOps)> {
+    let mut ops = FileOps::default();
     for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
         let line = bodies.line(ix)?;
-        files::add_details(Raw::checked(line.trim_ascii()), &mut branch.file_ops);
+        files::add_details(Raw::checked(line.trim_ascii()), &mut ops);
     }
-    for &ix in entries.iter().rev() {
-        let Some(message) = message_of(session, ix, bodies)? else { continue };
-        files::add_message(session, &message, bodies, &mut branch.file_ops)?;
+    let messages = newest_messages(session, entries, budget, &mut |ix| {
+        let Some(message) = message_of(session, ix, bodies)? else { return Ok(None) };
+        files::add_message(session, &message, bodies, &mut ops)?;
         let result = session.is_message(ix, Role::ToolResult);
         let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
         let tokens = message.with(bodies, estimate)?;
-        let full = budget > 0 && branch.tokens + tokens > budget;
-        let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
-        // A summary that does not fit is still included if more than a tenth of the budget is left.
-        if !full || (summary && (branch.tokens as f64) < budget as f64 * 0.9) {
-            branch.messages.push(message);
-            branch.tokens += tokens;
-        }
-        if full {
-            break;
-        }
-    }
-    branch.messages.reverse();
-    Ok(branch)
+        Ok(Some((message, tokens)))
+    })?;
+    Ok((messages, ops))
 }
 
 /// Returns the message of an entry of the branch.
@@ -78,21 +65,22 @@ fn message_of(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::R
 mod tests {
     use super::*;
     use crate::agents::pi::testing::{call, chain, compacted, result, says, user};
+    use crate::agents::prepare::BRANCH_BUDGET;
 
     #[test]
-    fn results_are_told_unless_useless() {
+    fn results_are_included_unless_useless() {
         let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
         let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")]);
-        let branch = prepare(&made.session, &made.path(), &made.bodies(), 0).unwrap();
-        assert_eq!(made.ids(&branch.messages), ["e0", "e1", "e2", "e4"]);
-        assert_eq!(branch.file_ops.written.as_slice(), ["w.ts"]);
+        let path = made.path();
+        let (messages, ops) = prepare(&made.session, &path, &made.bodies(), BRANCH_BUDGET).unwrap();
+        assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
+        assert_eq!(ops.written.as_slice(), ["w.ts"]);
     }
 
     #[test]
-    fn the_newest_that_fit_are_told() {
+    fn the_newest_that_fit_are_included() {
         let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]);
-        let branch = prepare(&made.session, &made.path(), &made.bodies(), 2).unwrap();
-        assert_eq!(made.ids(&branch.messages), ["e2", "e3"]);
-        assert_eq!(branch.tokens, 2);
+        let (messages, _) = prepare(&made.session, &made.path(), &made.bodies(), 2).unwrap();
+        assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }
 }

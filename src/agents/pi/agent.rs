@@ -4,7 +4,7 @@ use crate::agents::pi::row;
 use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
 };
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{BRANCH_BUDGET, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::search::Query;
 use crate::agents::{Agent, Constants, WirePolicy};
 use crate::session::column::Parts;
@@ -169,8 +169,7 @@ impl Agent for Pi {
         entries: &[EntryIx],
         bodies: &dyn EntryReader,
     ) -> io::Result<(Vec<Message>, FileOps)> {
-        let branch = branch::prepare(session, entries, bodies, branch::TOKEN_BUDGET)?;
-        Ok((branch.messages, branch.file_ops))
+        branch::prepare(session, entries, bodies, BRANCH_BUDGET)
     }
 
     fn checkpoint(
