@@ -40,4 +40,4 @@ mod cli;
 mod commands;
 
 pub use cli::guide;
-pub use commands::{command, completion_scripts, guides, run};
+pub use commands::{command, guides, run};

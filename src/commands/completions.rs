@@ -69,28 +69,14 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// All of them.
-    pub const ALL: [Shell; 5] = [Shell::Bash, Shell::Zsh, Shell::Fish, Shell::Pwsh, Shell::Elvish];
-
     /// Returns the script.
     pub fn script(self) -> &'static str {
         match self {
-            Shell::Bash => include_str!("../cli/completions/pisess.bash"),
-            Shell::Zsh => include_str!("../cli/completions/pisess.zsh"),
-            Shell::Fish => include_str!("../cli/completions/pisess.fish"),
-            Shell::Pwsh => include_str!("../cli/completions/pisess.ps1"),
-            Shell::Elvish => include_str!("../cli/completions/pisess.elv"),
-        }
-    }
-
-    /// Returns the name under which a package installs the script.
-    pub fn file_name(self) -> &'static str {
-        match self {
-            Shell::Bash => "pisess.bash",
-            Shell::Zsh => "_pisess",
-            Shell::Fish => "pisess.fish",
-            Shell::Pwsh => "_pisess.ps1",
-            Shell::Elvish => "pisess.elv",
+            Shell::Bash => include_str!("../../completions/pisess.bash"),
+            Shell::Zsh => include_str!("../../completions/_pisess"),
+            Shell::Fish => include_str!("../../completions/pisess.fish"),
+            Shell::Pwsh => include_str!("../../completions/_pisess.ps1"),
+            Shell::Elvish => include_str!("../../completions/pisess.elv"),
         }
     }
 

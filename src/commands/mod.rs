@@ -113,11 +113,6 @@ impl Command {
     }
 }
 
-/// Returns the completion script of each shell, by the name of the file in which a package installs it.
-pub fn completion_scripts() -> impl Iterator<Item = (&'static str, &'static str)> {
-    completions::Shell::ALL.into_iter().map(|shell| (shell.file_name(), shell.script()))
-}
-
 /// Runs one command line and returns its exit code. That of another program may have any value.
 pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
     let args: Vec<_> = args.into_iter().collect();

@@ -1,5 +1,4 @@
-//! The man pages, the completions and the table of options are generated from the one definition of the command line,
-//! and committed.
+//! The man pages and the table of options are generated from the one definition of the command line, and committed.
 //! `PISESS_BLESS=1 cargo test --test it generated` updates them.
 
 mod man;
@@ -12,9 +11,6 @@ fn files() -> Vec<(PathBuf, String)> {
     let mut files = Vec::new();
     for (name, page) in man::pages() {
         files.push((Path::new("man").join(name), page));
-    }
-    for (name, script) in pisess::completion_scripts() {
-        files.push((Path::new("completions").join(name), script.to_owned()));
     }
     files.push(("docs/options.md".into(), options::page()));
     files
@@ -37,14 +33,12 @@ fn generated_files_are_what_the_definition_makes() {
             drifted.push(path.display().to_string());
         }
     }
-    for folder in ["man", "completions"] {
-        for file in std::fs::read_dir(root.join(folder)).into_iter().flatten() {
-            let path = Path::new(folder).join(file.unwrap().file_name());
-            match files.iter().any(|(made, _)| *made == path) {
-                true => {}
-                false if bless => std::fs::remove_file(root.join(path)).unwrap(),
-                false => drifted.push(format!("{} (nothing makes it)", path.display())),
-            }
+    for file in std::fs::read_dir(root.join("man")).into_iter().flatten() {
+        let path = Path::new("man").join(file.unwrap().file_name());
+        match files.iter().any(|(made, _)| *made == path) {
+            true => {}
+            false if bless => std::fs::remove_file(root.join(path)).unwrap(),
+            false => drifted.push(format!("{} (nothing makes it)", path.display())),
         }
     }
     assert!(

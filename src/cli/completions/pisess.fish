@@ -1,8 +1,0 @@
-# Completion of pisess for fish. Install this file as ~/.config/fish/completions/pisess.fish.
-
-function __pisess_complete
-    set --local words (commandline --current-process --tokenize --cut-at-cursor)
-    pisess completions fish --at (count $words) -- $words (commandline --current-token --cut-at-cursor) 2>/dev/null
-end
-
-complete --command pisess --no-files --keep-order --arguments '(__pisess_complete)'
