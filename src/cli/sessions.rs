@@ -4,6 +4,7 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::session::Header;
+use crate::session::entry::LineNo;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use pisess_store;
@@ -140,6 +141,13 @@ impl Sessions {
         })?;
         Ok(exit)
     }
+}
+
+/// Returns the note on the lines of a session that were skipped: their number, and the first. `lines` is what they are, for
+/// one line and for several.
+pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
+    let lines = lines[usize::from(count != 1)];
+    format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", first.0)
 }
 
 fn modified_ms(path: &Path) -> Option<i64> {

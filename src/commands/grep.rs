@@ -7,9 +7,9 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::rows::hits::{Detail, Painter};
-use crate::cli::sessions::{Sessions, SessionsArgs, Target};
+use crate::cli::sessions::{Sessions, SessionsArgs, Target, skipped};
 use crate::load::{Options, load};
-use crate::ops::grep::{Around, Match, Pattern, PatternOptions, Query, Searched, roles, search};
+use crate::ops::grep::{Around, Match, Pattern, PatternOptions, Query, roles, search};
 use crate::session::Header;
 use crate::session::fields::Scope;
 use crate::session::read::line_chunks::ChunkReader;
@@ -264,7 +264,8 @@ fn search_one(
     };
     let searched = search(input.source(), query, reader, &mut take)
         .map_err(|error| Failure::load(&input.name, error))?;
-    found.note = unread(&input.name, &searched);
+    let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
+    found.note = searched.unread.map(|unread| skipped(&input.name, unread, lines));
     if !matches.is_empty() {
         let session = load(input.source(), &painter.options);
         let session = session.map_err(|error| Failure::load(&input.name, error))?;
@@ -276,9 +277,3 @@ fn search_one(
     Ok((searched.header, found))
 }
 
-fn unread(name: &str, searched: &Searched) -> Option<String> {
-    let (count, line) = searched.unread?;
-    let lines =
-        if count == 1 { "line that may match is not JSON" } else { "lines that may match are not JSON" };
-    Some(format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0))
-}

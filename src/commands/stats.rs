@@ -3,9 +3,9 @@
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
-use crate::cli::sessions::SessionsArgs;
+use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
-use crate::ops::stats::{Counted, EntryStats, Seen, StatsOptions, collect};
+use crate::ops::stats::{Counted, Seen, StatsOptions, collect};
 use crate::session::read::line_chunks::ChunkReader;
 use foldhash::quality::RandomState;
 use pisess_store::workers::Pool;
@@ -91,7 +91,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok((harvested.header.clone(), (harvested, input.name.clone())))
         },
         |ui, target, _, (harvested, name)| {
-            warn_of_damage(&harvested, &name, ui);
+            if let Some(damaged) = harvested.malformed {
+                ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
+            }
             if by_entry {
                 let entries = harvested.entries.iter().filter(|entry| is_wanted(entry));
                 return rows.add(target, &harvested, entries, ui);
@@ -113,10 +115,4 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         groups.print(args.json, ui)?;
     }
     Ok(exit)
-}
-
-fn warn_of_damage(harvested: &EntryStats, name: &str, ui: &mut Ui) {
-    let Some((count, line)) = harvested.malformed else { return };
-    let lines = if count == 1 { "line is not JSON" } else { "lines are not JSON" };
-    ui.warn(&format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", line.0));
 }
