@@ -14,6 +14,7 @@
 mod model;
 
 use crate::pty::on_terminal;
+use crate::sandbox::example;
 use pisess::guide;
 use std::cell::Cell;
 use std::fs;
@@ -84,7 +85,7 @@ impl Desk {
 
     /// Adds the subset of jq that the documents use.
     fn with_our_jq(self) -> Desk {
-        std::os::unix::fs::symlink(our_jq(), self.path("tools/jq")).unwrap();
+        std::os::unix::fs::symlink(example("jq"), self.path("tools/jq")).unwrap();
         self
     }
 
@@ -166,21 +167,6 @@ fn documents() -> Vec<PathBuf> {
     all.sort();
     all.insert(0, root().join("README.md"));
     all
-}
-
-/// Returns the path of our jq, which `cargo test` builds. It is built here if missing, as with `cargo test --test
-/// it`.
-fn our_jq() -> PathBuf {
-    let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
-    let jq = built.join("examples/jq");
-    if !jq.exists() {
-        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-        let mut build = Command::new(cargo);
-        build.args(["build", "--quiet", "--example", "jq"]).current_dir(root());
-        build.args(built.ends_with("release").then_some("--release"));
-        assert!(build.status().unwrap().success() && jq.exists(), "cargo build --example jq failed");
-    }
-    jq
 }
 
 #[test]

@@ -9,6 +9,8 @@ use std::fmt;
 use std::fs::{self, FileType};
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// The environment of every run.
@@ -62,6 +64,23 @@ pub fn user(id: &str, parent: Option<&str>, text: &str) -> String {
 /// Returns the program that real runs start: `PISESS`, or what cargo built for the tests.
 pub fn program() -> PathBuf {
     std::env::var_os("PISESS").map_or_else(|| env!("CARGO_BIN_EXE_pisess").into(), PathBuf::from)
+}
+
+/// Returns the path of a program among the tests (`[[example]]` in Cargo.toml). `cargo test` builds them, `cargo test
+/// --test it` does not, so they are brought up to date first.
+pub fn example(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
+        let built = Path::new(env!("CARGO_BIN_EXE_pisess")).parent().unwrap();
+        let profile = built.file_name().unwrap().to_str().unwrap();
+        let mut build = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        build.args(["build", "--quiet", "--example", "jq", "--example", "store-worker"]);
+        build.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
+        build.arg("--target-dir").arg(built.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(build.status().unwrap().success(), "{build:?}");
+        built.join("examples")
+    });
+    folder.join(name)
 }
 
 impl Sandbox {
