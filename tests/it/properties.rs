@@ -108,10 +108,17 @@ const LINES: &[&str] = &[
     "pop -q -",
 ];
 
+thread_local! {
+    /// One for all cases of a property: no command that reads standard input writes a file.
+    static EMPTY: Sandbox = Sandbox::new();
+}
+
 fn run(line: &str, stdin: &[u8]) -> (u8, Vec<u8>) {
-    let s = Sandbox::new();
-    let done = s.pisess(line).stdin(stdin).done();
-    (done.code, done.stdout)
+    EMPTY.with(|s| {
+        let done = s.pisess(line).stdin(stdin).done();
+        assert_eq!(s.names(), [""; 0], "{line}");
+        (done.code, done.stdout)
+    })
 }
 
 /// The number of cases of each property.

@@ -91,19 +91,6 @@ fn changes_by_name_report_the_path() {
     assert!(d.s.names().iter().all(|name| !name.starts_with("last")), "{:?}", d.s.names());
 }
 
-#[test]
-fn ten_thousand_sessions() {
-    const COUNT: usize = 10_000;
-    let s = Sandbox::new();
-    for at in 0..COUNT {
-        s.put(&format!("{}/{at}.jsonl", at % 10), session(&format!("s{at:05}")));
-    }
-    for reader in READERS {
-        assert_eq!(s.run(&format!("{reader} .")).lines().count(), COUNT, "{reader}");
-    }
-    assert_eq!(s.run("grep -l 's04711$' ."), "./1/4711.jsonl\n");
-}
-
 /// Sessions that disappear, grow and shrink while others are read.
 #[test]
 fn files_that_change_meanwhile() {

@@ -198,3 +198,17 @@ fn a_line_of_200_mb() {
     assert!(s.path("s").metadata().unwrap().len() > size);
     assert_eq!(s.run("path ./s --ids").lines().count(), 3);
 }
+
+#[test]
+fn ten_thousand_sessions() {
+    const COUNT: usize = 10_000;
+    let s = Sandbox::new();
+    for at in 0..COUNT {
+        let question = user(&id(at), None, &format!("question of s{at:05}"));
+        s.put(&format!("{}/{at}.jsonl", at % 10), session(&[question]));
+    }
+    for reader in ["list --json", "grep -c --json question", "stats --by session --json"] {
+        assert_eq!(s.run(&format!("{reader} .")).lines().count(), COUNT, "{reader}");
+    }
+    assert_eq!(s.run("grep -l 's04711$' ."), "./1/4711.jsonl\n");
+}
