@@ -108,8 +108,8 @@ impl LastEntry<'_> {
     }
 
     fn is_from(&self, moment: SystemTime) -> bool {
-        let written = self.timestamp.parse::<jiff::Timestamp>();
-        written.is_ok_and(|written| distance(written.into(), moment) < RECENT)
+        let written = self.timestamp.parse::<jiff::Timestamp>().and_then(SystemTime::try_from);
+        written.is_ok_and(|written| distance(written, moment) < RECENT)
     }
 }
 

@@ -33,7 +33,7 @@ impl Clock {
     pub fn parts(&self, time_ms: i64) -> (String, String) {
         match Timestamp::from_millisecond(time_ms) {
             Ok(time) => {
-                let time = time.to_zoned(self.zone().clone());
+                let time = time.to_zoned_datetime(self.zone().clone());
                 (time.strftime("%Y-%m-%d").to_string(), time.strftime("%H:%M").to_string())
             }
             Err(_) => (format!("{:10}", "?"), " ".repeat(5)),
