@@ -276,4 +276,3 @@ fn search_one(
     }
     Ok((searched.header, found))
 }
-
