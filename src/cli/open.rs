@@ -12,14 +12,10 @@ use crate::session::reference::{PREVIOUS, Position, resolve};
 use crate::session::{Header, ProblemKind, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Opened, ReadAt, SessionFile, SpoolOptions, Spooled};
+use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
 use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
-
-/// Up to 16 MB of a stream are kept in memory. The rest goes to an unlinked private file, but only if those
-/// 16 MB contain a header: a stream may have no end.
-const SPOOL: SpoolOptions = SpoolOptions { memory: 16 << 20, is_promising: has_header };
 
 /// A session file, or a stream that contains a session.
 pub struct Input {
@@ -51,7 +47,7 @@ impl Input {
                 return Err(Failure::cannot("cannot read standard input: it is a terminal")
                     .hint("give the path of a session, or pipe one in"));
             }
-            let spooled = store::spool(ui.stdin(), SPOOL)?;
+            let spooled = store::spool(ui.stdin(), has_header)?;
             let name = "standard input".to_owned();
             return Ok(Input { name, opened: Opened::Stream(spooled), redacted: None, by_name: false });
         }
@@ -62,7 +58,7 @@ impl Input {
     /// Opens a path; refuses one that is standard output.
     pub fn open_path(path: &Path, is_stdout: &dyn Fn(&File) -> bool) -> Result<Input, Failure> {
         let name = visible(&path.to_string_lossy());
-        let opened = store::open(path, SPOOL)?;
+        let opened = store::open(path, has_header)?;
         if let Opened::File(file) = &opened {
             refuse_stdout(path, is_stdout(file.handle()))?;
         }

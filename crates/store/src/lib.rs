@@ -100,7 +100,7 @@ pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, with_suffi
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
-pub use read::{ReadAt, SpoolOptions, Spooled, spool, spool_written};
+pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
 

@@ -151,83 +151,45 @@ impl PageBuffer {
     }
 }
 
-/// A stream that was read to its end. See [`spool`].
-#[derive(Debug)]
-pub struct Spooled(Spool);
+/// The number of bytes to keep in memory.
+pub(super) const MEMORY: usize = 16 << 20;
 
+/// Bytes that were written or read from a stream: in memory up to a limit, else in a private temporary file without a
+/// name, so that nothing remains however the process ends (rule 6).
 #[derive(Debug)]
-enum Spool {
-    Memory(Vec<u8>),
-    File { file: File, size: u64 },
+pub struct Spooled {
+    limit: usize,
+    memory: Vec<u8>,
+    file: Option<File>,
+    len: u64,
+}
+
+impl Spooled {
+    fn new(limit: usize) -> Spooled {
+        Spooled { limit, memory: Vec::new(), file: None, len: 0 }
+    }
 }
 
 impl ReadAt for Spooled {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        match &self.0 {
-            Spool::Memory(bytes) => bytes.read_at(buf, offset),
-            Spool::File { file, .. } => files::read_at(file, buf, offset),
+        match &self.file {
+            Some(file) => files::read_at(file, buf, offset),
+            None => self.memory.read_at(buf, offset),
         }
     }
 
     fn file(&self) -> Option<&File> {
-        match &self.0 {
-            Spool::Memory(_) => None,
-            Spool::File { file, .. } => Some(file),
-        }
+        self.file.as_ref()
     }
 
     fn len(&self) -> u64 {
-        match &self.0 {
-            Spool::Memory(bytes) => bytes.len() as u64,
-            Spool::File { size, .. } => *size,
-        }
+        self.len
     }
 }
 
-/// The options for reading streams.
-#[derive(Clone, Copy)]
-pub struct SpoolOptions {
-    /// The number of bytes to keep in memory.
-    pub memory: usize,
-    /// Whether a longer stream that starts with these bytes should be read to its end, although it may be
-    /// endless.
-    pub is_promising: fn(&[u8]) -> bool,
-}
-
-/// Reads a stream to its end: into memory up to a limit, else into a private temporary file without a name,
-/// so that nothing remains however the process ends (rule 6). If the stream is not promising, only the start
-/// is kept.
-///
-/// # Errors
-/// If reading or spooling fails.
-pub fn spool(reader: &mut dyn Read, options: SpoolOptions) -> Result<Spooled, StoreError> {
-    spool_named(reader, options, Path::new("standard input"))
-}
-
-/// Keeps what `write` writes: in memory or, if it is large, in a private temporary file without a name (rule
-/// 6).
-pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
-    let unspooled = |error| StoreError::io("write a temporary file for", Path::new("the copy"), error);
-    let mut out = Spilling { memory: Vec::new(), file: None };
-    write(&mut out).map_err(unspooled)?;
-    let Spilling { memory, file } = out;
-    let Some(file) = file else { return Ok(Spooled(Spool::Memory(memory))) };
-    let size = file.metadata().map_err(unspooled)?.len();
-    Ok(Spooled(Spool::File { file, size }))
-}
-
-/// The number of bytes of a copy to keep in memory.
-const SPILLS: usize = 16 << 20;
-
-/// Memory up to a limit, then a file.
-struct Spilling {
-    memory: Vec<u8>,
-    file: Option<File>,
-}
-
-impl Write for Spilling {
+impl Write for Spooled {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.file.is_none() && self.memory.len() + bytes.len() > SPILLS {
+        if self.file.is_none() && self.memory.len() + bytes.len() > self.limit {
             let mut file = tempfile::tempfile()?;
             file.write_all(&std::mem::take(&mut self.memory))?;
             self.file = Some(file);
@@ -236,6 +198,7 @@ impl Write for Spilling {
             Some(file) => file.write_all(bytes)?,
             None => self.memory.extend_from_slice(bytes),
         }
+        self.len += bytes.len() as u64;
         Ok(bytes.len())
     }
 
@@ -244,20 +207,40 @@ impl Write for Spilling {
     }
 }
 
+/// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only the start is kept: it may
+/// have no end.
+///
+/// # Errors
+/// If reading or spooling fails.
+pub fn spool(reader: &mut dyn Read, is_promising: fn(&[u8]) -> bool) -> Result<Spooled, StoreError> {
+    spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
+}
+
 pub(super) fn spool_named(
     reader: &mut dyn Read,
-    SpoolOptions { memory, is_promising }: SpoolOptions,
+    limit: usize,
+    is_promising: fn(&[u8]) -> bool,
     name: &Path,
 ) -> Result<Spooled, StoreError> {
-    let mut bytes = Vec::new();
-    let more = memory as u64 + 1;
-    reader.take(more).read_to_end(&mut bytes).map_err(|error| StoreError::io("read", name, error))?;
-    if bytes.len() <= memory || !is_promising(&bytes) {
-        return Ok(Spooled(Spool::Memory(bytes)));
+    let mut start = Vec::new();
+    let more = limit as u64 + 1;
+    reader.take(more).read_to_end(&mut start).map_err(|error| StoreError::io("read", name, error))?;
+    let is_whole = start.len() <= limit || !is_promising(&start);
+    let mut spooled = Spooled::new(limit);
+    if is_whole {
+        (spooled.len, spooled.memory) = (start.len() as u64, start);
+        return Ok(spooled);
     }
     let unspooled = |error| StoreError::io("write a temporary file for", name, error);
-    let mut file = tempfile::tempfile().map_err(unspooled)?;
-    file.write_all(&bytes).map_err(unspooled)?;
-    let rest = io::copy(reader, &mut file).map_err(unspooled)?;
-    Ok(Spooled(Spool::File { file, size: bytes.len() as u64 + rest }))
+    spooled.write_all(&start).map_err(unspooled)?;
+    io::copy(reader, &mut spooled).map_err(unspooled)?;
+    Ok(spooled)
+}
+
+/// Keeps what `write` writes.
+pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
+    let mut spooled = Spooled::new(MEMORY);
+    let written = write(&mut spooled);
+    written.map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))?;
+    Ok(spooled)
 }

@@ -2,7 +2,7 @@
 
 use super::error::StoreError;
 use super::files::{self, DISK, FileType, Files, Stat};
-use super::read::{ReadAt, SpoolOptions, Spooled, spool_named};
+use super::read::{MEMORY, ReadAt, Spooled, spool_named};
 use super::snapshot::{Compared, Snapshot};
 use std::fs::File;
 use std::io;
@@ -109,11 +109,11 @@ pub enum Opened {
 }
 
 /// Opens anything that can be read: a regular file, or a stream, which is spooled (see [`super::spool`]).
-pub fn open(path: &Path, options: SpoolOptions) -> Result<Opened, StoreError> {
+pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
         Err(StoreError::NotRegular { .. }) => {
             let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
-            spool_named(&mut stream, options, path).map(Opened::Stream)
+            spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
         }
         opened => opened.map(Opened::File),
     }

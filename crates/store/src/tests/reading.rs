@@ -1,6 +1,7 @@
 //! Opening and spooling.
 
-use super::super::{Opened, Piece, Pieces, ReadAt, SpoolOptions, open, send_pieces, send_range, spool};
+use super::super::read::spool_named;
+use super::super::{Opened, Piece, Pieces, ReadAt, Spooled, open, send_pieces, send_range, spool};
 use super::*;
 use std::process::Command;
 
@@ -11,8 +12,8 @@ fn all(source: &dyn ReadAt) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn up_to(memory: usize) -> SpoolOptions {
-    SpoolOptions { memory, is_promising: |_| true }
+fn up_to(limit: usize, mut bytes: &[u8]) -> Spooled {
+    spool_named(&mut bytes, limit, |_| true, Path::new("stream")).unwrap()
 }
 
 #[test]
@@ -121,35 +122,36 @@ fn what_cannot_be_opened_says_why() {
     assert_eq!(message(&missing), format!("cannot read {}: no such file or directory", missing.display()));
     assert!(message(bench.folder.path()).ends_with("it is a directory"));
     assert!(message(Path::new("/dev/null")).ends_with("not a regular file"));
-    assert!(matches!(open(bench.folder.path(), up_to(9)), Err(StoreError::IsFolder { .. })));
+    assert!(matches!(open(bench.folder.path(), |_| true), Err(StoreError::IsFolder { .. })));
 }
 
 #[test]
 fn a_stream_is_spooled_to_memory_or_to_a_file() {
     for limit in [0, 1, OLD.len() - 1, OLD.len(), 1 << 20] {
-        let spooled = spool(&mut OLD.as_bytes(), up_to(limit)).unwrap();
-        assert_eq!(all(&spooled), OLD, "{limit}");
+        let spooled = up_to(limit, OLD.as_bytes());
+        assert_eq!((all(&spooled).as_str(), spooled.file().is_none()), (OLD, OLD.len() <= limit), "{limit}");
     }
-    assert!(spool(&mut std::io::empty(), up_to(0)).unwrap().is_empty());
+    assert!(up_to(0, b"").is_empty());
     let bench = Bench::new(OLD);
     let fifo = bench.at("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     assert!(matches!(SessionFile::open(&fifo), Err(StoreError::NotRegular { .. })));
     let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
-    let Opened::Stream(stream) = open(&fifo, up_to(10)).unwrap() else { panic!() };
+    let Opened::Stream(stream) = open(&fifo, |_| true).unwrap() else { panic!() };
     assert_eq!(all(&stream), OLD);
     writer.wait().unwrap();
-    assert!(matches!(open(&bench.path, up_to(10)), Ok(Opened::File(_))));
+    assert!(matches!(open(&bench.path, |_| true), Ok(Opened::File(_))));
 }
 
 /// A device may have no end. Like a pipe, it is read beyond the limit for memory only if it starts like a session.
 #[test]
 fn an_endless_stream_is_left_where_no_session_starts() {
-    let options = SpoolOptions { memory: 1 << 20, is_promising: |start| start.starts_with(b"{") };
-    let Opened::Stream(stream) = open(Path::new("/dev/zero"), options).unwrap() else { panic!() };
-    assert_eq!(stream.len(), (1 << 20) + 1);
-    let mut long = std::io::Read::take(std::io::repeat(b'{'), 3 << 20);
-    assert_eq!(spool(&mut long, options).unwrap().len(), 3 << 20);
+    const LIMIT: u64 = 16 << 20;
+    let is_promising = |start: &[u8]| start.starts_with(b"{");
+    let Opened::Stream(stream) = open(Path::new("/dev/zero"), is_promising).unwrap() else { panic!() };
+    assert_eq!(stream.len(), LIMIT + 1);
+    let mut long = std::io::Read::take(std::io::repeat(b'{'), LIMIT + 99);
+    assert_eq!(spool(&mut long, is_promising).unwrap().len(), LIMIT + 99);
     // For a stream that fits in memory, the predicate is not called.
-    assert_eq!(all(&spool(&mut &b"x"[..], options).unwrap()), "x");
+    assert_eq!(all(&spool(&mut &b"x"[..], is_promising).unwrap()), "x");
 }
