@@ -87,7 +87,7 @@ pub enum StoreError {
     },
 
     /// Another process held a lock for as long as we waited (rules 3 and 5).
-    #[error("cannot lock {}: held by {} (waited {:.1} s)", path.display(), Holder(*holder), waited.as_secs_f64())]
+    #[error("cannot lock {}: held by {} (waited {:.1} s)", path.display(), process(*holder), waited.as_secs_f64())]
     Busy {
         /// The locked file, or the lock file.
         path: PathBuf,
@@ -320,15 +320,8 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-struct Holder(Option<u32>);
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(pid) => write!(f, "process {pid}"),
-            None => f.write_str("another process"),
-        }
-    }
+fn process(holder: Option<u32>) -> String {
+    holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 impl fmt::Display for FileChange {
@@ -347,7 +340,7 @@ impl fmt::Display for LiveSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LiveSign::OpenForWriting { pid } => {
-                write!(f, "{} has it open for writing, as a running oh-my-pi does", Holder(*pid))
+                write!(f, "{} has it open for writing, as a running oh-my-pi does", process(*pid))
             }
             LiveSign::JustWritten { ago } => {
                 write!(f, "oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())

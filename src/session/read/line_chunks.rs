@@ -191,7 +191,8 @@ mod tests {
                     assert!(stretch.ends_with(b"\n") || at + 1 == read.len());
                     place += stretch.len() as u64;
                 }
-                assert_eq!(read.concat_bytes(), bytes[from as usize..]);
+                let all: Vec<_> = read.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+                assert_eq!(all, bytes[from as usize..]);
                 let chunks = read.iter().map(|(start, bytes)| LineChunk { start: *start, bytes });
                 for Line { span, bytes: line, newline } in chunks.flat_map(LineChunk::lines) {
                     let end = span.end() as usize;
@@ -201,16 +202,6 @@ mod tests {
             }
         }
         assert!(read_all(&Vec::new(), 0).is_empty());
-    }
-
-    trait Concat {
-        fn concat_bytes(&self) -> Vec<u8>;
-    }
-
-    impl Concat for Vec<(u64, Vec<u8>)> {
-        fn concat_bytes(&self) -> Vec<u8> {
-            self.iter().flat_map(|(_, bytes)| bytes.clone()).collect()
-        }
     }
 
     #[test]

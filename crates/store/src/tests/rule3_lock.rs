@@ -125,8 +125,7 @@ fn append_one(path: &Path, writer: usize, turn: usize) {
 /// block forever, at each point where the path is opened.
 #[test]
 fn what_is_no_file_in_the_session_s_place_does_not_block() {
-    type Put = fn(&Path);
-    let puts: [Put; 3] = [
+    let puts: [fn(&Path); 3] = [
         |path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
         |path| fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),

@@ -169,8 +169,7 @@ fn a_lock_from_the_future_is_robbed_too() {
 /// Anything but a file is not a lock. It is opened without blocking, and not removed.
 #[test]
 fn a_lock_that_is_no_file_is_refused() {
-    type Put = fn(&Path);
-    let puts: [Put; 3] = [
+    let puts: [fn(&Path); 3] = [
         |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
         |path| fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
