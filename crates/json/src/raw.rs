@@ -134,58 +134,39 @@ impl<'a> Raw<'a> {
     }
 
     /// Iterates over the members in file order, including duplicates; none unless it is an object.
-    pub fn members(self) -> Members<'a> {
-        Members(Walk::new(self, b'{'))
+    pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Raw<'a>)> {
+        Walk::new(self, b'{', |scanner| {
+            let key = scanner.string().ok()?;
+            scanner.peek();
+            scanner.seek(scanner.pos() + 1);
+            Some((key, Raw(scanner.value().ok()?)))
+        })
     }
 
     /// Iterates over the items of an array; none unless it is one.
-    pub fn items(self) -> Items<'a> {
-        Items(Walk::new(self, b'['))
+    pub fn items(self) -> impl Iterator<Item = Raw<'a>> {
+        Walk::new(self, b'[', |scanner| scanner.value().ok().map(Raw))
     }
 }
 
-/// Members of an object, in file order.
-#[derive(Debug)]
-pub struct Members<'a>(Walk<'a>);
-
-impl<'a> Iterator for Members<'a> {
-    type Item = (RawString<'a>, Raw<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let scanner = self.0.next()?;
-        let key = scanner.string().ok()?;
-        scanner.peek();
-        scanner.seek(scanner.pos() + 1);
-        Some((key, Raw(scanner.value().ok()?)))
-    }
-}
-
-/// Items of an array.
-#[derive(Debug)]
-pub struct Items<'a>(Walk<'a>);
-
-impl<'a> Iterator for Items<'a> {
-    type Item = Raw<'a>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next()?.value().ok().map(Raw)
-    }
-}
-
-#[derive(Debug)]
-struct Walk<'a> {
+/// Iterates over the members of an object or the items of an array, which `read` reads.
+struct Walk<'a, F> {
     scanner: Scanner<'a>,
-    done: bool,
+    is_over: bool,
+    read: F,
 }
 
-impl<'a> Walk<'a> {
-    fn new(value: Raw<'a>, open: u8) -> Self {
-        Walk { scanner: Scanner::document(value.0), done: value.first() != open }
+impl<'a, T, F: FnMut(&mut Scanner<'a>) -> Option<T>> Walk<'a, F> {
+    fn new(value: Raw<'a>, open: u8, read: F) -> Self {
+        Walk { scanner: Scanner::document(value.0), is_over: value.first() != open, read }
     }
+}
 
-    /// Returns the scanner at the next member or item; `None` at the closing bracket.
-    fn next(&mut self) -> Option<&mut Scanner<'a>> {
-        if self.done {
+impl<'a, T, F: FnMut(&mut Scanner<'a>) -> Option<T>> Iterator for Walk<'a, F> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        if self.is_over {
             return None;
         }
         match self.scanner.peek() {
@@ -194,10 +175,10 @@ impl<'a> Walk<'a> {
             _ => {}
         }
         if matches!(self.scanner.peek(), b'}' | b']' | 0) {
-            self.done = true;
+            self.is_over = true;
             return None;
         }
-        Some(&mut self.scanner)
+        (self.read)(&mut self.scanner)
     }
 }
 

@@ -113,8 +113,13 @@ impl<'a> Text<'a> {
     }
 
     /// Iterates over the code points, including lone surrogates.
-    pub fn code_points(&self) -> CodePoints<'_> {
-        CodePoints(&self.0)
+    pub fn code_points(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut rest = &*self.0;
+        std::iter::from_fn(move || {
+            let (code_point, width) = first_code_point(rest)?;
+            rest = &rest[width..];
+            Some(code_point)
+        })
     }
 
     /// Returns the text as a `String`, with U+FFFD for lone surrogates.
@@ -173,20 +178,6 @@ impl PartialEq<&str> for Text<'_> {
 impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.to_string_lossy())
-    }
-}
-
-/// An iterator over the code points of WTF-8 bytes. Each byte that is not WTF-8 becomes U+FFFD.
-#[derive(Clone, Debug)]
-pub struct CodePoints<'a>(&'a [u8]);
-
-impl Iterator for CodePoints<'_> {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        let (code_point, width) = first_code_point(self.0)?;
-        self.0 = &self.0[width..];
-        Some(code_point)
     }
 }
 
