@@ -238,11 +238,11 @@ impl Search {
         }
         // Unless letters are escaped, what this level calls for was called for by the raw bytes.
         let calls = if calls.any(Calls::ESCAPES) { self.calls_in(text) } else { calls };
-        apply(calls, text, &mut |range, kind, secret| put(hits, spoken.source(range), kind, secret));
+        apply(calls, text, |range, kind, secret| put(hits, spoken.source(range), kind, secret));
         if calls.any(Calls::BASE64) {
             each_decoded(text, &mut |start, decoded| {
                 let calls = self.calls_in(decoded);
-                apply(calls, decoded, &mut |range, kind, secret| {
+                apply(calls, decoded, |range, kind, secret| {
                     // Four digits encode three bytes.
                     let encoded = start + range.start * 4 / 3..start + (range.end * 4).div_ceil(3);
                     put(hits, spoken.source(encoded), kind, secret);
@@ -258,11 +258,8 @@ fn line_around(bytes: &[u8], at: usize) -> Range<usize> {
     start..memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |newline| at + newline)
 }
 
-/// Takes the range, the kind and the text of a secret.
-type TakeSecret<'a> = dyn FnMut(Range<usize>, &'static str, &[u8]) + 'a;
-
-/// Calls `found` with each secret that the called rules find in a text.
-fn apply(calls: Calls, text: &[u8], found: &mut TakeSecret) {
+/// Calls `found` with the range, the kind and the text of each secret that the called rules find in a text.
+fn apply(calls: Calls, text: &[u8], mut found: impl FnMut(Range<usize>, &'static str, &[u8])) {
     for (_, rule) in RULES.iter().enumerate().filter(|(at, _)| calls.any(Calls::rule(*at))) {
         for captures in rule.expression().captures_iter(text) {
             if let Some(secret) = rule.secret(&captures) {

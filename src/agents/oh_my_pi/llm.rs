@@ -24,54 +24,48 @@ pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 /// # Errors
 /// If an entry cannot be read, or `emit` returns an error.
 pub fn convert(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()> {
-    let mut converter = Converter { held: None };
+    // A turn that ends in thinking: the next message decides how it is converted.
+    let mut held = None;
     for message in messages {
-        message.with(bodies, |raw| converter.take(raw, emit))??;
+        message.with(bodies, |raw| take(&mut held, raw, emit))??;
     }
-    converter.release(false, emit)
+    release(&mut held, false, emit)
 }
 
-struct Converter {
-    /// A turn that ends in thinking: the next message decides how it is converted.
-    held: Option<Vec<u8>>,
-}
-
-impl Converter {
-    fn take(&mut self, message: Raw, emit: &mut Emit) -> io::Result<()> {
-        let [role, custom_type] = content::members(message, ["role", "customType"]);
-        let role = role.and_then(Raw::text).unwrap_or_default();
-        let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
-        self.release(explains, emit)?;
-        if role == "assistant" {
-            if breaks_off(message).is_some() {
-                self.held = Some(message.bytes().to_vec());
-                return Ok(());
-            }
-            return emit(message.bytes());
-        }
-        one(&role, message).iter().try_for_each(|json| emit(json))
-    }
-
-    /// Emits the pending turn. `explained`: whether the note on its thinking follows.
-    fn release(&mut self, explained: bool, emit: &mut Emit) -> io::Result<()> {
-        let Some(turn) = self.held.take() else { return Ok(()) };
-        let turn = Raw::checked(&turn);
-        let [id, error, stop_reason] = content::members(turn, ["errorId", "errorMessage", "stopReason"]);
-        let interrupted =
-            stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
-        if !explained && !interrupted {
-            return emit(turn.bytes());
-        }
-        let kept = breaks_off(turn).unwrap_or_default();
-        if kept.is_empty() && !explained {
+fn take(held: &mut Option<Vec<u8>>, message: Raw, emit: &mut Emit) -> io::Result<()> {
+    let [role, custom_type] = content::members(message, ["role", "customType"]);
+    let role = role.and_then(Raw::text).unwrap_or_default();
+    let explains = role == "custom" && custom_type.is_some_and(|kind| kind.is(INTERRUPTED_THINKING));
+    release(held, explains, emit)?;
+    if role == "assistant" {
+        if breaks_off(message).is_some() {
+            *held = Some(message.bytes().to_vec());
             return Ok(());
         }
-        let had = turn.get("content").unwrap_or(Raw::NULL).items().next().is_some();
-        if !had {
-            return emit(turn.bytes());
-        }
-        emit(&message::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
+        return emit(message.bytes());
     }
+    one(&role, message).iter().try_for_each(|json| emit(json))
+}
+
+/// Emits the pending turn. `explained`: whether the note on its thinking follows.
+fn release(held: &mut Option<Vec<u8>>, explained: bool, emit: &mut Emit) -> io::Result<()> {
+    let Some(turn) = held.take() else { return Ok(()) };
+    let turn = Raw::checked(&turn);
+    let [id, error, stop_reason] = content::members(turn, ["errorId", "errorMessage", "stopReason"]);
+    let interrupted =
+        stop_reason.is_some_and(|reason| reason.is("aborted")) && message::is_user_interrupt(id, error);
+    if !explained && !interrupted {
+        return emit(turn.bytes());
+    }
+    let kept = breaks_off(turn).unwrap_or_default();
+    if kept.is_empty() && !explained {
+        return Ok(());
+    }
+    let had = turn.get("content").unwrap_or(Raw::NULL).items().next().is_some();
+    if !had {
+        return emit(turn.bytes());
+    }
+    emit(&message::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
 }
 
 /// Returns the blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content; `None`
