@@ -247,6 +247,10 @@ fn fields(missing: &mut Missing) {
         if name == "context" {
             lines.push("context F".to_owned());
         }
+        // A new command is not in the tables yet.
+        if has_json && lines.is_empty() {
+            lines.push(format!("{name} F --json"));
+        }
         let described = of_verb(name);
         if described.is_empty() && !lines.is_empty() {
             missing.add(FORMAT, "## JSON", &format!("add a paragraph **`{name} --json`**"));
