@@ -2,11 +2,12 @@
 
 use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::Input;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, styled, visible};
 use crate::session::Header;
 use crate::session::entry::LineNo;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
+use owo_colors::Style;
 use pisess_store;
 use pisess_store::workers::in_order;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,35 @@ pub struct SessionsArgs {
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
+}
+
+/// Options to print only paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
+pub struct PathsArgs {
+    /// Print only the paths of the sessions that are found
+    #[arg(short = 'l', long, alias = "files-with-matches")]
+    pub files: bool,
+    /// Like -l, but end each path with a NUL byte, as for `xargs -0`
+    #[arg(short = '0', long)]
+    pub null: bool,
+}
+
+impl PathsArgs {
+    /// Whether only paths are printed.
+    pub fn is_set(self) -> bool {
+        self.files || self.null
+    }
+
+    /// Appends a path: escaped and on a line, or as it is and followed by a NUL byte.
+    pub fn push(self, path: &Path, style: Style, out: &mut Vec<u8>) {
+        if self.null {
+            out.extend_from_slice(path.as_os_str().as_encoded_bytes());
+            out.push(0);
+        } else {
+            out.extend_from_slice(styled(&visible(&path.to_string_lossy()), style).as_bytes());
+            out.push(b'\n');
+        }
+    }
 }
 
 /// The sessions found; none has been read yet.

@@ -7,7 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::rows::hits::{Detail, Painter};
-use crate::cli::sessions::{Sessions, SessionsArgs, Target, skipped};
+use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs, Target, skipped};
 use crate::load::{Options, load};
 use crate::ops::grep::{Around, Match, Pattern, PatternOptions, Query, roles, search};
 use crate::session::Header;
@@ -108,11 +108,11 @@ pub struct Args {
     /// Show N entries before and after (each match)
     #[arg(short = 'C', long, alias = "context", value_name = "N")]
     pub around: Option<usize>,
-    /// Print only the paths of sessions that match
-    #[arg(short = 'l', long, conflicts_with = "count")]
-    pub files_with_matches: bool,
+    /// Options to print only the paths of sessions that match.
+    #[command(flatten)]
+    pub only: PathsArgs,
     /// Print only the number of matching entries in each session
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with_all = ["files", "null"])]
     pub count: bool,
     /// Search only entries with this role or type, such as user or compaction; may be given several times (toolCall: only
     /// the names and arguments of tool calls)
@@ -149,7 +149,7 @@ pub enum SortKey {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let period = args.period.read(ui)?;
-    let is_listed = args.count || args.files_with_matches;
+    let is_listed = args.count || args.only.is_set();
     let reach = |width: usize| Reach { before: width, after: width };
     let reach = ui.width().filter(|_| !args.json).map_or_else(Reach::default, reach);
     let query = Query {
@@ -214,8 +214,8 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 }
 
 fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
-    let detail = match (args.files_with_matches, args.count) {
-        (true, _) => Detail::Path,
+    let detail = match (args.only.is_set(), args.count) {
+        (true, _) => Detail::Path(args.only),
         (_, true) => Detail::Count,
         _ => Detail::Rows,
     };
@@ -258,7 +258,7 @@ fn search_one(
             Detail::Rows if painter.has_context() => matches.push(hit),
             Detail::Rows => painter.row(&target.path, header, &hit, false, &mut found.rows),
             Detail::Count => {}
-            Detail::Path => return ControlFlow::Break(()),
+            Detail::Path(_) => return ControlFlow::Break(()),
         }
         if found.count == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };

@@ -7,7 +7,7 @@ use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::list::{ListContext, print};
-use crate::cli::sessions::NONE_HERE;
+use crate::cli::sessions::{NONE_HERE, PathsArgs};
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
     ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, read, rows, sort,
@@ -16,6 +16,7 @@ use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
@@ -39,6 +40,10 @@ pub const GUIDE: Guide = Guide {
             "List the sessions below a directory, the most expensive first",
             "pisess list sessions --sort cost",
         ),
+        Example::new(
+            "Count the entries of each session below a directory",
+            "pisess list -0 sessions | xargs -0 wc -l",
+        ),
         Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
     ],
     found: None,
@@ -57,7 +62,9 @@ pub const GUIDE: Guide = Guide {
 /// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
-/// Rows are sorted by the last message. `*` marks the session that `last` refers to: the one whose file changed
+/// On a terminal, a project is shown by the end of its path that tells it from the others, and a narrow terminal has
+/// fewer columns. Rows are sorted by the last message; with `--sort`, the column that they are sorted by is always shown.
+/// `*` marks the session that `last` refers to: the one whose file changed
 /// last, as for the agents' `--continue`. Any change counts, even a label.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -82,8 +89,11 @@ pub struct Args {
     /// List forks below the session they were copied from, counting only what each adds
     #[arg(long)]
     pub forks: bool,
+    /// Options to print only paths.
+    #[command(flatten)]
+    pub only: PathsArgs,
     /// Print the result as JSON (an object per session)
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["files", "null"])]
     pub json: bool,
 }
 
@@ -113,11 +123,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
     let rows = limited(rows(&list, nesting), args.limit);
     let last = places.names().newest().next();
-    if args.json {
+    if args.only.is_set() {
+        let mut paths = Vec::new();
+        rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
+        ui.stdout().write_all(&paths).map_err(Failure::output)?;
+    } else if args.json {
         print_json(&list, &rows, last.as_deref(), ui)?
     } else {
         let now = Ids::new(ui)?.now_ms(ui);
-        print(&list, &rows, &ListContext { now, last: last.as_deref() }, ui)?;
+        print(&list, &rows, &ListContext { now, last: last.as_deref(), order: args.sort }, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }

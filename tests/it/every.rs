@@ -59,7 +59,7 @@ pub const READS: &[&str] = &[
     "grep -c --active e F",
     "grep -C 1 -S --sort time e F",
     "grep -v -m 3 -A 1 -B 2 --role toolCall --sort path e F",
-    "grep -l -F -w --role user --since 2020-01-01 --until today -e e F",
+    "grep -l -0 -F -w --role user --since 2020-01-01 --until today -e e F",
     "stats F",
     "stats F --json",
     "stats F --by model --since 2020-01-01 --until today",
@@ -82,6 +82,7 @@ pub const READS: &[&str] = &[
 pub const SEARCHES: &[&str] = &[
     "list F",
     "list F --json",
+    "list F -l -0",
     "list F --forks --sort cost --limit 9 --since 2020-01-01 --until today",
     "relocate F . -n",
 ];

@@ -35,11 +35,11 @@ fn sessions_newest_first() {
     1mo  00000002  garden      4   2      940  $0.0066  When should I sow carrot…
     4mo  0000babe  kites       6   2       31        -  Which paper for a kite?
     ");
-    assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @"
-    age  time              id        project       msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.0354  The 00:10 ferry shows up as \"left 23 h ag…
-    1mo  2026-03-14 09:27  456789ab  ~/photos         7   1    10.4k  $0.0252  Photos by year
-    ");
+    assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @r#"
+    age  time              id        project  msgs  br  context     cost  name or first user message
+    1mo  2026-03-14 09:43  6e8a4d70  ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" wh…
+    1mo  2026-03-14 09:27  456789ab  photos      7   1    10.4k  $0.0252  Photos by year
+    "#);
     assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false}"#);
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false}"#);
 }
@@ -74,6 +74,91 @@ fn this_folder_all_and_since() {
     *  3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
        3mo  aaa-1111     2   1     1.2k  $0.25  question of 0199aaaa-1111
     ");
+}
+
+/// A narrow terminal has fewer columns, so that the text keeps 20, and the column of the sort key is always among them.
+#[test]
+fn the_text_and_the_sort_key_are_always_shown() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl"]);
+    assert_snapshot!(s.pisess("list . --color never").terminal(60).done(), @"
+    age  id        project     cost  name or first user mess…
+    1mo  6e8a4d70  ferry    $0.0354  The 00:10 ferry shows u…
+    1mo  456789ab  photos   $0.0252  Photos by year
+    4mo  0000babe  kites          -  Which paper for a kite?
+    ");
+    assert_snapshot!(s.pisess("list . --color never --sort tokens").terminal(60).done(), @"
+    age  id        project  tokens  name or first user messa…
+    1mo  456789ab  photos    41.5k  Photos by year
+    1mo  6e8a4d70  ferry     34.3k  The 00:10 ferry shows up…
+    4mo  0000babe  kites         -  Which paper for a kite?
+    ");
+    assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @"
+    age  time                       created  id        project  msgs  br  context     cost  name or first user message
+    1mo  2026-03-14 09:27  2026-03-14 09:26  456789ab  photos      7   1    10.4k  $0.0252  Photos by year
+    1mo  2026-03-14 09:43  2026-03-14 09:26  6e8a4d70  ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as…
+    4mo  2026-01-01 00:00  2026-01-01 00:00  0000babe  kites       6   2       31        -  Which paper for a kite?
+    ");
+    let keys = [
+        ("modified", "age"),
+        ("created", "created"),
+        ("name", "name"),
+        ("project", "project"),
+        ("messages", "msgs"),
+        ("context", "context"),
+        ("tokens", "tokens"),
+        ("cost", "cost"),
+    ];
+    for (key, title) in keys {
+        for width in [30, 45, 60, 80, 120, 200] {
+            let shown = s.pisess(&format!("list . --color never --sort {key}")).terminal(width).done().text();
+            let titles = shown.lines().next().unwrap();
+            assert!(titles.split("  ").any(|word| word.trim().starts_with(title)), "{key} {width}: {titles}");
+            let keeps_text = || width - titles.find("name").unwrap() >= 20;
+            assert!(width < 60 || keeps_text(), "{key} {width}: {shown}");
+            assert!(shown.lines().all(|row| unicode_width::UnicodeWidthStr::width(row) <= width), "{shown}");
+        }
+    }
+}
+
+#[test]
+fn a_project_is_shown_by_what_tells_it_from_others() {
+    let s = Sandbox::new();
+    let projects = |cwds: &[&str], width: usize| {
+        let folder = format!("{}-{width}", cwds.len());
+        for (at, cwd) in cwds.iter().enumerate() {
+            let header = json!({"type": "session", "version": 3, "id": at.to_string(), "timestamp": time(at as u64), "cwd": cwd});
+            s.put(&format!("{folder}/{at}.jsonl"), format!("{header}\n"));
+        }
+        let line = format!("list ./{folder} --sort project --color never");
+        let shown = s.pisess(&line).terminal(width).done().text();
+        let start = shown.find("project").unwrap();
+        let cells = shown.lines().skip(1).map(|row| row[start..].split("  ").next().unwrap().to_owned());
+        cells.collect::<Vec<_>>().join(" | ")
+    };
+    assert_eq!(projects(&["/home/u/code/ferry", "/home/u/garden"], 80), "ferry | garden");
+    assert_eq!(projects(&["/home/u/a/app", "/home/u/b/app", "/srv/lib"], 80), "a/app | b/app | lib");
+    let long = ["/c/application-ferry", "/c/application-kites", "/c/b", "/c/d"];
+    assert_eq!(projects(&long, 80), "…ation-ferry | …ation-kites | b | d");
+    assert_eq!(projects(&long, 120), "application-ferry | application-kites | b | d");
+}
+
+#[test]
+fn only_paths() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    s.put("a\nb.jsonl", fixture("two-branches.jsonl"));
+    assert_eq!(
+        s.run("list -l --sort messages ./tour.jsonl ./two-branches.jsonl"),
+        "./tour.jsonl\n./two-branches.jsonl\n"
+    );
+    assert_eq!(s.run("list -l . --limit 1 --sort cost"), "./tour.jsonl\n");
+    assert_eq!(s.run("list -l . --since 2026-02 --until 2026-02"), "");
+    // A path can have a newline in it.
+    assert_eq!(s.run("list -0 --sort project ."), "./tour.jsonl\0./a\nb.jsonl\0./two-branches.jsonl\0");
+    assert_eq!(s.run("list -l0 --sort project ."), s.run("list -0 --sort project ."));
+    assert_eq!(s.run("list -l . --sort project").lines().count(), 3);
+    assert_eq!(s.run("grep -0 Washi ."), "./a\nb.jsonl\0./two-branches.jsonl\0");
+    s.pisess("list -l --json .").done().fails(2);
+    s.pisess("grep -0 -c x .").done().fails(2);
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 pub use progress::Progress;
 pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
-pub use table::{Cell, Column, Table};
+pub use table::{Cell, Column, GAP, Table};
 
 use crate::cli::options::GlobalArgs;
 use crate::world::World;

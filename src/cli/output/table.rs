@@ -12,7 +12,7 @@ use std::mem::take;
 pub type Cell = Vec<(String, Style)>;
 
 /// The number of columns between two cells.
-const GAP: usize = 2;
+pub const GAP: usize = 2;
 /// Replaces truncated text.
 const ELLIPSIS: &str = "…";
 /// The number of rows whose cells decide the widths of the columns.
@@ -36,6 +36,11 @@ impl Column {
     /// Returns a column of numbers, aligned to the right.
     pub const fn number(title: &'static str) -> Self {
         Column { is_number: true, ..Column::text(title) }
+    }
+
+    /// Returns its title.
+    pub const fn title(self) -> &'static str {
+        self.title
     }
 
     /// Returns the column, truncated if space is scarce.

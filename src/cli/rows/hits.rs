@@ -1,6 +1,7 @@
 //! The rows of a search.
 
 use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, push_visible, styled, visible};
+use crate::cli::sessions::PathsArgs;
 use crate::format::{ID, id_end};
 use crate::load::Options;
 use crate::ops::grep::{Around, Match, around};
@@ -22,7 +23,7 @@ pub enum Detail {
     /// The number of these entries.
     Count,
     /// Its path.
-    Path,
+    Path(PathsArgs),
 }
 
 /// The format of the output.
@@ -156,24 +157,22 @@ impl Painter {
 
     /// Appends the single row of a session, for -l and -c.
     pub fn summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
-        if self.detail == Detail::Rows {
+        if self.json && self.detail != Detail::Rows {
+            let count = (self.detail == Detail::Count).then_some(count as f64);
+            let row = path_json(path, header).with(count, |row, count| row.number("count", count));
+            out.extend_from_slice(&row.finish());
+            out.push(b'\n');
             return;
         }
-        let is_count = self.detail == Detail::Count;
-        if self.json {
-            let row = path_json(path, header)
-                .with(is_count.then_some(count), |row, count| row.number("count", count as f64));
-            out.extend_from_slice(&row.finish());
-        } else {
-            let path = styled(&shown(path), self.styles.summary);
-            let row = match (is_count, self.paths) {
-                (true, true) => format!("{path}:{count}"),
-                (true, false) => count.to_string(),
-                (false, _) => path,
-            };
-            out.extend_from_slice(row.as_bytes());
+        match self.detail {
+            Detail::Rows => {}
+            Detail::Path(only) => only.push(path, self.styles.summary, out),
+            Detail::Count => {
+                let before =
+                    if self.paths { styled(&shown(path), self.styles.summary) + ":" } else { String::new() };
+                out.extend_from_slice(format!("{before}{count}\n").as_bytes());
+            }
         }
-        out.push(b'\n');
     }
 }
 

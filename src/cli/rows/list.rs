@@ -1,17 +1,21 @@
 //! A list of sessions for people.
 
-use crate::cli::output::{Cell, Clock, Column, Failure, Styles, Table, Ui, visible};
+use crate::cli::output::{
+    Clock, Column, Failure, GAP, Styles, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
+};
 use crate::format::{ID, age, dollars, id_end, tokens};
-use crate::ops::list::{ListRow, Listed};
-use crate::session::paths::{below_home, name};
-use foldhash::HashSet;
+use crate::ops::list::{ListRow, Listed, Order};
+use crate::session::paths::below_home;
+use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use std::path::Path;
 
-/// The width from which times and directories are shown in full.
+/// The width from which times are shown.
 const WIDE: usize = 110;
-/// The width of the project column if space is scarce.
-const PROJECT: usize = 12;
+/// The width of the project column, on a wide terminal and on others.
+const PROJECT: [usize; 2] = [24, 12];
+/// The number of columns that the name or message keeps; to give it these, other columns are left out.
+const TEXT: usize = 20;
 
 /// The data that rows depend on, besides the list.
 pub struct ListContext<'a> {
@@ -19,22 +23,94 @@ pub struct ListContext<'a> {
     pub now: i64,
     /// The session that `last` names.
     pub last: Option<&'a Path>,
+    /// What the list is sorted by, which is always shown.
+    pub order: Order,
+}
+
+/// A column, in the order from left to right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fact {
+    Mark,
+    Age,
+    Time,
+    Created,
+    Id,
+    Project,
+    Messages,
+    Branches,
+    Tokens,
+    Context,
+    Cost,
+    Text,
+}
+
+impl Fact {
+    const ALL: [Fact; 12] = [
+        Fact::Mark,
+        Fact::Age,
+        Fact::Time,
+        Fact::Created,
+        Fact::Id,
+        Fact::Project,
+        Fact::Messages,
+        Fact::Branches,
+        Fact::Tokens,
+        Fact::Context,
+        Fact::Cost,
+        Fact::Text,
+    ];
+    /// The columns that are left out if space is scarce, in this order.
+    const SPARED: [Fact; 6] =
+        [Fact::Time, Fact::Branches, Fact::Context, Fact::Messages, Fact::Cost, Fact::Project];
+
+    /// Returns the column with the key that a list is sorted by.
+    fn of(order: Order) -> Fact {
+        match order {
+            Order::Modified => Fact::Age,
+            Order::Created => Fact::Created,
+            Order::Name => Fact::Text,
+            Order::Project => Fact::Project,
+            Order::Messages => Fact::Messages,
+            Order::Context => Fact::Context,
+            Order::Tokens => Fact::Tokens,
+            Order::Cost => Fact::Cost,
+        }
+    }
+
+    fn column(self) -> Column {
+        match self {
+            Fact::Mark => Column::text(""),
+            Fact::Age => Column::number("age"),
+            Fact::Time => Column::text("time"),
+            Fact::Created => Column::number("created"),
+            Fact::Id => Column::text("id"),
+            Fact::Project => Column::text("project"),
+            Fact::Messages => Column::number("msgs"),
+            Fact::Branches => Column::number("br"),
+            Fact::Tokens => Column::number("tokens"),
+            Fact::Context => Column::number("context"),
+            Fact::Cost => Column::number("cost"),
+            Fact::Text => Column::text("name or first user message").cut(),
+        }
+    }
 }
 
 /// Prints the rows of a list, with titles.
 pub fn print(list: &[Listed], rows: &[ListRow], look: &ListContext, ui: &mut Ui) -> Result<(), Failure> {
+    let is_wide = ui.width().is_none_or(|width| width >= WIDE);
     let shape = Shape {
         look,
-        is_wide: ui.width().is_none_or(|width| width >= WIDE),
+        is_wide,
         id: id_length(list),
-        has_projects: list.iter().any(|session| session.cwd != list[0].cwd),
+        projects: projects(list, ui.width().map(|_| PROJECT[usize::from(!is_wide)]), ui.home().as_deref()),
         clock: Clock::new(ui),
-        home: ui.home(),
         styles: ui.styles,
     };
-    let mut table = Table::new(shape.columns());
-    for row in rows {
-        table.row(shape.cells(row, &list[row.at]));
+    let cells: Vec<_> = rows.iter().map(|row| shape.cells(row, &list[row.at])).collect();
+    let shown = shape.shown(&cells, ui.width());
+    let mut table = Table::new(shown.iter().map(|fact| fact.column()).collect::<Vec<_>>());
+    for mut cells in cells {
+        table.row(shown.iter().map(|&fact| vec![std::mem::take(&mut cells[fact as usize])]).collect());
     }
     table.print(ui)
 }
@@ -45,58 +121,102 @@ struct Shape<'a> {
     is_wide: bool,
     /// The number of characters shown from the end of an id.
     id: usize,
-    has_projects: bool,
+    /// The text for each directory.
+    projects: HashMap<String, String>,
     clock: Clock,
-    home: Option<String>,
     styles: Styles,
 }
 
 impl Shape<'_> {
-    fn columns(&self) -> Vec<Column> {
-        let project = Column::text("project").at_most(if self.is_wide { usize::MAX } else { PROJECT });
-        self.shown([
-            Column::text(""),
-            Column::number("age"),
-            Column::text("time"),
-            Column::text("id"),
-            project,
-            Column::number("msgs"),
-            Column::number("br"),
-            Column::number("context"),
-            Column::number("cost"),
-            Column::text("name or first user message").cut(),
-        ])
-    }
-
-    fn cells(&self, row: &ListRow, session: &Listed) -> Vec<Cell> {
+    /// Returns the text and the style of each column.
+    fn cells(&self, row: &ListRow, session: &Listed) -> [(String, Style); Fact::ALL.len()] {
         let (styles, plain) = (&self.styles, Style::new());
         let is_last = self.look.last == Some(&session.path);
-        let cells = [
+        let age = |time: i64| age(self.look.now, time).replace(' ', "");
+        let created =
+            session.created.map(|time| if self.is_wide { self.clock.text(time) } else { age(time) });
+        let project = self.projects.get(&*session.cwd.to_string_lossy());
+        let sum = session.usage.tokens();
+        [
             ((if is_last { "*" } else { "" }).to_owned(), styles.active),
-            (age(self.look.now, session.modified).replace(' ', ""), plain),
+            (age(session.modified), plain),
             (self.clock.text(session.modified), styles.dim),
+            (created.unwrap_or_else(|| "-".to_owned()), plain),
             (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
-            (self.project(session), plain),
+            (project.cloned().unwrap_or_default(), plain),
             (session.messages.to_string(), plain),
             (session.branches.to_string(), plain),
+            (if sum > 0.0 { tokens(sum) } else { "-".to_owned() }, plain),
             (session.context.map_or("-".to_owned(), tokens), plain),
             (cost(session), plain),
             (title(session, row), if session.name.is_some() { styles.label } else { plain }),
-        ];
-        self.shown(cells.map(|cell| vec![cell]))
+        ]
     }
 
-    /// Returns the columns that have information and space.
-    fn shown<T>(&self, columns: [T; 10]) -> Vec<T> {
-        let is_shown = |at: usize| (at != 2 || self.is_wide) && (at != 4 || self.has_projects);
-        columns.into_iter().enumerate().filter(|(at, _)| is_shown(*at)).map(|(_, column)| column).collect()
+    /// Returns the columns that have information and space. That of the sort key is always shown.
+    fn shown(&self, rows: &[[(String, Style); Fact::ALL.len()]], width: Option<usize>) -> Vec<Fact> {
+        let key = Fact::of(self.look.order);
+        let has_information = |fact: Fact| match fact {
+            Fact::Time => self.is_wide,
+            Fact::Created | Fact::Tokens => false,
+            Fact::Project => self.projects.len() > 1,
+            _ => true,
+        };
+        let mut shown: Vec<_> =
+            Fact::ALL.into_iter().filter(|&fact| fact == key || has_information(fact)).collect();
+        let wanted = |fact: Fact| {
+            let cells = rows.iter().map(|cells| columns(&cells[fact as usize].0));
+            let used = cells.max().unwrap_or(0).max(columns(fact.column().title()));
+            GAP + if fact == Fact::Text { used.min(TEXT) } else { used.max(1) }
+        };
+        for spared in Fact::SPARED.into_iter().filter(|&spared| spared != key) {
+            let used: usize = shown.iter().map(|&fact| wanted(fact)).sum();
+            if width.is_none_or(|width| used <= width + GAP) {
+                break;
+            }
+            shown.retain(|&fact| fact != spared);
+        }
+        shown
     }
+}
 
-    /// Returns the directory, with `~` for the home directory; only its last part if space is scarce.
-    fn project(&self, session: &Listed) -> String {
-        let cwd = session.cwd.to_string_lossy();
-        visible(&if self.is_wide { below_home(&cwd, self.home.as_deref()) } else { name(&cwd).to_owned() })
+/// Returns, for each directory of a list, the last of its names that tell it from the others, cut to a width where that
+/// still tells them apart. Without a width, returns the whole path, with `~` for the home directory.
+fn projects(list: &[Listed], width: Option<usize>, home: Option<&str>) -> HashMap<String, String> {
+    let cwds: HashSet<String> =
+        list.iter().map(|session| session.cwd.to_string_lossy().into_owned()).collect();
+    let cwds: Vec<String> = cwds.into_iter().collect();
+    let whole: Vec<String> = cwds.iter().map(|cwd| visible(&below_home(cwd, home))).collect();
+    let Some(width) = width else { return cwds.into_iter().zip(whole).collect() };
+    let ends = distinct_ends(&whole);
+    let fits: [&dyn Fn(&str) -> String; 4] = [
+        &|text| fitted(text, width, "…"),
+        &|text| fitted_end(text, width, "…"),
+        &|text| fitted_path(text, 0..text.len(), width, "…"),
+        &|text| text.to_owned(),
+    ];
+    let cut = |fit: &dyn Fn(&str) -> String| ends.iter().map(|end| fit(end)).collect::<Vec<_>>();
+    let tells_apart = |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
+    let texts = fits.into_iter().map(cut).find(tells_apart).unwrap_or(whole);
+    cwds.into_iter().zip(texts).collect()
+}
+
+/// Returns the shortest end of each path, in whole names, that no other path has.
+fn distinct_ends(paths: &[String]) -> Vec<&str> {
+    const SEPARATORS: [char; 2] = ['/', '\\'];
+    let mut count: HashMap<&str, usize> = HashMap::default();
+    let starts = |path: &str| -> Vec<usize> {
+        let last = path.trim_end_matches(SEPARATORS).len();
+        path[..last].rmatch_indices(SEPARATORS).map(|(at, _)| at + 1).chain([0]).collect()
+    };
+    for path in paths {
+        starts(path).into_iter().for_each(|at| *count.entry(&path[at..]).or_default() += 1);
     }
+    let is_own = |end: &&str| count.get(end) == Some(&1);
+    paths
+        .iter()
+        .map(|path| starts(path).into_iter().map(|at| &path[at..]).find(is_own).unwrap_or(path))
+        .collect()
 }
 
 /// Returns the name or the first user message, after the marks of the row's position.
@@ -134,5 +254,22 @@ fn cost(session: &Listed) -> String {
         cost if cost <= 0.0 && usage.unpriced > 0 => "-".to_owned(),
         cost if cost <= 0.0 && usage.tokens() <= 0.0 => "-".to_owned(),
         cost => format!("{}{some}", dollars(cost)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_path_tells_it_apart() {
+        let ends = |paths: &[&str]| {
+            let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
+            distinct_ends(&paths).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(ends(&["~/code/ferry", "~/garden"]), ["ferry", "garden"]);
+        assert_eq!(ends(&["~/a/app", "~/b/app", "~/b/lib"]), ["a/app", "b/app", "lib"]);
+        assert_eq!(ends(&["/app", "/x/app", "", "/"]), ["/app", "x/app", "", "/"]);
+        assert_eq!(ends(&[r"C:\a\app", "~/app/"]), [r"app", "app/"]);
     }
 }

@@ -180,6 +180,7 @@ const FORMER: &[(&str, &str)] = &[
         "summarize ./two-branches.jsonl root --from 1a2b3c05 --prepare",
     ),
     ("fork ./two-branches.jsonl --all -o -", "fork ./two-branches.jsonl --branches -o -"),
+    ("grep paper ./two-branches.jsonl --files-with-matches", "grep paper ./two-branches.jsonl --files"),
     ("edit ./two-branches.jsonl @ --undo -n", "edit ./two-branches.jsonl @ --restore -n"),
 ];
 
