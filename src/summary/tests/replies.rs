@@ -1,0 +1,127 @@
+//! Questions and answers of both sides.
+
+use super::*;
+
+#[test]
+fn answers_to_a_tool_that_asks_are_decisions() {
+    let mut messages = vec![user("Set up the database.")];
+    messages.push(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"ask","arguments":{"questions":[{"question":"Which one?"}]}}],"stopReason":"toolUse"}"#.to_owned());
+    messages.push(r#"{"role":"toolResult","toolCallId":"a","toolName":"ask","content":[{"type":"text","text":"PostgreSQL"}]}"#.to_owned());
+    assert_eq!(
+        below(&summary(None, messages), "## Key Decisions"),
+        ["- Asked \"Which one?\", the user answered \"PostgreSQL\""]
+    );
+}
+
+#[test]
+fn an_example_of_use_is_no_question_to_the_user() {
+    let usage = "Ready.\n\nUsage:\n\n```sh\nask \"how do I log in?\"\n```";
+    for (answer, asks) in [(usage, false), ("Try: ask \"what now?\"", false), ("Ready. Shall I push?", true)]
+    {
+        let text =
+            summary(None, [user("Write a command that asks our documentation a question."), says(answer)]);
+        let steps = below(&text, "## Next Steps").join("\n");
+        assert_eq!(steps.contains("ends in a question"), asks, "{steps}");
+        assert_eq!(quotation(&text, "The assistant's last words:"), answer);
+    }
+}
+
+#[test]
+fn questions_corrections_and_repetitions_are_told_apart() {
+    let mut messages = vec![
+        user("Which database?"),
+        says("a) SQLite, one file\nb) Postgres\n\nWhich one?"),
+        user("b"),
+        stops("aborted", ""),
+        user("no docker, we install it from the packages of the distribution"),
+        says("Done."),
+    ];
+    for hour in 0..9 {
+        messages.extend([user(&format!("Read HEARTBEAT.md and follow it.\nIt is {hour}:00.")), says("OK")]);
+    }
+    let text = summary(None, &messages);
+    assert_eq!(
+        below(&text, "## Key Decisions"),
+        ["- Asked \"Which one?\", the user answered \"b\"; \"b) Postgres\""]
+    );
+    assert!(quotation(&text, REQUEST).starts_with("no docker"), "{text}");
+    assert_eq!(text.matches("HEARTBEAT").count(), 1, "{text}");
+    messages.push(user("Now the schema, with a table for each of the reports that we have."));
+    assert_eq!(
+        below(&summary(None, &messages), "## Constraints & Preferences"),
+        ["- Said to correct the work: \"no docker, we install it from the packages of the distribution\""]
+    );
+}
+
+#[test]
+fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
+    let state = |messages: &[String]| {
+        let text = summary(None, messages);
+        (below(&text, "## Next Steps").join("\n"), below(&text, "### In Progress").join("\n"), text)
+    };
+    let request = user("Publish the package, then tag the commit, and write the release notes.");
+    let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
+    assert!(next.starts_with("1. The request under Goal was replied to. "), "{next}");
+    assert_eq!(progress, "- (none)");
+    let mut failed = vec![request.clone()];
+    failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
+    failed.extend(bash("npm publish 2>&1 | tail -1", None));
+    failed.push(says("The registry is in a bad mood."));
+    let (next, progress, _) = state(&failed);
+    assert!(
+        next.starts_with("1. The request under Goal was replied to, with a failure left open (see Blocked)."),
+        "{next}"
+    );
+    assert!(progress.contains("`npm publish 2>&1 | tail -1`: ended, its exit code hidden"), "{progress}");
+    for (reason, told) in [
+        ("aborted", "interrupted by the user"),
+        ("error", "the model's reply failed"),
+        ("length", "the model's reply reached its token limit"),
+    ] {
+        let (next, progress, _) = state(&[request.clone(), stops(reason, "x")]);
+        assert!(
+            next.starts_with(&format!("1. Go on with the request under Goal: {told}")),
+            "{next}\n{progress}"
+        );
+    }
+    // The next summary lists it as well.
+    let first = summary(None, &failed);
+    assert!(summary(Some(&first), edit("a.js")).contains("`npm publish`: exited with code 1"));
+}
+
+#[test]
+fn last_words_are_whole_or_say_who_cut_them() {
+    let lead = |words: &str| {
+        let text = summary(None, [user("Report everything that you found, in full."), says(words)]);
+        text.lines().find(|line| line.starts_with(LAST_WORDS)).unwrap().to_owned()
+    };
+    let long = "One more line of this report.\n".repeat(45);
+    assert_eq!(lead(&long), "The assistant's last words:");
+    assert_eq!(quotation(&summary(None, [says(&long)]), "The assistant's last words:"), long.trim_end());
+    let text = summary(None, [says(&long.repeat(3))]);
+    assert!(quotation(&text, "The assistant's last words:").contains(" characters left out …]"), "{text}");
+}
+
+#[test]
+fn no_answer_is_quoted_twice() {
+    let messages = [
+        user("Which framing would you use for this protocol?"),
+        says("Length-prefixed JSON."),
+        user("Fine. And how often should the server send a ping?"),
+        says("Each 30 seconds."),
+        user("Make it 20. Then draft the message types, in a table."),
+        says("Drafted. Shall I write it down?"),
+    ];
+    let text = summary(None, &messages);
+    assert_eq!(quotation(&text, "The assistant's words before it:"), "Each 30 seconds.");
+    for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
+        assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+    }
+    assert!(below(&text, "## Next Steps")[0].ends_with("The reply ends in a question."));
+    // The next summary lists them as well.
+    let text =
+        summary(Some(&text), [user("Write it down as docs/protocol.md, and add the framing as well.")]);
+    for words in ["Each 30 seconds", "Length-prefixed"] {
+        assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
+    }
+}

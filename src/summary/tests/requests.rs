@@ -1,0 +1,178 @@
+//! Requests: the last word for word, earlier ones shortened.
+
+use super::*;
+
+#[test]
+fn a_request_survives_any_number_of_compactions() {
+    let mut text = summary(None, job());
+    for round in 0..3 {
+        let mut messages = Vec::from(edit(&format!("r{round}.md")));
+        let said = format!("Round {round}: the report is made from the new tables.");
+        messages.extend(tool(&said, "bash", r#"{"command":"make report"}"#, None));
+        text = summary(Some(&text), messages);
+        assert_eq!(quotation(&text, REQUEST), JOB);
+        let last_words = "The assistant's last words, 1 tool call before the end:";
+        assert_eq!(quotation(&text, last_words), said);
+    }
+    let done = below(&text, "### Done").join("\n");
+    assert!(done.contains("`make report`") && !done.contains("Earlier: Commands"), "{done}");
+    assert!(
+        text.contains("Said on the way: \"I'll look at them first: two of them share a parser.\""),
+        "{text}"
+    );
+    // A new request becomes the current one, and the old one is kept.
+    let text = summary(
+        Some(&text),
+        [
+            user(
+                "Now translate the report into French, and keep the tables as they are. The people in Lyon read it on Monday, so check the dates as well; and leave the names of products in English.",
+            ),
+            says("Fait."),
+        ],
+    );
+    assert!(quotation(&text, REQUEST).starts_with("Now translate"));
+    assert!(quotation(&text, "The request before it:").starts_with("Scan the three repositories"), "{text}");
+}
+
+#[test]
+fn requests_of_any_kind_stand_word_for_word() {
+    for request in [
+        "请修复登录页面的错误。\n\n1. 不要改动数据库的结构。\n2. 添加测试。",
+        "Räum bitte auf:\n* doppelte Regeln raus\n* Farben in Variablen",
+        "أصلح صفحة المساعدة من فضلك",
+        "use <div> & Vec<u8>, \"quotes\", `ticks` and a | b\n\n    indented\n- [ ] box",
+    ] {
+        let text = summary(None, [user(request)]);
+        assert_eq!(quotation(&text, REQUEST), request);
+        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
+    }
+}
+
+#[test]
+fn a_request_of_six_thousand_characters_keeps_whole_lines() {
+    let steps: String =
+        (1..100).map(|at| format!("{at}. step number {at} of this long list of steps\n")).collect();
+    let request = format!("Do this.\n{steps}Never push.");
+    let text = summary(None, [user(&request)]);
+    let quoted = quotation(&text, REQUEST);
+    assert!(units(&quoted) <= 4_000 && units(&quoted) > 3_800, "{}", units(&quoted));
+    assert!(
+        quoted.starts_with("Do this.\n1. step")
+            && quoted.ends_with("99. step number 99 of this long list of steps\nNever push.")
+    );
+    let (mark, lines): (Vec<&str>, Vec<&str>) = quoted.lines().partition(|line| line.starts_with("[…"));
+    assert!(lines.iter().all(|line| request.lines().any(|known| known == *line)), "{quoted}");
+    let missing: usize = mark[0].split(' ').nth(1).unwrap().parse().unwrap();
+    assert!((units(&request) - missing).abs_diff(units(&lines.join("\n"))) < 4, "{mark:?}");
+    // A request that was cut is not cut again.
+    assert_eq!(quotation(&summary(Some(&text), [stops("error", "x")]), REQUEST), quoted);
+}
+
+#[test]
+fn what_the_user_adds_to_running_work_follows_the_request() {
+    let mut messages = job();
+    messages.push(user("also: the report must name\n- the date"));
+    messages.extend(look("r.txt"));
+    messages.push(stops("aborted", "Operation aborted"));
+    messages.push(user("continue"));
+    let text = summary(None, &messages);
+    let added = "(Added while it was being worked on:)";
+    let request = format!("{JOB}\n\n{added} also: the report must name\n- the date\n\n{added} continue");
+    assert_eq!(quotation(&text, REQUEST), request);
+    assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), request);
+}
+
+#[test]
+fn a_short_request_comes_with_what_it_refers_to() {
+    let messages = [
+        user(
+            "Draft the release notes for version two, from the merged changes since the last tag, in three groups: new, changed, fixed. One line each, and no names of people.",
+        ),
+        says("Here they are.\n\n- a\n- b\n\nShall I put them into CHANGELOG.md?"),
+        user("yes"),
+    ];
+    let text = summary(None, messages);
+    assert_eq!(quotation(&text, REQUEST), "yes");
+    assert!(quotation(&text, "The request before it:").starts_with("Draft the release notes"));
+    assert!(quotation(&text, "The assistant's words before it:").ends_with("CHANGELOG.md?"));
+    assert!(below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "), "{text}");
+}
+
+#[test]
+fn a_skill_prompt_is_what_the_user_typed() {
+    let skill = |details: &str| {
+        format!(
+            r#"{{"role":"custom","customType":"skill-prompt","attribution":"user","content":"You are a releaser. Never!","details":{details}}}"#
+        )
+    };
+    for (details, asked) in [
+        (r#"{"name":"release","prompt":"/skill:release 2.3.0\nno tag"}"#, "/skill:release 2.3.0\nno tag"),
+        (r#"{"name":"release","args":"2.3.0"}"#, "/skill:release 2.3.0"),
+        (r#"{}"#, "You are a releaser. Never!"),
+    ] {
+        let text = summary(None, [skill(details)]);
+        assert_eq!(quotation(&text, REQUEST), asked);
+    }
+    let agents = skill("{}").replace(r#""attribution":"user""#, r#""attribution":"agent""#);
+    let text = summary(None, [user("Release it, with everything that belongs to it."), agents]);
+    assert!(text.contains("- Message of skill-prompt: \"You are a releaser. Never!\""), "{text}");
+}
+
+#[test]
+fn an_extension_can_ask_and_can_remark() {
+    let hook = |kind: &str, text: &str| {
+        format!(r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#, json(text))
+    };
+    let mut messages = vec![user("Whatever the monitor reports, fix it."), says("I wait for it.")];
+    messages.push(hook("monitor", "Import failed:\n- row 7"));
+    messages.extend(edit("import.py"));
+    messages.push(hook("lint", "import.py:4: E722"));
+    let text = summary(None, &messages);
+    let lead = "The last request, sent by the extension monitor (entry e1):";
+    assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
+    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
+    assert_eq!(below(&text, "## Critical Context"), ["- Message of lint: \"import.py:4: E722\""]);
+    let text = summary(Some(&text), edit("a.py"));
+    assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
+    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
+    // A message without a reply is not a request.
+    messages.truncate(2);
+    messages.push(hook("monitor", "All is well."));
+    assert_eq!(quotation(&summary(None, &messages), REQUEST), "Whatever the monitor reports, fix it.");
+}
+
+#[test]
+fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
+    let messages = [
+        user(
+            "Please fix the login page.\n- Never touch the database schema!\n- Tests are in t/.\n    assert!(works) // it panics here!\n> No such user in the list!",
+        ),
+        says("Fixed."),
+        user("请更新帮助页面。不要改动颜色！"),
+        says("好的。"),
+        user("Now the start page, the same way; it is src/start.html and its style sheet beside it."),
+    ];
+    assert_eq!(
+        below(&summary(None, messages), "## Constraints & Preferences"),
+        ["- \"Never touch the database schema!\"", "- \"不要改动颜色！\""]
+    );
+}
+
+#[test]
+fn earlier_requests_shorten_with_age() {
+    let long = "and so on with many more words ".repeat(30);
+    let messages = (0..40).flat_map(|at| {
+        let mut turn = vec![user(&format!("Request {at}: {long}"))];
+        turn.extend(look("a"));
+        turn.push(says(&format!("Answer {at}: {long}.")));
+        turn
+    });
+    let text = summary(None, messages);
+    let done = below(&text, "### Done");
+    let done: Vec<&str> =
+        done.into_iter().filter(|line| line.starts_with("- ") && !line.contains("Last tool")).collect();
+    let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
+    assert!(done[0].starts_with("- Older requests are left out"), "{}", done[0]);
+    assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
+    assert!(done.last().unwrap().starts_with("- \"Request 38: "));
+}

@@ -1,0 +1,164 @@
+//! Tool calls: commands, failures, and what settles them.
+
+use super::*;
+
+#[test]
+fn a_failure_is_told_by_how_it_ended() {
+    for (output, told) in [
+        (
+            "building\nCompiling: three of four parts\n\nCommand timed out after 120 seconds",
+            "timed out after 120 seconds",
+        ),
+        ("all fine here\n\nCommand exited with code 2", "exited with code 2"),
+        ("no such file", "failed"),
+    ] {
+        let mut messages = vec![user("Build it.")];
+        messages.extend(bash("make all", Some(output)));
+        let text = summary(None, messages);
+        let blocked = below(&text, "### Blocked").join("\n");
+        assert!(blocked.starts_with(&format!("- `make all`: {told}: \"")), "{blocked}");
+        assert!(blocked.ends_with(" (the last tool call)"), "{blocked}");
+    }
+    let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad date: 31.02.\n\nCommand exited with code 1";
+    let text = summary(None, bash("python a.py", Some(trace)));
+    assert!(below(&text, "### Blocked")[0].contains("ValueError: bad date: 31.02."), "{text}");
+}
+
+#[test]
+fn a_blocker_does_not_vanish_behind_what_follows() {
+    let mut messages = vec![user("Release it.")];
+    messages.extend(bash("git push -u origin v2", Some("fatal: 403\n\nCommand exited with code 128")));
+    messages.extend(bash("gh pr create --fill", Some("run gh auth login\n\nCommand exited with code 4")));
+    messages.extend(bash("cp a b", None));
+    messages.extend(bash("./scratch.sh", Some("oops\n\nCommand exited with code 3")));
+    messages.extend(bash("date > d", None));
+    messages.push(says("`git push` and `gh pr create` are refused; the access is missing."));
+    let blocked = |messages: &[String]| below(&summary(None, messages), "### Blocked").join("\n");
+    let full = blocked(&messages);
+    assert!(
+        full.starts_with("- `gh pr create --fill`: exited with code 4") && full.contains("code 128"),
+        "{full}"
+    );
+    assert!(full.ends_with("not mentioned in the last words: `./scratch.sh`"), "{full}");
+    for at in 0..12 {
+        messages.extend([
+            user(&format!("What is the weather on day {at}?")),
+            says(&format!("It rains {at} mm.")),
+        ]);
+    }
+    let named = blocked(&messages);
+    assert!(named.contains("`git push -u origin v2`") && !named.contains("code 128"), "{named}");
+    messages.extend(bash("git push", None));
+    assert!(!blocked(&messages).contains("git push"));
+}
+
+#[test]
+fn probes_are_no_blockers() {
+    let mut messages = vec![user("Build it.")];
+    for command in ["which qemu", "grep -rn nothing src", "test -f a && cat a", "diff a b"] {
+        messages.extend(bash(command, Some("\n\nCommand exited with code 1")));
+    }
+    messages.extend(bash("ls missing", Some("ls: missing: no such file\n\nCommand exited with code 2")));
+    messages.extend(tool("", "read", r#"{"path":"missing.md"}"#, Some("ENOENT: no such file")));
+    messages.extend(look("a.md"));
+    let text = summary(None, messages);
+    assert_eq!(below(&text, "### Blocked"), ["- (none)"]);
+    assert!(!below(&text, "### Done").join("\n").contains("which qemu"), "{text}");
+}
+
+#[test]
+fn a_command_is_shown_whole_and_never_as_a_fragment() {
+    let mut messages = vec![user("Look.")];
+    messages.extend(bash(
+        "cd /x && for dir in a b; do\n  make -C $dir\ndone",
+        Some("make: no rule\n\nCommand exited with code 2"),
+    ));
+    messages.extend(bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None));
+    let text = summary(None, messages);
+    assert!(text.contains("`for dir in a b; do / make -C $dir / done`: exited with code 2"), "{text}");
+    assert!(text.contains("`cat > note.md <<`"), "{text}");
+    assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
+}
+
+#[test]
+fn a_success_settles_a_failure_and_a_pipe_does_not() {
+    let failing = |after: &str| {
+        let mut messages = vec![user("Make the tests pass.")];
+        messages.extend(bash("cd a && cargo test 2>&1", Some("error: one\n\nCommand exited with code 101")));
+        messages.extend(edit("src/a.rs"));
+        messages.extend(bash(after, None));
+        below(&summary(None, messages), "### Blocked").join("\n")
+    };
+    assert_eq!(failing("cd a && cargo test --lib"), "- (none)");
+    let piped = failing("cd a && cargo test | tail -3");
+    let hidden =
+        "(then changed: `src/a.rs`; run again since, its exit code hidden by a pipe or a later step)";
+    assert!(piped.ends_with(hidden), "{piped}");
+    for unsure in ["cd a && cargo test || true", "cd a && cargo test; date"] {
+        assert!(failing(unsure).ends_with(hidden), "{unsure}");
+    }
+    let other = failing("cd b && cargo test");
+    assert!(other.ends_with("(then changed: `src/a.rs`; not run again since, in 2 tool calls)"), "{other}");
+}
+
+#[test]
+fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
+    let mut messages = vec![user("Publish the new version of the package, please.")];
+    messages.extend(bash(
+        "npm run build && npm publish",
+        Some("npm error code E401\n\nCommand exited with code 1"),
+    ));
+    messages.push(says("The registry refuses the token. Do you have a new one?"));
+    let first = summary(None, &messages);
+    assert!(
+        below(&first, "### Blocked")[0].starts_with("- `npm run build && npm publish`: exited with code 1")
+    );
+    assert!(below(&first, "## Next Steps")[0].contains("ends in a question"));
+    let aside =
+        [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
+    let second = summary(Some(&first), &aside);
+    assert!(second.contains("`npm run build && npm publish`: exited with code 1"), "{second}");
+    let mut messages = vec![user("the new token is in place, publish again, and tag it")];
+    messages.extend(bash("npm publish", None));
+    messages.push(says("Published."));
+    assert_eq!(below(&summary(Some(&second), &messages), "### Blocked"), ["- (none)"]);
+}
+
+#[test]
+fn like_calls_are_one_item() {
+    let mut messages = vec![user("Port all packages, test and commit each, and read the parts.")];
+    for at in 0..12 {
+        messages.extend(edit(&format!("p{at}/src/a.ts")));
+        messages.extend(bash(&format!("cd p{at} && npm test"), None));
+        messages.extend(bash(&format!("git commit -am 'p{at}'"), None));
+    }
+    messages.extend(bash("cd p12 && npm test", Some("1 failed: x\n\nCommand exited with code 1")));
+    (0..40).for_each(|at| messages.extend(look(&format!("part{at}.ts"))));
+    let text = summary(None, &messages);
+    let done = below(&text, "### Done").join("\n");
+    for shown in [
+        "`cd p0 && npm test` … `cd p11 && npm test` (12 alike)",
+        "- Commits, newest first: \"p11\", \"p10\", \"p9\"",
+    ] {
+        assert!(done.contains(shown), "{shown}: {done}");
+    }
+    let progress = below(&text, "### In Progress");
+    assert_eq!(progress.last().unwrap(), &"  - read `part0.ts`: ok … read `part39.ts`: ok (40 alike)");
+    assert_eq!(progress.iter().filter(|line| line.starts_with("  - ")).count(), 5);
+}
+
+#[test]
+fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
+    let mut messages = vec![user("Build everything, please, and test it.")];
+    for command in ["make | tail -3", "make 2>&1 | grep -c error", "make a || true", "make b; ls"] {
+        messages.extend(bash(command, None));
+    }
+    let text = summary(None, &messages);
+    assert!(!below(&text, "### Done").join("\n").contains("make"), "{text}");
+    assert!(
+        text.contains("  - `make b; ls`: ended, its exit code hidden by a pipe or a later step"),
+        "{text}"
+    );
+    messages.extend(bash("make c && ls", None));
+    assert!(below(&summary(None, &messages), "### Done").join("\n").contains("`make c && ls`"));
+}
