@@ -9,6 +9,7 @@
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
 use crate::agents::pi::files::BRANCH_SUMMARY_PREAMBLE;
 use crate::agents::row::{ROW_UNITS, RowText, forwarded, normalize};
+use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::paths;
@@ -46,8 +47,7 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
     match kind {
         Kind::Compaction => {
             let tokens = entry.get("tokensBefore").and_then(Raw::number).unwrap_or(0.0);
-            let thousands = (tokens / 1000.0).round();
-            let mut body = Text::from(format!("{}k tokens", js::number(thousands)));
+            let mut body = Text::from(format!("{} tokens", format::tokens(tokens)));
             let summary = summary(entry);
             body.push_str(if summary.is_empty() { "" } else { " · " });
             body.push(&summary);
@@ -319,9 +319,9 @@ mod tests {
         assert_eq!(row(&branch), "branch summary: Make it right");
         assert_eq!(
             row(r###"{"type":"compaction","summary":"# A\n\n## B\n- c","tokensBefore":1500}"###),
-            "compaction: 2k tokens · - c"
+            "compaction: 1.5k tokens · - c"
         );
-        assert_eq!(row(r#"{"type":"compaction","tokensBefore":200}"#), "compaction: 0k tokens");
+        assert_eq!(row(r#"{"type":"compaction","tokensBefore":200}"#), "compaction: 200 tokens");
         assert_eq!(
             row(
                 r#"{"type":"custom_message","customType":"skill-prompt","content":"c","details":{"prompt":"do\nit"}}"#

@@ -4,7 +4,7 @@ use crate::agents::row::{Form, ROW_UNITS};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, visible};
+use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, fitted, visible};
 use crate::cli::rows::entry::{row_options, tone_style};
 use crate::format::{age, tokens};
 use crate::load::Options;
@@ -38,8 +38,9 @@ pub const GUIDE: Guide = Guide {
 ///
 /// One row is printed per branch, newest first: `*` if the leaf is on it, the id of its last entry,
 /// the age of that entry, the number of entries after the branch point, the size of its context in
-/// tokens (as the agent estimates it), and the last user message on it, preceded by a label if one
-/// was set on the branch.
+/// tokens (as the agent estimates it), and the last user message on it. A label follows the id of the
+/// last entry, or precedes the user message, whichever has it; the label of another entry follows that
+/// entry's id.
 ///
 /// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
@@ -162,7 +163,7 @@ impl BranchList<'_> {
         for branch in &self.branches {
             table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
-                cell(visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim),
+                self.tip(branch, &styles),
                 cell(age(now, self.session.entry(branch.tip).time_ms), styles.dim),
                 cell(branch.entries.to_string(), Style::new()),
                 cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
@@ -179,11 +180,27 @@ impl BranchList<'_> {
         asked
     }
 
-    /// Returns the label of the branch and its last user message.
+    /// Returns the id of a branch's last entry, and its label.
+    fn tip(&self, branch: &Branch, styles: &Styles) -> Cell {
+        let id = (visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim);
+        let label = self.drawing.label(branch.tip).map(|label| fitted(&bracketed(&label), LABEL, "…"));
+        [id].into_iter().chain(label.map(|label| (format!(" {label}"), styles.label))).collect()
+    }
+
+    /// Returns the last user message of a branch, after its label. The label of the branch precedes both, with the id of
+    /// the entry that has it, if that is neither the user message nor the branch's last entry.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let label = self.label(branch).map(|label| visible(&format!("[{label}] ")));
-        let mut said: Cell = label.map(|label| (label, styles.label)).into_iter().collect();
-        if let Some(ix) = self.question(branch) {
+        let question = self.question(branch);
+        let mut said = Cell::new();
+        let other = branch.labelled.filter(|_| branch.labelled != question);
+        for ix in [other, question].into_iter().flatten().filter(|&ix| ix != branch.tip) {
+            let Some(label) = self.drawing.label(ix) else { continue };
+            if Some(ix) == other {
+                said.push((visible(&format!("{} ", self.session.id(ix))), styles.dim));
+            }
+            said.push((bracketed(&label) + " ", styles.label));
+        }
+        if let Some(ix) = question {
             let row = self.drawing.row(ix);
             // A user message needs no role.
             if branch.request.is_none() {
@@ -194,6 +211,14 @@ impl BranchList<'_> {
         }
         said
     }
+}
+
+/// The maximum width of the label of a branch's last entry.
+const LABEL: usize = 24;
+
+/// Returns a label as it is shown.
+fn bracketed(label: &Text) -> String {
+    visible(&format!("[{label}]"))
 }
 
 /// Returns the text that a user typed to invoke a skill, on one line.

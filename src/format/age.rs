@@ -6,14 +6,14 @@ use crate::session::entry::Entry;
 pub const AGES: [(&str, i64); 6] =
     [("y", 31_557_600), ("mo", 2_629_800), ("w", 604_800), ("d", 86_400), ("h", 3_600), ("min", 60)];
 
-/// Returns how long ago a time was, in the largest unit that yields at least 1.
+/// Returns how long ago a time was, in the largest unit that yields at least 1: `now`, `5min`, `12h`, `8mo`.
 pub fn age(now: i64, time: i64) -> String {
     if time == Entry::NO_TIME {
         return "?".to_owned();
     }
     let seconds = now.saturating_sub(time).max(0) / 1000;
     let found = AGES.iter().find(|&&(_, length)| seconds >= length);
-    found.map_or("now".to_owned(), |(unit, length)| format!("{} {unit}", seconds / length))
+    found.map_or("now".to_owned(), |(unit, length)| format!("{}{unit}", seconds / length))
 }
 
 #[cfg(test)]
@@ -26,7 +26,7 @@ mod tests {
         let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
         assert_eq!(
             ages.map(told),
-            ["now", "now", "now", "1 min", "59 min", "1 h", "1 d", "6 d", "1 w", "1 mo", "1 y"]
+            ["now", "now", "now", "1min", "59min", "1h", "1d", "6d", "1w", "1mo", "1y"]
         );
         assert_eq!(age(0, Entry::NO_TIME), "?");
     }

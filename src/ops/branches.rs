@@ -106,13 +106,22 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
             is_part[parent.at()] = true;
         }
     }
-    let notes: Vec<_> = session.upwards(session.leaf).take_while(|ix| !is_part[ix.at()]).collect();
-    let hangs_on = notes.last().and_then(|&ix| session.entry(ix).parent);
-    // Notes at an end belong to the branch that ends there.
-    if hangs_on.is_none_or(|ix| ways_on(session, &is_part)[ix.at()] > 0) {
-        notes.iter().for_each(|ix| is_part[ix.at()] = true);
-    }
+    let goes_on = |ix: EntryIx| ways_on(session, &is_part)[ix.at()] > 0;
+    let notes = notes_at_leaf(session, |ix| is_part[ix.at()], goes_on);
+    notes.iter().for_each(|ix| is_part[ix.at()] = true);
     is_part
+}
+
+/// Returns the notes that lead to the leaf while the conversation continues beside them, from the leaf upwards. Notes at
+/// an end belong to the branch that ends there.
+pub(super) fn notes_at_leaf(
+    session: &Session,
+    is_conversation: impl Fn(EntryIx) -> bool,
+    goes_on: impl Fn(EntryIx) -> bool,
+) -> Vec<EntryIx> {
+    let notes: Vec<_> = session.upwards(session.leaf).take_while(|&ix| !is_conversation(ix)).collect();
+    let above = notes.last().and_then(|&ix| session.entry(ix).parent);
+    if above.is_none_or(goes_on) { notes } else { Vec::new() }
 }
 
 /// Returns the number of ways in which the conversation continues from each entry. If it continues from the

@@ -1,9 +1,10 @@
 //! The rows of the tree for people, in parts: role, outcome, text. Commands draw them on a terminal, `export`
 //! on a page.
 
+use super::branches::notes_at_leaf;
 use super::tree::Drawing;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Kind, Role};
+use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::{Tree, active};
@@ -250,26 +251,24 @@ fn is_stored(bodies: &dyn EntryReader, target: EntryIx, content: Option<Raw>) ->
     Ok(bytes(stored) == bytes(content))
 }
 
-/// The size and the age of an entry's subtree, which includes the entry.
+/// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except those that are a
+/// branch of their own: see [`notes_at_leaf`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number of entries that are not notes.
     pub entries: u32,
-    /// The time of the newest entry; `None` if no time parses.
+    /// The time of the newest entry that counts; `None` if no time parses.
     pub newest_ms: Option<i64>,
 }
 
 /// Returns the extent of each entry.
 pub fn extents(session: &Session) -> Vec<Extent> {
-    use crate::session::entry::Entry;
-    let mut extents: Vec<_> = session
-        .entries
-        .iter()
-        .map(|entry| Extent {
-            entries: u32::from(!entry.kind.is_bookkeeping()),
-            newest_ms: Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME),
-        })
-        .collect();
+    let time = |entry: &Entry| Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME);
+    let own = |entry: &Entry| match entry.kind.is_bookkeeping() {
+        true => Extent::default(),
+        false => Extent { entries: 1, newest_ms: time(entry) },
+    };
+    let mut extents: Vec<_> = session.entries.iter().map(own).collect();
     let add_to_parent = |ix: EntryIx| {
         let Some(parent) = session.entry(ix).parent else { return };
         let below = extents[ix.at()];
@@ -284,6 +283,15 @@ pub fn extents(session: &Session) -> Vec<Extent> {
         let none = vec![false; session.entries.len()];
         let order: Vec<_> = Tree::new(session).walk(&none).collect();
         order.into_iter().rev().for_each(add_to_parent);
+    }
+    let has_more = |ix: EntryIx| extents[ix.at()].entries > own(session.entry(ix)).entries;
+    let notes = notes_at_leaf(session, |ix| extents[ix.at()].entries > 0, has_more);
+    if let Some(&leaf) = notes.first() {
+        let newest = time(session.entry(leaf));
+        for ix in session.upwards(Some(leaf)) {
+            let extent = &mut extents[ix.at()];
+            extent.newest_ms = extent.newest_ms.max(newest);
+        }
     }
     extents
 }

@@ -1,5 +1,6 @@
 //! An entry in full for people: its texts, and its other fields by name.
 
+use crate::format::size;
 use crate::session::entry::Kind;
 use pisess_json::pretty::pretty;
 use pisess_json::text::Text;
@@ -91,9 +92,9 @@ pub(super) fn block(block: Raw, parts: &mut Vec<Part>) {
         (b"thinking", _, Some(thinking)) => parts.extend([Part::Title(kind), Part::Body(thinking)]),
         (b"toolCall", ..) => tool_call(block, parts),
         (b"image", ..) => {
-            let size = block.get("data").and_then(Raw::raw_string).map_or(0, <[u8]>::len);
+            let length = block.get("data").and_then(Raw::raw_string).map_or(0, <[u8]>::len);
             let what = text("mimeType").unwrap_or_default().to_string_lossy().into_owned();
-            parts.push(Part::Field(kind, Text::from(format!("{what}, {size} bytes of base64"))));
+            parts.push(Part::Field(kind, Text::from(format!("{what}, {} of base64", size(length)))));
         }
         _ => json(if kind.is_empty() { Text::from("block") } else { kind }, block, parts),
     }
@@ -180,7 +181,7 @@ mod tests {
             shown(
                 r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"},{"type":"text","text":"x"},{"type":"image","data":"abcd","mimeType":"image/png"},{"type":"odd","a":1},5]}}"#
             ),
-            "<thinking>\n|t|\n|x|\nimage=image/png, 4 bytes of base64\nodd={\"type\": \"odd\", \"a\": 1}\nblock=5\n"
+            "<thinking>\n|t|\n|x|\nimage=image/png, 4 B of base64\nodd={\"type\": \"odd\", \"a\": 1}\nblock=5\n"
         );
         assert_eq!(shown(r#"{"type":"message","id":"a","message":"none"}"#), "message=none\n");
         let long = "x".repeat(101);

@@ -7,7 +7,9 @@ use flate2::read::GzDecoder;
 use pisess::format::{age, counted, dollars, tokens, visible};
 use pisess_json::time::{iso_string, parse_js_date};
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
+use std::iter::successors;
 
 /// The time of every run.
 const NOW: i64 = 1_777_896_000_000;
@@ -85,10 +87,7 @@ fn agree(s: &Sandbox, what: &str) {
     let list = run(s, "list ./s.jsonl");
     let row = list.lines().nth(1).unwrap();
     let modified = parse_js_date(listed["modified"].as_str().unwrap().as_bytes()).unwrap();
-    assert!(
-        row.trim_start_matches('*').trim().starts_with(&age(NOW, modified).replace(' ', "")),
-        "{what}: {row}"
-    );
+    assert!(row.trim_start_matches('*').trim().starts_with(&age(NOW, modified)), "{what}: {row}");
     assert!(cost <= 0.0 || row.contains(&dollars(cost)), "{what}: {row}");
     assert!(row.contains(&visible(name.unwrap_or_default().trim())), "{what}: {row}");
 
@@ -163,6 +162,27 @@ fn agree(s: &Sandbox, what: &str) {
         let (id, age) = (branch["id"].as_str().unwrap_or_default(), age(NOW, time.unwrap_or(i64::MIN)));
         let is_row = |row: &str| row.contains(&visible(id)) && row.contains(&age);
         assert!(table.lines().any(is_row), "{what}: {branch} in {table}");
+    }
+
+    // The age of a branch in `tree` is that of the newest branch in it.
+    let ids: HashSet<_> = drawn.iter().map(|row| row["id"].as_str()).collect();
+    if ids.len() == drawn.len() && !ids.contains(&None) {
+        let parents: HashMap<_, _> = drawn.iter().map(|row| (&row["id"], &row["parentId"])).collect();
+        let is_below = |tip: &Value, above: &Value| {
+            let path = successors(Some(tip), |id| parents.get(id).copied()).take(drawn.len() + 1);
+            { path }.any(|id| id == above)
+        };
+        let tree = run(s, "tree ./s.jsonl --filter all");
+        assert_eq!(tree.lines().count(), drawn.len(), "{what}: tree");
+        for (line, row) in tree.lines().zip(&drawn) {
+            let extent = line.rsplit_once("  (").and_then(|(_, extent)| extent.strip_suffix(')'));
+            let Some(extent) = extent.filter(|extent| extent.contains(" entr")) else { continue };
+            let inside = branches.iter().filter(|branch| is_below(&branch["id"], &row["id"]));
+            let newest =
+                inside.filter_map(|branch| parse_js_date(branch["timestamp"].as_str()?.as_bytes())).max();
+            let shown = extent.split_once(", ").map(|(_, age)| age.to_owned());
+            assert_eq!(shown, newest.map(|newest| age(NOW, newest)), "{what}: {line} in\n{tree}\n{table}");
+        }
     }
 }
 
@@ -284,7 +304,8 @@ impl Generated {
             _ if at > 0 => json!(format!("id{}", at - 1)),
             _ => Value::Null,
         };
-        let timestamp = iso_string(NOW - 1_000_000_000 + at as i64 * 60_000);
+        // Ages from seconds to years.
+        let timestamp = iso_string(NOW - (1_000 << (31 - at)));
         let mut entry =
             json!({"type": kind, "id": format!("id{at}"), "parentId": parent, "timestamp": timestamp});
         entry.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());

@@ -11,27 +11,27 @@ const TWO: &str = "two-branches.jsonl";
 fn the_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
     assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @"
-       id         age  entries  tokens  last user message
-    *  2f5dc03e  1 mo       13    1.5k  [green] Now a line for the changelog, for people who don't read code.
-       5c07d14b  1 mo        8    3.5k  Hm. What would you do instead?
+       id        age  entries  tokens  last user message
+    *  2f5dc03e  1mo       13    1.5k  648dc1b3 [green] Now a line for the changelog, for people who don't read code.
+       5c07d14b  1mo        8    3.5k  Hm. What would you do instead?
     ");
     assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
     {"id":"2f5dc03e","line":32,"timestamp":"2026-03-14T09:43:54.589Z","label":"green","entries":13,"branchPoint":"f05b1e83","tokens":1541,"active":true,"question":{"id":"86e2a1fb","label":null,"text":"Now a line for the changelog, for people who don't read code."}}
     {"id":"5c07d14b","line":18,"timestamp":"2026-03-14T09:29:59.589Z","label":null,"entries":8,"branchPoint":"f05b1e83","tokens":3540,"active":false,"question":{"id":"ee2b93f5","label":null,"text":"Hm. What would you do instead?"}}
     "#);
     assert_snapshot!(s.unchanged("branches ./two-branches.jsonl"), @"
-       id         age  entries  tokens  last user message
-    *  1a2b3c07  4 mo        2      31  Washi then. How big?
-       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
+       id        age  entries  tokens  last user message
+    *  1a2b3c07  4mo        2      31  Washi then. How big?
+       1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
     assert_snapshot!(s.unchanged("branches ./omp.jsonl"), @"
-       id         age  entries  tokens  last user message
-    *  b5c6d7e8  1 mo       12   10.4k  Look at the EXIF data of c.jpg
+       id        age  entries  tokens  last user message
+    *  b5c6d7e8  1mo       12   10.4k  Look at the EXIF data of c.jpg
     ");
     assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @"
-       ␛[2mid␛[0m         ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast user message␛[0m
-    ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1 mo␛[0m       13    1.5k  ␛[33m[green]␛[0m Now a line for…
-       ␛[2m5c07d14b␛[0m  ␛[2m1 mo␛[0m        8    3.5k  Hm. What would you do i…
+       ␛[2mid␛[0m        ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast user message␛[0m
+    ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[2m648dc1b3␛[0m ␛[33m[green]␛[0m Now a l…
+       ␛[2m5c07d14b␛[0m  ␛[2m1mo␛[0m        8    3.5k  Hm. What would you do in…
     ");
 }
 
@@ -50,9 +50,9 @@ fn notes_are_no_branch() {
     s.run("label ./two-branches.jsonl 1a2b3c04 tissue");
     s.run("switch ./two-branches.jsonl 1a2b3c05");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id         age  entries  tokens  last user message
-       1a2b3c07  4 mo        2      31  [washi] Washi then. How big?
-    *  1a2b3c05  4 mo        2      31  [tissue] Tissue paper then. How big?
+       id                age  entries  tokens  last user message
+       1a2b3c07 [washi]  4mo        2      31  Washi then. How big?
+    *  1a2b3c05          4mo        2      31  [tissue] Tissue paper then. How big?
     ");
 }
 
@@ -61,28 +61,28 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     let s = Sandbox::with(&[TWO]);
     s.run("switch ./two-branches.jsonl 1a2b3c06");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id         age  entries  tokens  last user message
-    *  226b1b5c   now        0      16  Which paper for a kite?
-       1a2b3c07  4 mo        2      31  Washi then. How big?
-       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
+       id        age  entries  tokens  last user message
+    *  226b1b5c  now        0      16  [start] Which paper for a kite?
+       1a2b3c07  4mo        2      31  Washi then. How big?
+       1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
-       id         age  entries  tokens  last user message
-    *  27aa2424   now        0       0
-       1a2b3c07  4 mo        2      31  Washi then. How big?
-       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
+       id        age  entries  tokens  last user message
+    *  27aa2424  now        0       0
+       1a2b3c07  4mo        2      31  Washi then. How big?
+       1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
     assert_snapshot!(s.run("branches --json ./two-branches.jsonl").lines().next().unwrap(), @r#"{"id":"27aa2424","line":10,"timestamp":"2026-05-04T12:00:00.000Z","label":null,"entries":0,"branchPoint":null,"tokens":0,"active":true,"question":null}"#);
     // An entry that a `leaf` record makes the leaf.
     let record = r#"{"type":"leaf","id":"l","parentId":"1a2b3c07","timestamp":"2026-01-01T00:00:08.000Z","targetId":"1a2b3c06"}"#;
     s.put("record.jsonl", [fixture(TWO), record.into(), b"\n".to_vec()].concat());
     assert_snapshot!(s.run("branches ./record.jsonl"), @"
-       id         age  entries  tokens  last user message
-       1a2b3c07  4 mo        1      31  Washi then. How big?
-    *  1a2b3c06  4 mo        1      21  Washi then. How big?
-       1a2b3c05  4 mo        2      31  Tissue paper then. How big?
+       id        age  entries  tokens  last user message
+       1a2b3c07  4mo        1      31  Washi then. How big?
+    *  1a2b3c06  4mo        1      21  Washi then. How big?
+       1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
 }
 
@@ -100,8 +100,8 @@ fn of_a_session_without_a_conversation() {
         crate::sandbox::session(&[note("a", "null"), note("b", "null"), note("c", "\"b\"")]),
     );
     assert_snapshot!(s.unchanged("branches ./notes.jsonl"), @"
-       id   age  entries  tokens  last user message
-    *  c   4 mo        0       0  custom: n
+       id  age  entries  tokens  last user message
+    *  c   4mo        0       0  custom: n
     ");
 }
 

@@ -270,7 +270,7 @@ fn the_context_shows_what_is_no_text() {
     @@ -1,10 +1,10 @@
      user
          see
-       image: image/png, 4 bytes of base64
+       image: image/png, 4 B of base64
     -  sha256: 63c1dd951ffe
     +  sha256: 5e01d7a18db0
      assistant

@@ -10,9 +10,9 @@ fn the_path_to_the_leaf() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c03  • label: start
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("fork ./two-branches.jsonl"), @"./2026-05-04T12-00-00-000Z_019df2dc-0a00-726b-9b5c-564f5be49767.jsonl");
@@ -129,7 +129,7 @@ fn labels_keep_the_agents_order_and_times() {
     b5d60e41  • user: Good. Please add a test for exactly that evening.
     e19c4d07  • write: tests/midnight.rs
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);
@@ -243,7 +243,7 @@ fn of_an_older_file_is_of_version_three() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
@@ -363,7 +363,7 @@ fn a_subtree_with_the_path_above_it() {
     • user: Good. Please add a test for exactly that evening.
     • write: tests/midnight.rs
     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     • user: Now a line for the changelog, for people who don't read code.
     • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
     "#);

@@ -25,7 +25,7 @@ fn version_one() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
@@ -68,20 +68,20 @@ fn draft_tree() {
     {"type":"custom","customType":"head","id":"8b6883da","parentId":"b9e0ca9d","timestamp":"2026-03-14T09:29:53.589Z"}
     "#);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    e6d4541d  • user: Build a small CLI
-    e0181802     • [which language] assistant: In which language?
-    07434132     ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1 mo)
-    5c4417ce     │  • user: Rust, then
-    b5936be4     │  • [rust] assistant: Here is main.rs.
-    b9e0ca9d     │  ├─ • custom: head  (0 entries, 1 mo)
-    8b6883da     │  │  • custom: head  ← active
-    2d4e6ebd     │  └─ label: rust  (0 entries, 1 mo)
-    73434a73     ├─ user: Node  (2 entries, 1 mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    02ed4d0f     │  custom: head
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1 mo)
-    5c92886b        label: which language
-    0d98c807  compaction: 0k tokens · A CLI was wanted; Node and Rust were tried.
+    e6d4541d  ├─ • user: Build a small CLI  (8 entries, 1mo)
+    e0181802  │  • [which language] assistant: In which language?
+    07434132  │  ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
+    5c4417ce  │  │  • user: Rust, then
+    b5936be4  │  │  • [rust] assistant: Here is main.rs.
+    b9e0ca9d  │  │  ├─ • custom: head
+    8b6883da  │  │  │  • custom: head  ← active
+    2d4e6ebd  │  │  └─ label: rust
+    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    ac2053f3  │  │  assistant: Here is cli.js.
+    02ed4d0f  │  │  custom: head
+    132ceec8  │  └─ branch summary: Rust works, too.  (1 entry, 1mo)
+    5c92886b  │     label: which language
+    0d98c807  └─ ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");

@@ -67,7 +67,7 @@ fn settings_and_bookkeeping_are_on_it() {
     27  7a13f8c2             09:32  assistant: (calls write)
     28  e19c4d07             09:32  write: tests/midnight.rs
     29  42b8f65a             09:32  assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    30  dc705e93             09:43  compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    30  dc705e93             09:43  compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`.
     31  86e2a1fb             09:43  user: Now a line for the changelog, for people who don't read code.
     32  2f5dc03e             09:43  assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
     "#);

@@ -69,7 +69,7 @@ fn a_finding_of_another_branch() {
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
     226b1b5c  │  • user: Tissue paper then. How big?
     27aa2424  │  • assistant: Half a metre; larger ones tear.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.lines_from("two-branches.jsonl", 9), @r#"
@@ -118,13 +118,13 @@ fn a_call_and_its_results_come_together() {
     226b1b5c  │  • assistant: (calls read, read)
     27aa2424  │  • read: c1
     b958585d  │  • read: c2  ← active
-    cccc0001  └─ assistant: (calls read, read)  (6 entries, 4 mo)
+    cccc0001  └─ assistant: (calls read, read)  (6 entries, 4mo)
     rrrr0001     [first] read: c1
-    rrrr0002     ├─ read: c2  (3 entries, 4 mo)
+    rrrr0002     ├─ read: c2  (3 entries, 4mo)
     cccc0002     │  assistant: (calls read)
     rrrr0004     │  read: c2
     llll0001     │  label: first
-    rrrr0003     └─ read: c2  (1 entry, 4 mo)
+    rrrr0003     └─ read: c2  (1 entry, 4mo)
     ");
     // If a call has two results, the named one is copied.
     let s = with_tools();

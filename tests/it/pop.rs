@@ -11,10 +11,10 @@ fn question_by_question() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1 mo)
+    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1mo)
     b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     ee2b93f5     user: Hm. What would you do instead?
     "#);
     assert_snapshot!(s.run("pop ./tour.jsonl --summary 'The changelog was written.'"), @"
@@ -46,12 +46,12 @@ fn question_by_question() {
     b5d60e41  │     ├─ user: Good. Please add a test for exactly that evening.  (8 entries, now)
     e19c4d07  │     │  write: tests/midnight.rs
     42b8f65a  │     │  assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │     │  compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
-    86e2a1fb  │     │  ├─ user: Now a line for the changelog, for people who don't read code.  (2 entries, 1 mo)
+    dc705e93  │     │  ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    86e2a1fb  │     │  ├─ user: Now a line for the changelog, for people who don't read code.  (2 entries, 1mo)
     2f5dc03e  │     │  │  assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."
     226b1b5c  │     │  └─ branch summary: The changelog was written.  (1 entry, now)
     27aa2424  │     └─ [tested] branch summary: The evening was tested.  (1 entry, now)
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     8b16f09d     assistant: That is one line. I'll change it and run the tests.
     d43e5a21     edit: src/clock.rs
     15f9ad3c     bash: [failed] cargo test --quiet

@@ -132,7 +132,7 @@ impl Shape<'_> {
     fn cells(&self, row: &ListRow, session: &Listed) -> [(String, Style); Fact::ALL.len()] {
         let (styles, plain) = (&self.styles, Style::new());
         let is_last = self.look.last == Some(&session.path);
-        let age = |time: i64| age(self.look.now, time).replace(' ', "");
+        let age = |time: i64| age(self.look.now, time);
         let created =
             session.created.map(|time| if self.is_wide { self.clock.text(time) } else { age(time) });
         let project = self.projects.get(&*session.cwd.to_string_lossy());
