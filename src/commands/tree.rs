@@ -32,6 +32,7 @@ pub const GUIDE: Guide = Guide {
             "Search entries of every type for a word",
             "pisess tree --filter all --search midnight session.jsonl",
         ),
+        Example::new("Draw only the rows near the leaf", "pisess tree --around 10 session.jsonl"),
         Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
         Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
     ],
@@ -43,14 +44,15 @@ pub const GUIDE: Guide = Guide {
 /// Draw the conversation as a tree.
 ///
 /// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its role and
-/// its text. Rows are indented only where the conversation branches. The branch with the leaf comes first,
-/// then the others, oldest first; the first row of a branch ends with its size and the age of its newest
-/// entry.
+/// its text. In colour, all other rows are dimmed; without colour, only the dot distinguishes them. Rows are
+/// indented only where the conversation branches, and if it has several roots. The branch with the leaf comes
+/// first, then the others, oldest first; the first row of a branch ends with its number of entries and the age
+/// of the newest, labels and other bookkeeping not counted. A compaction is drawn as a rule: a model sees its
+/// summary instead of what is above it.
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool results are
 /// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
-/// are flagged, and those above the last compaction are dimmed. On a terminal, the session's project, size and
-/// cost are printed above the tree.
+/// are flagged. On a terminal, the session's project, size and cost are printed above the tree.
 ///
 /// The filters, and the text of each row, are those of the file's agent. With --json, no rows are folded, and
 /// texts are exactly as in the agent.
@@ -70,6 +72,9 @@ pub struct Args {
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
+    /// Show N entries before and after (the leaf, and no other rows)
+    #[arg(short = 'C', long, value_name = "N")]
+    pub around: Option<usize>,
     /// Show every tool result, instead of folding consecutive ones
     #[arg(long)]
     pub unfold: bool,
@@ -98,6 +103,7 @@ impl Args {
             folds: !self.unfold && self.filter != Mode::All && self.search.trim().is_empty(),
             ids: !self.no_ids,
             times: self.times,
+            around: self.around,
         }
     }
 }
@@ -135,7 +141,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
     let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
     if args.json {
-        for place in &drawing.places {
+        let rows = drawing.around(drawing.places.iter().map(|place| place.entry), args.around);
+        for place in &drawing.places[rows] {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
     } else {

@@ -3,7 +3,7 @@
 use crate::agents::row::search::Query;
 use crate::session::Session;
 use crate::session::collected::{ToolCall, ToolResult};
-use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
+use crate::session::entry::{EntryIx, Flags, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
@@ -11,6 +11,7 @@ use crate::session::tree::{Tree, TreeRow, active, layout};
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The agents' filter modes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,15 +160,13 @@ impl<'a> Drawing<'a> {
         self.leaf
     }
 
-    /// Returns the last compaction, or reset of oh-my-pi, on the path to the leaf: it hides entries above it
-    /// from the model.
-    pub fn last_compaction(&self) -> Position {
-        let hiding = [Kind::Compaction, Kind::ResetBoundary];
-        // Most sessions have neither: then the path is not walked.
-        if !hiding.iter().any(|&kind| self.session.collected.kinds.has(kind)) {
-            return None;
-        }
-        self.session.upwards(self.leaf).find(|&ix| hiding.contains(&self.session.entry(ix).kind))
+    /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf; all rows without
+    /// `most`. Without a leaf, the first row is meant. `rows` are the entries of all rows.
+    pub fn around(&self, rows: impl ExactSizeIterator<Item = EntryIx>, most: Option<usize>) -> Range<usize> {
+        let (count, marked) = (rows.len(), self.marked());
+        let Some(most) = most else { return 0..count };
+        let at = { rows }.position(|ix| marked == Some(ix)).unwrap_or(0);
+        at.saturating_sub(most)..count.min(at.saturating_add(most).saturating_add(1))
     }
 
     /// Whether the entry is the leaf.

@@ -169,7 +169,8 @@ pub struct TreeRow {
     pub depth: u32,
     /// The number of branch points above it: the levels that are drawn.
     pub level: u32,
-    /// Whether a connector is drawn to it: whether its visible parent has several visible children.
+    /// Whether a connector is drawn to it: whether its visible parent has several visible children, or, for a root,
+    /// whether there are several.
     pub connector: bool,
     /// Whether it is the last of its siblings.
     pub last: bool,
@@ -201,17 +202,17 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
         place.last = *siblings == 0;
         *siblings = 2.min(*siblings + 1);
     }
-    let many_roots = children[0] > 1;
     for at in 0..places.len() {
         let row = above[at] as usize;
-        let Some(parent) = row.checked_sub(1).map(|parent| places[parent]) else { continue };
-        // An entry below a branch point is indented by one level, and its descendants by one more, to group them.
-        // Entries below one of several roots are indented, so that the next root stands out.
-        let below_root = many_roots && above[row - 1] == 0;
+        let parent = row.checked_sub(1).map(|parent| places[parent]);
         let place = &mut places[at];
         place.connector = children[row] > 1;
-        place.depth = parent.depth + u32::from(place.connector || parent.connector || below_root);
-        place.level = parent.level + u32::from(place.connector || below_root);
+        place.level = parent.map_or(0, |parent| parent.level) + u32::from(place.connector);
+        // An entry below a branch point is indented by one level, and its descendants by one more, to group them. In
+        // the agents, several roots are not indented.
+        if let Some(parent) = parent {
+            place.depth = parent.depth + u32::from(place.connector || parent.connector);
+        }
     }
     places
 }
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn several_roots_stand_side_by_side() {
-        assert_eq!(drawn("a< b<a x< y<x", ""), ["x", " y", "a", " b"]);
+        assert_eq!(drawn("a< b<a x< y<x", ""), ["├x", " y", "└a", " b"]);
     }
 
     #[test]

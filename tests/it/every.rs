@@ -6,6 +6,7 @@ pub const READS: &[&str] = &[
     "tree F --filter all --json",
     "tree F --filter no-tools --times --ascii --no-ids --unfold",
     "tree F --search one",
+    "tree F --around 1",
     "path F",
     "path F --json",
     "path F root --ids",

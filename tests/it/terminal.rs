@@ -15,7 +15,7 @@ fn rows_are_cut_to_the_width() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day,…
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right acro…  (13 entries, 1 mo)
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right acros…  (13 entries, 1mo)
     3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or…
     c8a45f06  │  • assistant: So the result lies within half a day either way.
     1b72ce9d  │  • edit: src/clock.rs
@@ -24,10 +24,10 @@ fn rows_are_cut_to_the_width() {
     b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     e19c4d07  │  • write: tests/midnight.rs
     42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the…
-    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnigh…
+    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across… ──
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read co…
     2f5dc03e  │  • assistant: "Ferries after midnight no longer show as g…  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     8b16f09d     assistant: That is one line. I'll change it and run the tests.
     d43e5a21     edit: src/clock.rs
     15f9ad3c     bash: [failed] cargo test --quiet
@@ -56,7 +56,7 @@ fn rows_are_cut_to_the_width() {
     27  7a13f8c2             09:32  assistant: (calls write)
     28  e19c4d07             09:32  write: tests/midnight.rs
     29  42b8f65a             09:32  assistant: `tests/midnight.rs` pins it down: as…
-    30  dc705e93             09:43  compaction: 12k tokens · Make waiting times rig…
+    30  dc705e93             09:43  compaction: 12.5k tokens · Make waiting times r…
     31  86e2a1fb             09:43  user: Now a line for the changelog, for people…
     32  2f5dc03e             09:43  assistant: "Ferries after midnight no longer sh…
     "#);
@@ -103,10 +103,10 @@ fn colours() {
     ␛[2m~/kites · 7 entries␛[0m
     ␛[2m1a2b3c01  ␛[0m␛[36m• ␛[0m␛[33m[start] ␛[0m␛[36;1muser: ␛[0mWhich paper for a kite?
     ␛[2m1a2b3c02  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mTissue paper is light, washi is strong.
-    ␛[2m1a2b3c06  ␛[0m␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?␛[2m  (2 entries, 4 mo)␛[0m
+    ␛[2m1a2b3c06  ␛[0m␛[2m├─ ␛[0m␛[36m• ␛[0m␛[36;1muser: ␛[0mWashi then. How big?␛[2m  (2 entries, 4mo)␛[0m
     ␛[2m1a2b3c07  ␛[0m␛[2m│  ␛[0m␛[36m• ␛[0m␛[32massistant: ␛[0mA metre and more, with a bamboo spar.␛[36m  ← active␛[0m
-    ␛[2m1a2b3c04  ␛[0m␛[2m└─ ␛[0m␛[36;1muser: ␛[0mTissue paper then. How big?␛[2m  (2 entries, 4 mo)␛[0m
-    ␛[2m1a2b3c05  ␛[0m␛[2m   ␛[0m␛[32massistant: ␛[0mHalf a metre; larger ones tear.
+    ␛[2m1a2b3c04  ␛[0m␛[2m└─ ␛[0m␛[2muser: ␛[0m␛[2mTissue paper then. How big?␛[0m␛[2m  (2 entries, 4mo)␛[0m
+    ␛[2m1a2b3c05  ␛[0m␛[2m   ␛[0m␛[2massistant: ␛[0m␛[2mHalf a metre; larger ones tear.␛[0m
     ");
 }
 

@@ -46,7 +46,7 @@ fn the_tour() {
     9e04b3d8  • grep: /fn departs_in/ in src
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
     3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  │  • assistant: So the result lies within half a day either way.
     1b72ce9d  │  • edit: src/clock.rs
@@ -55,10 +55,10 @@ fn the_tour() {
     b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     e19c4d07  │  • write: tests/midnight.rs
     42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     8b16f09d     assistant: That is one line. I'll change it and run the tests.
     d43e5a21     edit: src/clock.rs
     15f9ad3c     bash: [failed] cargo test --quiet
@@ -75,16 +75,16 @@ fn no_tools() {
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
     c25f81e7  • assistant: I'll look for where the waiting time is computed.
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
     3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  │  • assistant: So the result lies within half a day either way.
     648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     8b16f09d     assistant: That is one line. I'll change it and run the tests.
     a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
     ee2b93f5     user: Hm. What would you do instead?
@@ -97,10 +97,10 @@ fn user_only_is_laid_out_anew() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
     0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1 mo)
+    3de1b752  ├─ • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.  (12 entries, 1mo)
     b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.  ← active below, not shown
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     ee2b93f5     user: Hm. What would you do instead?
     "#);
 }
@@ -129,7 +129,7 @@ fn all_shows_every_entry() {
     e8830b5a  • read: src/clock.rs:35-64
     27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     f05b1e83  • label: cause found
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1 mo)
+    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
     3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
     c8a45f06  │  • assistant: So the result lies within half a day either way.
     1b72ce9d  │  • edit: src/clock.rs
@@ -140,10 +140,10 @@ fn all_shows_every_entry() {
     7a13f8c2  │  • assistant: (calls write)
     e19c4d07  │  • write: tests/midnight.rs
     42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • compaction: 12k tokens · Make waiting times right across midnight in `ferry`.
+    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
     2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1 mo)
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
     8b16f09d     assistant: That is one line. I'll change it and run the tests.
     d43e5a21     edit: src/clock.rs
     72c0e8b6     assistant: (calls bash)
@@ -160,7 +160,7 @@ fn search_takes_all_words_in_any_case() {
     assert_snapshot!(s.run("tree ./tour.jsonl --search 'TESTS pass'"), @"
     fa39d058  • bash: cargo test --quiet ⋯ running 14 tests .............. test result: ok. 14 passed; 0 failed
     648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    dc705e93  • compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a…  ← active below, not shown
+    dc705e93  • ── compaction: …takes the nearer departure; 14 tests pass. ### In Progress - [ ] A test for the first ferry after midnight. ## Key Decisions - **Nearest departure**: adding a… ──  ← active below, not shown
     ");
     assert_snapshot!(s.run("tree ./tour.jsonl --search green"), @"648dc1b3  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.  ← active below, not shown");
     let none = s.pisess("tree ./tour.jsonl --search 'no such words'").done();
@@ -267,27 +267,63 @@ fn drawn_as_if_another_entry_were_the_leaf() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl 1a2b3c04"), @"
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active  (2 entries, 4 mo)
+    1a2b3c04  ├─ • user: Tissue paper then. How big?  ← active  (2 entries, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl root"), @"
     1a2b3c01  [start] user: Which paper for a kite?
     1a2b3c02  assistant: Tissue paper is light, washi is strong.
-    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04  ├─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05  │  assistant: Half a metre; larger ones tear.
-    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");
+}
+
+#[test]
+fn around_the_leaf() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.run("tree ./tour.jsonl --around 2"), @r#"
+    ⋯ 14 rows above
+    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
+    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
+    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
+    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
+    8b16f09d     assistant: That is one line. I'll change it and run the tests.
+    ⋯ 5 rows below
+    "#);
+    // The rows are those of the whole tree, and the connectors continue.
+    let whole = s.run("tree ./tour.jsonl --times --filter all");
+    for (n, first, last) in [(0, 22, 22), (1, 21, 23), (22, 0, 30), (99, 0, 30)] {
+        let near = s.run(&format!("tree ./tour.jsonl --times --filter all --around {n}"));
+        let rows: Vec<_> = near.lines().filter(|row| !row.starts_with('⋯')).collect();
+        let wanted: Vec<_> = whole.lines().collect();
+        let date = "2026-03-14";
+        let undated = |row: &str| row.replacen(date, &" ".repeat(date.len()), 1);
+        assert!(
+            rows.iter().map(|row| undated(row)).eq(wanted[first..=last].iter().map(|row| undated(row))),
+            "{n}: {near}"
+        );
+    }
+    let json = |line: &str| s.run(&format!("tree ./tour.jsonl --json {line}"));
+    let all = json("");
+    let leaf = all.lines().position(|row| row.contains(r#""leaf":true"#)).unwrap();
+    assert!(json("--around 1").lines().eq(all.lines().skip(leaf - 1).take(3)));
+    // Around another entry; without a leaf, around the first row.
+    assert!(
+        s.run("tree ./tour.jsonl --at e19c4d07 --around 0").contains("write: tests/midnight.rs  ← active")
+    );
+    assert_eq!(json("--at root --around 1").lines().count(), 2);
 }
 
 #[test]
@@ -296,25 +332,25 @@ fn other_marks_and_columns() {
     assert_snapshot!(s.run("tree ./two-branches.jsonl --ascii"), @"
     1a2b3c01  * [start] user: Which paper for a kite?
     1a2b3c02  * assistant: Tissue paper is light, washi is strong.
-    1a2b3c06  |- * user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06  |- * user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07  |  * assistant: A metre and more, with a bamboo spar.  <- active
-    1a2b3c04  `- user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04  `- user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --no-ids"), @"
     • [start] user: Which paper for a kite?
     • assistant: Tissue paper is light, washi is strong.
-    ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    ├─ • user: Washi then. How big?  (2 entries, 4mo)
     │  • assistant: A metre and more, with a bamboo spar.  ← active
-    └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    └─ user: Tissue paper then. How big?  (2 entries, 4mo)
        assistant: Half a metre; larger ones tear.
     ");
     assert_snapshot!(s.run("tree ./two-branches.jsonl --times"), @"
     1a2b3c01  2026-01-01 00:00  • [start] user: Which paper for a kite?
     1a2b3c02             00:00  • assistant: Tissue paper is light, washi is strong.
-    1a2b3c06             00:00  ├─ • user: Washi then. How big?  (2 entries, 4 mo)
+    1a2b3c06             00:00  ├─ • user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07             00:00  │  • assistant: A metre and more, with a bamboo spar.  ← active
-    1a2b3c04             00:00  └─ user: Tissue paper then. How big?  (2 entries, 4 mo)
+    1a2b3c04             00:00  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05             00:00     assistant: Half a metre; larger ones tear.
     ");
     assert!(s.run("tree ./two-branches.jsonl --ascii --times --filter all").is_ascii());
@@ -385,7 +421,7 @@ fn version_one() {
     1858c9d3  • custom
     cb26a1f8  • user: And beans?
     ac4bd0d1  • assistant: Mid-May, after the last frost.
-    c24d8cb7  • compaction: 2k tokens · Carrots from March, beans from mid-May.
+    c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
     80b80871  • thinking: medium
     f55275d5  • user: Make me a calendar.
     cebfaa52  • assistant: March: carrots. May: beans.  ← active
@@ -396,32 +432,32 @@ fn version_one() {
 fn draft_tree() {
     let s = Sandbox::with(&["draft-tree.jsonl"]);
     assert_snapshot!(s.run("tree ./draft-tree.jsonl"), @"
-    e6d4541d  • user: Build a small CLI
-    e0181802     • [which language] assistant: In which language?
-    07434132     ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1 mo)
-    5c4417ce     │  • user: Rust, then
-    b5936be4     │  • [rust] assistant: Here is main.rs.  ← active below, not shown
-    73434a73     ├─ user: Node  (2 entries, 1 mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1 mo)
-    0d98c807  compaction: 0k tokens · A CLI was wanted; Node and Rust were tried.
+    e6d4541d  ├─ • user: Build a small CLI  (8 entries, 1mo)
+    e0181802  │  • [which language] assistant: In which language?
+    07434132  │  ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
+    5c4417ce  │  │  • user: Rust, then
+    b5936be4  │  │  • [rust] assistant: Here is main.rs.  ← active below, not shown
+    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    ac2053f3  │  │  assistant: Here is cli.js.
+    132ceec8  │  └─ branch summary: Rust works, too.  (1 entry, 1mo)
+    0d98c807  └─ ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");
     assert_snapshot!(s.run("tree ./draft-tree.jsonl --filter all"), @"
-    e6d4541d  • user: Build a small CLI
-    e0181802     • [which language] assistant: In which language?
-    07434132     ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1 mo)
-    5c4417ce     │  • user: Rust, then
-    b5936be4     │  • [rust] assistant: Here is main.rs.
-    b9e0ca9d     │  ├─ • custom: head  ← active  (0 entries, 1 mo)
-    2d4e6ebd     │  └─ label: rust  (0 entries, 1 mo)
-    73434a73     ├─ user: Node  (2 entries, 1 mo)
-    ac2053f3     │  assistant: Here is cli.js.
-    02ed4d0f     │  custom: head
-    132ceec8     └─ branch summary: Rust works, too.  (1 entry, 1 mo)
-    5c92886b        label: which language
-    0d98c807  compaction: 0k tokens · A CLI was wanted; Node and Rust were tried.
+    e6d4541d  ├─ • user: Build a small CLI  (8 entries, 1mo)
+    e0181802  │  • [which language] assistant: In which language?
+    07434132  │  ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
+    5c4417ce  │  │  • user: Rust, then
+    b5936be4  │  │  • [rust] assistant: Here is main.rs.
+    b9e0ca9d  │  │  ├─ • custom: head  ← active
+    2d4e6ebd  │  │  └─ label: rust
+    73434a73  │  ├─ user: Node  (2 entries, 1mo)
+    ac2053f3  │  │  assistant: Here is cli.js.
+    02ed4d0f  │  │  custom: head
+    132ceec8  │  └─ branch summary: Rust works, too.  (1 entry, 1mo)
+    5c92886b  │     label: which language
+    0d98c807  └─ ── compaction: 0 tokens · A CLI was wanted; Node and Rust were tried. ──  (3 entries, 1mo)
     f8d11dfd     user: Write its manual
     5e29b866     assistant: Half a page will do.
     ");
@@ -530,8 +566,8 @@ fn many_roots_are_all_drawn() {
     let s = Sandbox::new();
     s.put("roots.jsonl", session(&[&user("aaaa0001", None, "first"), &user("aaaa0002", None, "second")]));
     assert_snapshot!(s.run("tree ./roots.jsonl"), @"
-    aaaa0002  • user: second  ← active
-    aaaa0001  user: first
+    aaaa0002  ├─ • user: second  ← active  (1 entry, 4mo)
+    aaaa0001  └─ user: first  (1 entry, 4mo)
     ");
 }
 

@@ -74,6 +74,11 @@ export async function pathIds(page) {
   });
 }
 
+/** Returns a computed style of the first element that matches, or of a part of it such as `::after`. */
+export const style = (page, selector, name, part) => page.evaluate(
+  ([selector, name, part]) => getComputedStyle(document.querySelector(selector), part)[name], [selector, name, part],
+);
+
 /** Returns the chosen entry. */
 export const chosen = (page) => page.evaluate(() => document.querySelector("article.chosen")?.dataset.id ?? null);
 

@@ -1,7 +1,7 @@
 // How entries are shown on the right, and what a user can do with them.
 
 import { exported, line, open, pisess, session, tour } from "./browser.mjs";
-import { clean, holds, same, test, waitFor } from "./check.mjs";
+import { clean, holds, same, style, test, waitFor } from "./check.mjs";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const at = (second) => ({ timestamp: `2026-03-14T09:${String(10 + second).padStart(2, "0")}:00.000Z` });
@@ -86,7 +86,7 @@ await test("compactions and summaries open; models and cost are shown where they
   await page.waitForFunction(() => /What was tried/.test(document.querySelector('article[data-id="e5"]').innerText));
   holds(/aborted/.test(await inner(page, "e6")) && /overloaded/.test(await inner(page, "e7")), "how turns ended");
   same(await page.locator("article time[datetime]").count(), 8, "times");
-  same(await page.locator(".row.past").count(), 4, "what is above the compaction is dimmed");
+  same(await style(page, ".row.c", "borderTopStyle", "::after"), "solid", "a compaction is a rule");
   await clean(page);
 });
 

@@ -3,7 +3,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { exported, fixtures, open, pisess, rows, tour } from "./browser.mjs";
-import { clean, holds, pathIds, rowIds, same, test } from "./check.mjs";
+import { clean, holds, pathIds, rowIds, same, style, test } from "./check.mjs";
 
 for (const name of ["tour", "omp", "two-branches"]) {
   const file = join(fixtures, `${name}.jsonl`);
@@ -44,6 +44,18 @@ await test("tour: search finds in text, arguments and results, and marks", async
   }
   await page.fill("#words", "");
   await page.waitForFunction(() => /rows/.test(document.getElementById("count").textContent));
+  await clean(page);
+});
+
+await test("the path is bright, and other branches are dim", async () => {
+  const page = await open(exported(tour));
+  const colour = (selector) => style(page, selector, "color");
+  const dim = await colour("#count");
+  for (const id of ["3ac9d7e4", "8b16f09d"]) {
+    same(await colour(`.row[data-id="${id}"] .who`), dim, id);
+    same(await colour(`.row[data-id="${id}"] .says`), dim, id);
+  }
+  for (const id of ["0d9a6c31", "c25f81e7", "2f5dc03e"]) holds(await colour(`.row[data-id="${id}"] .says`) !== dim, id);
   await clean(page);
 });
 

@@ -83,6 +83,8 @@ pub struct Glyphs {
     pub hidden_leaf: &'static str,
     /// Precedes a row that represents several.
     pub fold: &'static str,
+    /// Draws a rule across.
+    pub rule: &'static str,
     /// Separates facts.
     pub dot: &'static str,
     /// Replaces text that was truncated.
@@ -99,6 +101,7 @@ impl Glyphs {
         leaf: "← active",
         hidden_leaf: "← active below, not shown",
         fold: "⋯ ",
+        rule: "─",
         dot: " · ",
         ellipsis: "…",
     };
@@ -111,6 +114,7 @@ impl Glyphs {
         leaf: "<- active",
         hidden_leaf: "<- active below, not shown",
         fold: "... ",
+        rule: "-",
         dot: " - ",
         ellipsis: "...",
     };

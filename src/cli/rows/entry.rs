@@ -143,7 +143,8 @@ pub struct Look<'a> {
 }
 
 impl Look<'_> {
-    /// Draws the label, the role, the marks and the body of an entry into the rest of its row.
+    /// Draws the label, the role, the marks and the body of an entry into the rest of its row; if `is_dim`, all but the
+    /// label dimmed.
     pub fn put(&self, rows: &mut Rows, ix: EntryIx, is_dim: bool) {
         if let Some(label) = self.drawing.label(ix) {
             rows.push_str("[");
@@ -163,7 +164,7 @@ impl Look<'_> {
         });
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
         for (mark, style) in ending.into_iter().chain(edit) {
-            rows.put(mark, style);
+            rows.put(mark, if is_dim { self.styles.dim } else { style });
             rows.put(" ", Style::new());
         }
         let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edited::Omitted);

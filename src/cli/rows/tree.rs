@@ -8,7 +8,7 @@ use crate::format::{age, counted, dollars, tokens};
 use crate::ops::heading::Heading;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::ops::tree::Drawing;
-use crate::session::entry::{EntryIx, Flags};
+use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::below_home;
 use crate::session::reference::Position;
 use crate::session::tree::TreeRow;
@@ -17,6 +17,9 @@ use std::ops::Range;
 
 /// The maximum number of levels that a row is indented.
 const MOST_LEVELS: usize = 24;
+
+/// The minimum length of a rule, on either side of its text.
+const RULE: usize = 2;
 
 /// Prints the heading of the session, above its tree.
 pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
@@ -77,6 +80,8 @@ pub struct Drawn {
     pub ids: bool,
     /// Whether times are shown.
     pub times: bool,
+    /// The maximum distance of a row from that of the leaf.
+    pub around: Option<usize>,
 }
 
 /// Draws rows, one after the other.
@@ -84,8 +89,6 @@ pub struct Painter<'a> {
     look: Look<'a>,
     /// The folds, one for each row to draw.
     folds: Vec<Fold>,
-    /// Whether each entry is above the last compaction on the path to the leaf.
-    is_summarized: Vec<bool>,
     extents: Vec<Extent>,
     now_ms: i64,
     /// The width of the terminal; without one, rows are not truncated.
@@ -94,6 +97,7 @@ pub struct Painter<'a> {
     id_width: usize,
     show_ids: bool,
     times: bool,
+    around: Option<usize>,
     marked: Position,
 }
 
@@ -105,9 +109,6 @@ impl<'a> Painter<'a> {
         // Half of a narrow terminal is left for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
-        let mut is_summarized = vec![false; session.entries.len()];
-        let compaction = drawing.last_compaction().and_then(|ix| session.entry(ix).parent);
-        session.upwards(compaction).for_each(|ix| is_summarized[ix.at()] = true);
         let branches = drawing.places.iter().any(|place| place.connector);
         Ok(Painter {
             folds: if drawn.folds {
@@ -115,7 +116,6 @@ impl<'a> Painter<'a> {
             } else {
                 (0..drawing.places.len()).map(Fold::new).collect()
             },
-            is_summarized,
             extents: if branches { extents(session) } else { Vec::new() },
             now_ms: Ids::new(ui)?.now_ms(ui),
             width,
@@ -123,28 +123,48 @@ impl<'a> Painter<'a> {
             id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
             show_ids: drawn.ids,
             times: drawn.times,
+            around: drawn.around,
             marked: drawing.marked(),
             look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
         })
     }
 
-    /// Prints all rows.
+    /// Prints the rows, and how many are left out before and after them.
     pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let places = &self.look.drawing.places;
+        let entries = self.folds.iter().map(|fold| places[fold.last()].entry);
+        let shown = self.look.drawing.around(entries, self.around);
+        let (above, below) = (shown.start, self.folds.len() - shown.end);
+        self.left_out(above, "above", ui)?;
+        self.paint_rows(shown, ui)?;
+        self.left_out(below, "below", ui)
+    }
+
+    fn left_out(&self, count: usize, side: &str, ui: &mut Ui) -> Result<(), Failure> {
+        if count == 0 {
+            return Ok(());
+        }
+        let line = format!("{}{} {side}", self.look.glyphs.fold, counted(count, "row", "rows"));
+        ui.print(&(styled(&line, self.look.styles.dim) + "\n"))
+    }
+
+    fn paint_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
         // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
         let mut bars = Bars::default();
         let mut starts = Vec::new();
-        for (at, fold) in self.folds.iter().enumerate() {
-            if at % STRETCH == 0 {
+        for (at, fold) in self.folds[..shown.end].iter().enumerate() {
+            if at >= shown.start && (at - shown.start).is_multiple_of(STRETCH) {
                 starts.push(bars);
             }
             bars.enter(&places[fold.last()]);
             bars.leave(&places[fold.last()]);
         }
+        let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, stretch: Range<usize>| {
             let mut bars = starts[stretch.start / STRETCH];
-            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(self.folds[before])));
-            for &fold in &self.folds[stretch] {
+            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(folds[before])));
+            for &fold in &folds[stretch] {
                 let place = &places[fold.last()];
                 bars.enter(place);
                 self.row(fold, place, bars, rows);
@@ -153,7 +173,7 @@ impl<'a> Painter<'a> {
         };
         let clock = self.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
-        draw_stretches(&pen, self.folds.len(), draw, ui)
+        draw_stretches(&pen, folds.len(), draw, ui)
     }
 
     fn time(&self, fold: Fold) -> i64 {
@@ -163,7 +183,7 @@ impl<'a> Painter<'a> {
 
     fn row(&self, fold: Fold, place: &TreeRow, bars: Bars, rows: &mut Rows) {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
-        let is_dim = self.is_summarized[ix.at()];
+        let is_active = drawing.is_active(ix);
         rows.begin();
         if self.show_ids {
             rows.push_text(&drawing.session.id(ix));
@@ -178,20 +198,29 @@ impl<'a> Painter<'a> {
         }
         self.prefix(place, bars, rows);
         rows.put_part(styles.dim);
-        if drawing.is_active(ix) {
-            rows.put(glyphs.bullet, if is_dim { styles.dim } else { styles.active });
+        if is_active {
+            rows.put(glyphs.bullet, styles.active);
         }
+        let is_rule = matches!(drawing.session.entry(ix).kind, Kind::Compaction | Kind::ResetBoundary);
+        let rule_style = if is_active { styles.summary } else { styles.dim };
         let marks = self.marks(place);
         let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
-        // The leaf's mark stays visible if the text does not fit.
+        let reserved = reserved + if is_rule { 1 + RULE } else { 0 };
+        // The leaf's mark and the end of a rule stay visible if the text does not fit.
         let fits = rows.left.is_none_or(|left| left > reserved);
         rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
+        if is_rule {
+            rows.put(&format!("{} ", glyphs.rule.repeat(RULE)), rule_style);
+        }
         match fold.rows() {
-            1 => self.look.put(rows, ix, is_dim),
-            _ => self.fold(fold, rows, is_dim),
+            1 => self.look.put(rows, ix, !is_active),
+            _ => self.fold(fold, rows, !is_active),
         }
         if fits {
-            rows.left = None;
+            let rest = rows.left.take().unwrap_or(0);
+            if is_rule {
+                rows.put(&format!(" {}", glyphs.rule.repeat(RULE + rest)), rule_style);
+            }
             marks.iter().for_each(|(mark, style)| rows.put(mark, *style));
         }
         rows.end();
@@ -208,19 +237,19 @@ impl<'a> Painter<'a> {
         if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
             marks.push(("  (cycle of parents)".to_owned(), styles.error));
         }
-        if place.connector {
-            marks.push((format!("  {}", self.extent(ix)), styles.dim));
+        if let Some(extent) = place.connector.then(|| self.extent(ix)).flatten() {
+            marks.push((format!("  {extent}"), styles.dim));
         }
         marks
     }
 
-    /// Returns the size of a branch and the age of its newest entry.
-    fn extent(&self, ix: EntryIx) -> String {
+    /// Returns the size of a branch and the age of its newest entry; nothing if it has only notes.
+    fn extent(&self, ix: EntryIx) -> Option<String> {
         let extent = self.extents[ix.at()];
         let entries = counted(extent.entries as usize, "entry", "entries");
         match extent.newest_ms {
-            Some(newest) => format!("({entries}, {})", age(self.now_ms, newest)),
-            None => format!("({entries})"),
+            Some(newest) => Some(format!("({entries}, {})", age(self.now_ms, newest))),
+            None => (extent.entries > 0).then(|| format!("({entries})")),
         }
     }
 
@@ -240,7 +269,7 @@ impl<'a> Painter<'a> {
         }
         rows.put_part(if is_dim { styles.dim } else { Style::new() });
         if folded.failed > 0 {
-            rows.put(&format!(", {} failed", folded.failed), styles.error);
+            rows.put(&format!(", {} failed", folded.failed), if is_dim { styles.dim } else { styles.error });
         }
     }
 

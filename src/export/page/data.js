@@ -148,7 +148,7 @@ function linkLeaves(count) {
   for (let n = 0; n < count; n++) {
     newest[n] = first[n + 1] > first[n] ? -1 : n;
     size[n] = bitsOf(n) & NOTE ? 0 : 1;
-    last[n] = time[n] ?? -Infinity;
+    last[n] = bitsOf(n) & NOTE ? -Infinity : time[n] ?? -Infinity;
   }
   // In this order, parents precede their children.
   const order = walk(() => false);
@@ -158,6 +158,12 @@ function linkLeaves(count) {
     newest[up] = Math.max(newest[up], newest[n]);
     size[up] += size[n];
     last[up] = Math.max(last[up], last[n]);
+  }
+  // Notes that lead to the leaf count if the conversation continues beside them.
+  let above = session.leaf;
+  while (above >= 0 && size[above] === 0) above = parent[above];
+  if (above !== session.leaf && (above < 0 || size[above] > (bitsOf(above) & NOTE ? 0 : 1))) {
+    for (let n = session.leaf; n >= 0; n = parent[n]) last[n] = Math.max(last[n], time[session.leaf] ?? -Infinity);
   }
   Object.assign(session, { newest, size, last });
 }

@@ -13,10 +13,7 @@ const MOST_NODES = 2600;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
-const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, compaction: -1 };
-
-/** Whether an entry precedes the last compaction on the path: the model has only the summary of it. */
-text.isPast = (n) => onPath(n) && text.place[n] < text.compaction;
+const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false };
 
 const onPath = (n) => n >= 0 && text.path[text.place[n]] === n;
 
@@ -89,7 +86,6 @@ function readPath() {
   text.heights = new Heights(Float64Array.from(path, estimate));
   text.edited = new Map();
   for (const [edit, target, omits] of session.edits) if (onPath(edit) && onPath(target)) text.edited.set(target, [edit, omits]);
-  text.compaction = path.findLastIndex((n) => session.kind[n] === "c" || session.name_.get(n) === "reset_boundary");
   text.modelBefore = new Map();
   let model = 0, cost = 0;
   for (const n of path) {

@@ -150,7 +150,6 @@ function rowElement(at, missing) {
   if (onPath(n)) element.classList.add("active");
   if (n === text.chosen) element.classList.add("chosen");
   if (n === tree.cursor) element.classList.add("cursor");
-  if (text.isPast(n)) element.classList.add("past");
   const lead = bars(row);
   if (lead) element.append(make("span", "bars", lead));
   if (folds(row)) {
@@ -216,7 +215,7 @@ const UNITS = [["y", 31557600], ["mo", 2629800], ["w", 604800], ["d", 86400], ["
 
 function ageOf(time) {
   const seconds = (Date.now() - time) / 1000, unit = UNITS.find(([, length]) => seconds >= length);
-  return unit ? `${Math.floor(seconds / unit[1])} ${unit[0]}` : "now";
+  return unit ? `${Math.floor(seconds / unit[1])}${unit[0]}` : "now";
 }
 
 /** Appends text, marking the words that are searched for. */
