@@ -1,8 +1,11 @@
-//! The man pages and the table of options are generated from the one definition of the command line, and committed.
+//! The man pages and the table of options are generated from the one definition of the command line, the picture of the
+//! tree from what `tree` prints; all are committed.
 //! `PISESS_BLESS=1 cargo test --test it generated` updates them.
 
 mod man;
 mod options;
+#[cfg(target_os = "linux")]
+mod picture;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +16,8 @@ fn files() -> Vec<(PathBuf, String)> {
         files.push((Path::new("man").join(name), page));
     }
     files.push(("docs/options.md".into(), options::page()));
+    #[cfg(target_os = "linux")]
+    files.push(("docs/tree.svg".into(), picture::tree()));
     files
 }
 

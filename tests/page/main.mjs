@@ -7,6 +7,12 @@ if (process.argv[2] === "--bench") {
   process.exit(0);
 }
 
+if (process.argv[2] === "--picture") {
+  const { picture } = await import("./picture.mjs");
+  await picture(process.argv[3]);
+  process.exit(0);
+}
+
 const { finish } = await import("./check.mjs");
 for (const part of ["tree", "reading", "moving", "safety", "large"]) await import(`./${part}.mjs`);
 await finish();

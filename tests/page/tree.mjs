@@ -47,6 +47,14 @@ await test("tour: search finds in text, arguments and results, and marks", async
   await clean(page);
 });
 
+await test("the number of rows is shown, also with an entry in the address", async () => {
+  for (const hash of ["", "#648dc1b3"]) {
+    const page = await open(exported(tour), { hash });
+    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} rows`, hash);
+    await clean(page);
+  }
+});
+
 await test("the path is bright, and other branches are dim", async () => {
   const page = await open(exported(tour));
   const colour = (selector) => style(page, selector, "color");

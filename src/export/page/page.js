@@ -262,7 +262,6 @@ async function main() {
   const early = !known;
   showHead();
   fromAddress();
-  showCount(true);
   await facts;
   if (early) readPathAgain();
   document.documentElement.dataset.ready = "yes";

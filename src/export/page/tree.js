@@ -75,6 +75,7 @@ function layOut() {
   tree.place = new Map(tree.rows.map((row, at) => [row.n, at]));
   $("rows").style.height = `${tree.rows.length * ROW}px`;
   drawRows(true);
+  if (!searching) showCount(true);
 }
 
 /** Combines each run of tools into one row, with the number of its last entry. */
