@@ -12,6 +12,7 @@ use super::source::{Contents, Source};
 use super::static_html::{Edits, name_of, time_of};
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
+pub use escape::APART;
 use escape::escaped;
 use std::io::{self, Write};
 

@@ -11,6 +11,7 @@
 //!                                      └─ Block:    without white space and margins, for several lines
 //! ```
 
+use super::markdown::APART;
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
 use crate::redact::values::{Exact, Value};
 use crate::session::read::line_chunks::{Line, each_line};
@@ -233,17 +234,25 @@ fn without_marks(markup: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Returns text in which the entities that pisess writes are replaced by their characters.
+/// Returns text in which the entities that pisess writes are replaced by their characters, and what it writes between
+/// characters is left out.
 fn entities_decoded(text: &[u8]) -> Vec<u8> {
-    const ENTITIES: [(&[u8], u8); 5] =
-        [(b"&amp;", b'&'), (b"&lt;", b'<'), (b"&gt;", b'>'), (b"&quot;", b'"'), (b"&#39;", b'\'')];
+    const ENTITIES: [(&[u8], &[u8]); 6] = [
+        (b"&amp;", b"&"),
+        (b"&lt;", b"<"),
+        (b"&gt;", b">"),
+        (b"&quot;", b"\""),
+        (b"&#39;", b"'"),
+        (APART.as_bytes(), b""),
+    ];
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = memchr::memchr(b'&', rest) {
         out.extend_from_slice(&rest[..at]);
         let entity = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity));
-        let (width, byte) = entity.map_or((1, b'&'), |(entity, byte)| (entity.len(), *byte));
-        out.push(byte);
+        let (width, character) =
+            entity.map_or((1, &b"&"[..]), |(entity, character)| (entity.len(), *character));
+        out.extend_from_slice(character);
         rest = &rest[at + width..];
     }
     out.extend_from_slice(rest);
@@ -267,6 +276,7 @@ mod tests {
         for (text, value) in [
             ("the a\\_b\\*c\\<d\n", "a_b*c<d"),
             ("in *a\\_long*er\\_one\n", "a_long*er_one"),
+            ("in p!@&#8203;host\\#&#8203;12 here\n", "p!@host#12"),
             ("<summary>x &amp;y&lt;z1</summary>\n", "&y<z1"),
             ("[x](<https://h/p?token=t0k3n1>)\n", "t0k3n1"),
             ("> -----BEGIN KEY-----\n> MIIabc\n> def==\n", "-----BEGIN KEY-----\nMIIabc\ndef=="),

@@ -14,6 +14,41 @@ pub fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
+/// What separates `@` from a name and `#` from a number, so that a forge notifies nobody and links no issue.
+pub const APART: &str = "&#8203;";
+
+/// Returns the text as [`escaped`] does, with bare addresses as links: in them, a backslash would be a part.
+pub fn with_addresses(text: &str, starts_line: bool) -> String {
+    let (mut out, mut rest, mut starts_line) = (String::with_capacity(text.len() + 8), text, starts_line);
+    while let Some((start, end)) = address(rest) {
+        out += &escaped(&rest[..start], starts_line);
+        out.extend(["<", &rest[start..end], ">"]);
+        (rest, starts_line) = (&rest[end..], false);
+    }
+    out + &escaped(rest, starts_line)
+}
+
+/// Returns where the first bare address is. It ends before what cannot be in one, without the punctuation after it.
+fn address(text: &str) -> Option<(usize, usize)> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find("http").map(|at| from + at) {
+        let address = &text[at..];
+        let is_end = |c: char| c.is_whitespace() || c.is_control() || "<>\"`|\\".contains(c);
+        let address = &address[..address.find(is_end).unwrap_or(address.len())];
+        let mut address = address.trim_end_matches(|c: char| "?!.,:;*_~'".contains(c));
+        while address.ends_with(')') && address.matches(')').count() > address.matches('(').count() {
+            address = &address[..address.len() - 1];
+        }
+        let host = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
+        let begins = !text[..at].ends_with(char::is_alphanumeric);
+        if begins && host.is_some_and(|host| host.starts_with(char::is_alphanumeric)) {
+            return Some((at, at + address.len()));
+        }
+        from = at + "http".len();
+    }
+    None
+}
+
 /// Returns the text with a backslash before every character that has a meaning in Markdown, or on a forge.
 pub fn escaped(text: &str, starts_line: bool) -> String {
     let mut out = String::with_capacity(text.len() + 8);
@@ -37,7 +72,41 @@ pub fn escaped(text: &str, starts_line: bool) -> String {
             out.push('\\');
         }
         out.push(if c == '\t' { ' ' } else { c });
+        let notifies = c == '@' && !before.is_alphanumeric() && after.is_alphanumeric();
+        // `#1`, and `owner/repository#1`.
+        let names_repository = || out.rsplit(' ').next().is_some_and(|word| word.contains('/'));
+        let is_issue =
+            c == '#' && after.is_ascii_digit() && (!before.is_alphanumeric() || names_repository());
+        if notifies || is_issue {
+            out.push_str(APART);
+        }
         before = c;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_kept_as_they_are() {
+        for (text, wanted) in [
+            ("see https://h/p?a=1&b=2_x*~y.", "see <https://h/p?a=1&b=2_x*~y>."),
+            ("(https://h/a(b)) http://[x", "(<https://h/a(b)>) http://\\[x"),
+            ("xhttps://h https:// *", "xhttps://h https:// \\*"),
+            ("https://a|https://b<c", "<https://a>\\|<https://b>\\<c"),
+        ] {
+            assert_eq!(with_addresses(text, false), wanted);
+        }
+    }
+
+    #[test]
+    fn nobody_is_notified() {
+        assert_eq!(
+            escaped("@anna, x@y.z, see #151, a/b#2, x#3", true),
+            "@&#8203;anna, x@y.z, see #&#8203;151, a/b#&#8203;2, x#3"
+        );
+        assert_eq!(escaped("#1 @ #x", true), "\\#&#8203;1 @ #x");
+    }
 }

@@ -1,6 +1,6 @@
 //! Markup as Markdown.
 
-use super::escape::{code, escaped, longest_run};
+use super::escape::{code, escaped, longest_run, with_addresses};
 use crate::export::html::Html;
 use crate::export::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
 
@@ -107,6 +107,7 @@ impl<'a> Writer<'a> {
             *held += text;
             return;
         }
+        let in_link = self.open.iter().any(|(tag, _)| *tag == Some(Tag::Link));
         let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Some(Tag::Cell | Tag::HeadCell)));
         for (at, line) in text.split('\n').enumerate() {
             match at {
@@ -114,7 +115,8 @@ impl<'a> Writer<'a> {
                 _ if in_table => self.out.push(' '),
                 _ => self.line(),
             }
-            let line = escaped(line, self.starts_line);
+            let escape = if in_link { escaped } else { with_addresses };
+            let line = escape(line, self.starts_line);
             self.out += if self.starts_line { line.trim_start() } else { &line };
             self.starts_line &= line.trim().is_empty();
         }
