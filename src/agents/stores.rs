@@ -96,6 +96,11 @@ pub fn stores(surroundings: Surroundings, disk: &dyn Disk) -> Vec<Store> {
     pi.into_iter().chain(omp).collect()
 }
 
+/// Returns the directory of oh-my-pi's blobs: payloads that it keeps outside of its sessions.
+pub fn blobs(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
+    Some(omp_root(surroundings, disk)?.with_file_name("blobs"))
+}
+
 /// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute, without
 /// resolving links.
 pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {

@@ -1,12 +1,16 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
-use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, stores};
+use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, blobs, stores};
 use crate::cli::output::{Failure, Ui};
 use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
+use crate::ops::archive::Facts;
 use crate::session::paths::is_windows;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{self as store, FoundFile, FoundFiles, Glance, OnDisk, Reach, Trouble};
+use pisess_store::{
+    self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, Trouble, with_suffix,
+};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The set of sessions to read, for a command that reads many.
@@ -34,16 +38,24 @@ pub struct Places {
     home: Option<PathBuf>,
     folder: PathBuf,
     stores: Vec<Store>,
+    /// The directory of oh-my-pi's blobs.
+    pub blobs: Option<PathBuf>,
     workers: usize,
 }
 
 impl Places {
     /// Looks up the stores of both agents.
     pub fn of(ui: &Ui) -> Places {
-        let (home, folder) = (ui.home().map(PathBuf::from), ui.folder().to_owned());
+        Places::seen_from(ui.folder(), ui)
+    }
+
+    /// Looks up the stores of both agents, as seen from a project.
+    pub fn seen_from(project: &Path, ui: &Ui) -> Places {
+        let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
         let env = |name: &str| ui.env(name);
-        let stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: &folder }, &OnDisk);
-        Places { home, folder, stores, workers: ui.processors() }
+        let surroundings = Surroundings { env: &env, home: home.as_deref(), folder: &folder };
+        let (stores, blobs) = (stores(surroundings, &OnDisk), blobs(surroundings, &OnDisk));
+        Places { home, folder, stores, blobs, workers: ui.processors() }
     }
 
     fn here(&self) -> Here<'_> {
@@ -78,6 +90,61 @@ impl Places {
         self.find(Where::All)
     }
 
+    /// Returns the directories of both agents that contain sessions, each with the directory of their archives: beside the
+    /// store, and with the same structure.
+    fn archives(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
+        let roots: BTreeSet<_> = self.stores.iter().map(|store| OnDisk.real(&store.root)).collect();
+        roots.into_iter().map(|root| (root.clone(), with_suffix(&root, ".archive")))
+    }
+
+    /// Returns the archive for a session, given by its real path, if it is in a store.
+    pub fn archive_of(&self, session: &Path) -> Option<PathBuf> {
+        self.archives().find_map(|(root, archives)| {
+            Some(with_suffix(&archives.join(session.strip_prefix(root).ok()?), ARCHIVED))
+        })
+    }
+
+    /// Returns the path that the session in an archive had, if the archive, given by its real path, is beside a store.
+    pub fn session_of(&self, archive: &Path) -> Option<PathBuf> {
+        let session = archive.with_extension("");
+        self.archives()
+            .find_map(|(root, archives)| Some(root.join(session.strip_prefix(archives).ok()?)))
+            .filter(|_| is_archive(archive))
+    }
+
+    /// Returns the archives of the project, or of all projects.
+    ///
+    /// # Errors
+    /// If a directory cannot be read.
+    pub fn archived(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
+        let mut found = BTreeSet::new();
+        for (root, archives) in self.archives() {
+            let is_own = |store: &&Store| OnDisk.real(&store.root) == root;
+            let own = self.stores.iter().filter(is_own).filter(|_| !all);
+            let is_flat = own.clone().any(Store::is_flat);
+            let names = own.flat_map(Store::project_folders).filter_map(|folder| folder.file_name());
+            let folders =
+                if all || is_flat { vec![archives] } else { names.map(|name| archives.join(name)).collect() };
+            for folder in folders {
+                let files = store::files_below(&folder)?.into_iter().filter(|(_, is_regular)| *is_regular);
+                let files =
+                    files.map(|(path, _)| path).filter(|path| path.to_string_lossy().ends_with(ARCHIVED));
+                found.extend(files.filter(|path| !is_flat || self.is_of_project(path)));
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// Returns the archives of the project, or of all projects, to be read like sessions. One that cannot be read is an
+    /// error, as if it was named.
+    ///
+    /// # Errors
+    /// If a directory cannot be read.
+    pub fn archived_files(&self, all: bool) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
+        let file = |path| FoundFile { path, owner: None, named: true };
+        Ok(self.archived(all)?.into_iter().map(file))
+    }
+
     fn find(&self, scope: Where) -> FoundFiles {
         match scope {
             Where::Paths(paths) => store::find(paths, Reach::Whole),
@@ -104,9 +171,21 @@ impl Places {
     }
 
     fn is_of_project(&self, path: &Path) -> bool {
-        let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
-        head.is_some_and(|head| is_of(&head, self.here()))
+        let Ok(file) = Glance::open(path) else { return false };
+        let header = match Archive::read(&file) {
+            Ok(Some(archive)) => Facts::read(archive.head()).map(|facts| facts.header),
+            _ => Head::read(&file).map(|head| head.header),
+        };
+        header.is_ok_and(|header| is_of(&header, self.here()))
     }
+}
+
+/// The end of the name of an archive, after that of the session.
+const ARCHIVED: &str = ".zst";
+
+/// Whether a path has the name of an archive.
+pub fn is_archive(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(ARCHIVED.as_bytes())
 }
 
 /// The disk without the settings of one project.

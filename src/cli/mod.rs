@@ -31,6 +31,7 @@ pub mod rows;
 
 pub mod sessions;
 
+pub mod archive;
 pub mod check;
 pub mod completions;
 pub mod prune;

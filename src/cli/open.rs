@@ -17,6 +17,9 @@ use std::fmt::Display;
 use std::fs::File;
 use std::path::Path;
 
+/// The name of standard input in messages.
+const STDIN: &str = "standard input";
+
 /// A session file, or a stream that contains a session.
 pub struct Input {
     /// The name used in messages.
@@ -48,7 +51,7 @@ impl Input {
                     .hint("give the path of a session, or pipe one in"));
             }
             let spooled = store::spool(ui.stdin(), has_header)?;
-            let name = "standard input".to_owned();
+            let name = STDIN.to_owned();
             return Ok(Input { name, opened: Opened::Stream(spooled), redacted: None, by_name: false });
         }
         let Named { path, by_name } = named(path, ui)?;
@@ -143,6 +146,12 @@ impl Input {
     /// Returns a failure because another process interfered (exit 3).
     pub fn busy(&self, what: impl Display) -> Failure {
         Failure::busy(format_args!("{}: {what}", self.name)).path(&self.name).hint("run the command again")
+    }
+
+    /// Returns the failure for a session that an agent may have open, because it runs in one of these directories.
+    pub fn running_agent(&self, folders: &[&Path]) -> Option<Failure> {
+        let pid = store::agent_in(folders)?;
+        Some(self.busy(format_args!("an agent runs in its directory (process {pid}) and may have it open")))
     }
 
     /// Returns a failure to read this session.
@@ -305,7 +314,7 @@ impl OpenSession {
                 _ => format!("{count} × {} from line {line}", noun(kind)),
             })
             .collect();
-        let file = if self.input.is_stream() { "-" } else { &self.input.name };
+        let file = if self.input.name == STDIN { "-" } else { &self.input.name };
         let all = format!(
             "{}: {}; skipped or read as far as possible (hint: pisess check {file})",
             self.input.name,

@@ -50,7 +50,10 @@ impl PeriodArgs {
 }
 
 /// Returns the period that the value of an option names, in milliseconds since 1970.
-fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
+///
+/// # Errors
+/// If it is not a time.
+pub fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
     let (now, clock) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui));
     range(text.trim(), now, &clock)
         .ok_or_else(|| Failure::usage(format_args!("{option}: {text:?} is not a time")).hint(FORMS))

@@ -26,6 +26,9 @@ pub struct SessionsArgs {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
+    /// Include archived sessions, but not those of their sub-agents
+    #[arg(long, conflicts_with = "paths")]
+    pub archived: bool,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -92,7 +95,11 @@ impl SessionsArgs {
         if self.all && !self.paths.is_empty() {
             return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
         }
-        let NamedSessions { files: found, failed } = Places::of(ui).sessions(&self.paths, self.all, ui);
+        let places = Places::of(ui);
+        let NamedSessions { files: mut found, failed } = places.sessions(&self.paths, self.all, ui);
+        if self.archived {
+            found.extend(places.archived_files(self.all)?);
+        }
         let agents = SubAgents::among(&found);
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =

@@ -74,6 +74,9 @@ pub struct Args {
     /// Include the sessions of all projects
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
+    /// Include archived sessions, but not those of their sub-agents
+    #[arg(long, conflicts_with = "paths")]
+    pub archived: bool,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -108,7 +111,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(args, period, ui)?.into_iter().collect();
-    let NamedSessions { files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    let NamedSessions { mut files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    if args.archived {
+        files.extend(places.archived_files(args.all)?);
+    }
     if files.is_empty() && args.paths.is_empty() && !args.all {
         ui.warn(NONE_HERE);
     }
@@ -259,8 +265,8 @@ fn json(session: &Listed, row: &ListRow, is_last: bool) -> Vec<u8> {
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     let agent = session.agent.agent().constants().name;
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
-    let source = Glance::open(&session.path).ok();
-    let question = source.and_then(|source| first_message(session, &source).ok());
+    let input = Input::open_path(&session.path, &|_| false).ok();
+    let question = input.and_then(|input| first_message(session, input.source()).ok());
     let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();
     let context = session.context.map_or("null".to_owned(), js::number);
     Object::new()

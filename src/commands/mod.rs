@@ -2,6 +2,7 @@
 //! the modules that commands share; a module uses only modules declared above it.
 
 pub mod append;
+pub mod archive;
 pub mod branches;
 pub mod check;
 pub mod compact;
@@ -81,7 +82,7 @@ const COMMANDS: &[Command] = commands! {
     switch pop summarize merge fork pick
     label append edit
     compact prune
-    export redact relocate
+    export redact relocate archive
     undo migrate check completions
 };
 

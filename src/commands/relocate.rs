@@ -10,6 +10,7 @@ use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::counted;
 use crate::load::peek::Head;
 use crate::load::{LoadError, Options};
+use crate::ops::archive::folder_of;
 use crate::ops::prune::pruned_file;
 use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::session::Header;
@@ -260,11 +261,9 @@ impl Batch<'_> {
     /// Refuses a session that an agent may have open.
     fn refuse_running(&self, input: &Input, old: Option<&Path>, new: &Path) -> Result<(), Failure> {
         let folders: Vec<_> = old.into_iter().chain([new]).collect();
-        match store::agent_in(&folders).filter(|_| !self.args.force) {
+        match input.running_agent(&folders).filter(|_| !self.args.force) {
             None => Ok(()),
-            Some(pid) => Err(input
-                .busy(format_args!("an agent runs in its directory (process {pid}) and may have it open"))
-                .hint("end that agent first, or use --force")),
+            Some(failure) => Err(failure.hint("end that agent first, or use --force")),
         }
     }
 
@@ -347,9 +346,9 @@ fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     if old == to {
         return Vec::new();
     }
-    let artifacts = [old, to].map(|path| path.with_extension(""));
+    let artifacts = folder_of(old).zip(folder_of(to)).map(|(from, to)| [from, to]);
     let pruned = [old, to].map(pruned_file);
-    let beside =
-        [artifacts, pruned].into_iter().filter(|[from, _]| from.symlink_metadata().is_ok() && from != old);
+    let beside = artifacts.into_iter().chain([pruned]);
+    let beside = beside.filter(|[from, _]| from.symlink_metadata().is_ok());
     beside.chain([[old.to_owned(), to.to_owned()]]).map(|[from, to]| (from, to)).collect()
 }

@@ -7,6 +7,7 @@
 use super::peek::{self, Head};
 use crate::agents::stores::{Here, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
+use crate::session::Header;
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_store::workers::in_order;
@@ -108,10 +109,28 @@ pub struct Names<'a> {
 
 /// A session and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Known {
-    path: PathBuf,
-    id: String,
-    name: Option<String>,
+pub struct Known {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: Option<String>,
+}
+
+/// Returns the session among these that a name identifies: the start or end of its id, or its exact name.
+///
+/// # Errors
+/// If none or several match.
+pub fn choose(name: &str, known: &[Known]) -> Result<PathBuf, NameError> {
+    let with_id = known.iter().filter(|session| fits(name, &session.id)).cloned().collect();
+    let with_name =
+        || known.iter().filter(|session| session.name.as_deref() == Some(name)).cloned().collect();
+    let found = match unique(name, exact(name, with_id))? {
+        Some(found) => Some(found),
+        None => unique(name, with_name())?,
+    };
+    found.ok_or_else(|| NameError::Unknown { name: name.to_owned(), near: near(name, known) })
 }
 
 impl Names<'_> {
@@ -160,7 +179,7 @@ impl Names<'_> {
                 None => true,
                 Some(head) => {
                     let is_blank = store.agent == Dialect::OhMyPi && peek::is_blank(&head, &file);
-                    !is_blank && (!store.is_flat() || is_of(&head, here))
+                    !is_blank && (!store.is_flat() || is_of(&head.header, here))
                 }
             };
             counts.then_some(path)
@@ -190,8 +209,8 @@ impl Names<'_> {
 }
 
 /// Whether the session's header names the current project.
-pub fn is_of(head: &Head, here: Here) -> bool {
-    head.header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
+pub fn is_of(header: &Header, here: Here) -> bool {
+    header.cwd.as_ref().is_some_and(|cwd| is_cwd(&cwd.to_string_lossy(), here))
 }
 
 /// Parses `last` as 0 and `last~2` as 2.
@@ -214,8 +233,7 @@ fn head(file: &Glance) -> Option<Option<Head>> {
 
 /// Returns the sessions with this id, or else those whose id starts or ends with it.
 fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
-    let long_enough = wanted.chars().count() >= LEAST;
-    let fits = |id: &str| id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted));
+    let fits = |id: &str| fits(wanted, id);
     let mut found = Vec::new();
     for path in files.iter().filter(|path| id_in_name(path).is_none_or(fits)) {
         let Some(Some(head)) = Glance::open(path).ok().and_then(|file| head(&file)) else { continue };
@@ -224,6 +242,17 @@ fn with_id(wanted: &str, files: &[PathBuf]) -> Vec<Known> {
             found.push(Known { path: path.clone(), id, name: None });
         }
     }
+    exact(wanted, found)
+}
+
+/// Whether an id is the wanted one, or starts or ends with it.
+fn fits(wanted: &str, id: &str) -> bool {
+    let long_enough = wanted.chars().count() >= LEAST;
+    id == wanted || long_enough && (id.starts_with(wanted) || id.ends_with(wanted))
+}
+
+/// Returns the sessions whose id is the wanted one, or all if there are none.
+fn exact(wanted: &str, mut found: Vec<Known>) -> Vec<Known> {
     if found.iter().any(|session| session.id == wanted) {
         found.retain(|session| session.id == wanted);
     }

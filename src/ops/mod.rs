@@ -5,6 +5,7 @@ pub mod plan;
 mod required;
 
 pub mod append;
+pub mod archive;
 pub mod branches;
 pub mod check;
 pub mod convert;

@@ -4,6 +4,7 @@
 //! [`Session::problems`], and each command decides which of them stop it. Older formats are presented as if
 //! migrated: every entry has an id and a parent.
 
+pub mod blobs;
 pub mod defect;
 pub mod dialect;
 pub mod paths;

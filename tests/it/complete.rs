@@ -14,6 +14,7 @@ const OTHERS: &[&str] = &["completions"];
 /// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
 /// A form in [`CHANGES`] changes the session in place, and no other file.
 const ELSEWHERE: &[(&str, &str)] = &[
+    ("archive", "moves the session from a store into an archive: tests/it/archive.rs"),
     ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
     ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
 ];
@@ -30,9 +31,10 @@ const UNTRIED: &[(&str, &str)] = &[
     ("tree", "renderer"),
     ("show", "renderer"),
     ("context", "model"),
-    ("list", "all"),
-    ("grep", "all"),
-    ("stats", "all"),
+    ("list", "all archived"),
+    ("grep", "all archived"),
+    ("stats", "all archived"),
+    ("archive", "older-than empty project all list restore delete json"),
     (
         "switch",
         "summarize label summary summary-file summarizer instructions replace-instructions prepare prompt",
@@ -139,7 +141,7 @@ fn forms(verb: &str, missing: &mut Missing) {
     if writes && !has(CHANGES) && elsewhere.is_none() && !MAKES_ONLY.contains(&verb) {
         add("CHANGES", "F");
     }
-    if writes && !has(MAKES) && verb != "relocate" {
+    if writes && !has(MAKES) && !["archive", "relocate"].contains(&verb) {
         add("MAKES", "F -o ./new");
     }
     let Some((_, place)) = elsewhere else { return };

@@ -86,6 +86,7 @@ pub const SEARCHES: &[&str] = &[
     "list F -l -0",
     "list F --forks --sort cost --limit 9 --since 2020-01-01 --until today",
     "relocate F . -n",
+    "archive F -n",
 ];
 
 /// Forms that change the session itself.

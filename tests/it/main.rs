@@ -4,6 +4,7 @@
 mod sandbox;
 
 mod append;
+mod archive;
 mod atif;
 mod branches;
 mod check;

@@ -1,6 +1,7 @@
 //! New files: `-o PATH`, a fork, the lines removed by a repair (rule 6).
 
 use super::append::Committed;
+use super::archive::Member;
 use super::attributes;
 use super::error::StoreError;
 use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, read_at, real};
@@ -36,7 +37,16 @@ pub fn create_checked(
     write: &mut Fill<'_>,
     check: &mut Check<'_>,
 ) -> Result<Committed, StoreError> {
-    create_with(&DISK, path, source, force, Content { write, check: Some(check) })
+    create_with(&DISK, path, source, force, Content { write, check: Some(check), member: None })
+}
+
+/// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
+/// (rules 6 and 7).
+///
+/// # Errors
+/// As for [`create`].
+pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
+    create_with(&DISK, path, None, false, Content { write, check: None, member: Some(member) })
 }
 
 pub(super) fn create_on(
@@ -49,15 +59,16 @@ pub(super) fn create_on(
     create_with(files, path, source, force, write.into())
 }
 
-/// The content of a new file: written by `write`, and accepted by `check`.
+/// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
 pub(super) struct Content<'a, 'c> {
     write: &'a mut Fill<'c>,
     check: Option<&'a mut Check<'c>>,
+    member: Option<&'a Member>,
 }
 
 impl<'a, 'c> From<&'a mut Fill<'c>> for Content<'a, 'c> {
     fn from(write: &'a mut Fill<'c>) -> Self {
-        Content { write, check: None }
+        Content { write, check: None, member: None }
     }
 }
 
@@ -105,6 +116,10 @@ fn create_with(
     }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
+    }
+    if let Some(member) = content.member {
+        files.set_mode(&new.file, member.mode).map_err(failed)?;
+        files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.

@@ -65,6 +65,7 @@
 
 pub mod workers;
 
+mod archive;
 mod read;
 mod send;
 mod session_file;
@@ -82,6 +83,10 @@ mod temp;
 mod live;
 mod publish_lock;
 
+mod remove;
+mod source;
+
+mod below;
 mod disk;
 mod error;
 mod files;
@@ -89,9 +94,12 @@ mod find;
 mod glance;
 
 pub use append::{Attempt, Committed};
+pub use archive::{Archive, Member, is_content};
 pub use batch::Batch;
+pub use below::{files_below, remove_empty_folders};
 pub use create::{
-    Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, same_file,
+    Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
+    same_file,
 };
 pub use disk::{Disk, OnDisk};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
@@ -103,6 +111,7 @@ pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
+pub use source::{Source, write_archive};
 
 #[cfg(test)]
 mod tests;

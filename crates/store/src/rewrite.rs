@@ -19,14 +19,14 @@ use std::time::Duration;
 const CARRY_BYTES: u64 = 1 << 20;
 
 /// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
-const CLOSED_WITHIN: Duration = Duration::from_secs(2);
+pub(super) const CLOSED_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long the old file must not change if another process changed it recently, or if the system cannot tell whether it
 /// is open: a process may be about to open the file that it looked up before the rename.
-const QUIET: Duration = Duration::from_millis(5);
+pub(super) const QUIET: Duration = Duration::from_millis(5);
 
 /// How recent a change is after which another process is expected to append again.
-const RECENT: Duration = Duration::from_secs(10);
+pub(super) const RECENT: Duration = Duration::from_secs(10);
 
 impl Locked {
     /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept

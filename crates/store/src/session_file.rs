@@ -1,5 +1,6 @@
 //! A session file opened for reading.
 
+use super::archive::{self, Archive};
 use super::error::StoreError;
 use super::files::{self, DISK, FileType, Files, Stat};
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
@@ -108,12 +109,16 @@ pub enum Opened {
     Stream(Spooled),
 }
 
-/// Opens anything that can be read: a regular file, or a stream, which is spooled (see [`super::spool`]).
+/// Opens anything that can be read: a regular file; a stream, which is spooled (see [`super::spool`]); or an archive, of
+/// which the session is decompressed like a stream.
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
         Err(StoreError::NotRegular { .. }) => {
             let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
             spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
+        }
+        Ok(file) if Archive::begins(file.snapshot.head()) => {
+            archive::session_in(&file, path, is_promising).map(Opened::Stream)
         }
         opened => opened.map(Opened::File),
     }

@@ -101,6 +101,11 @@ impl Snapshot {
         Ok(if new.size > old.size { Compared::Stale } else { Compared::Same })
     }
 
+    /// Returns the first bytes of the file.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// Whether the last line has its newline; true for an empty file.
     pub fn ends_with_newline(&self) -> bool {
         self.tail.last().is_none_or(|byte| *byte == b'\n')

@@ -1,6 +1,7 @@
 //! The candidates at the end of a command line.
 
 use crate::agents::row::RowOptions;
+use crate::cli::archive::facts;
 use crate::cli::locate::{Places, named};
 use crate::cli::output::Ui;
 use crate::cli::period::TIMES;
@@ -107,15 +108,21 @@ struct Known {
     id: String,
     name: Option<String>,
     question: String,
+    is_archived: bool,
 }
 
-/// Returns the sessions of the current directory, newest first; none if the word is written as a path.
+/// Returns the sessions of the current directory, newest first, or the archived ones for the options that take those; none if the word is written as a path.
 fn sessions(words: &[OsString], ui: &Ui) -> Vec<Known> {
     let word = words.last().map(|word| word.to_string_lossy()).unwrap_or_default();
     if word.starts_with(['/', '\\', '.', '~', '-']) || is_windows(word.as_bytes()) {
         return Vec::new();
     }
     let places = Places::of(ui);
+    let takes_archived = |word: &OsString| ["--restore", "--delete"].iter().any(|option| word == option);
+    if words.iter().any(|word| word == "archive") && words.iter().any(takes_archived) {
+        let archives = places.archived(true).unwrap_or_default();
+        return archives.iter().take(SESSIONS).filter_map(|path| archived(path)).collect();
+    }
     places.names().newest().take(SESSIONS).filter_map(|path| known(&path)).collect()
 }
 
@@ -127,6 +134,17 @@ fn known(path: &Path) -> Option<Known> {
         id: head.header.id.to_string_lossy().into_owned(),
         name: name.map(|name| name.to_string_lossy().into_owned()),
         question: peek::opening(&file, START).to_string_lossy().into_owned(),
+        is_archived: false,
+    })
+}
+
+fn archived(path: &Path) -> Option<Known> {
+    let (_, facts) = facts(path).ok()?;
+    Some(Known {
+        id: facts.header.id.to_string_lossy().into_owned(),
+        name: facts.name.map(|name| name.to_string_lossy().into_owned()),
+        question: facts.title.to_string_lossy().into_owned(),
+        is_archived: true,
     })
 }
 
@@ -139,7 +157,7 @@ fn session_words(word: &OsStr, sessions: &[Known], here: &Path) -> Vec<Completio
         let help = format!("{} ", session.question.trim());
         found.push(CompletionCandidate::new(value).help(Some(help.trim().to_owned().into())));
     };
-    if let Some(newest) = sessions.first().filter(|_| fits("last")) {
+    if let Some(newest) = sessions.first().filter(|first| fits("last") && !first.is_archived) {
         offer("last", newest);
     }
     for session in sessions {

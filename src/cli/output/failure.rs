@@ -149,6 +149,11 @@ impl Failure {
         self.kind == FailureKind::Session && is_named
     }
 
+    /// Whether the file is not a session.
+    pub fn is_other_file(&self) -> bool {
+        self.kind == FailureKind::Session
+    }
+
     /// Whether the session was changed since it was read.
     pub fn is_change(&self) -> bool {
         self.is_change

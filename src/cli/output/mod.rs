@@ -182,6 +182,30 @@ impl<'w> Ui<'w> {
         let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
     }
 
+    /// Asks on standard error whether to do something, and returns whether the answer on standard input is yes.
+    ///
+    /// # Errors
+    /// If standard input is not a terminal, or cannot be read.
+    pub fn confirm(&mut self, what: &str) -> Result<bool, Failure> {
+        if !self.stdin_is_terminal() {
+            return Err(Failure::cannot(format_args!(
+                "cannot ask whether to {what}: standard input is not a terminal"
+            ))
+            .hint("--force does it without asking"));
+        }
+        let _ = write!(self.world.stderr, "pisess: {}? [y/N] ", visible(what));
+        let _ = self.world.stderr.flush();
+        let mut answer = Vec::new();
+        let mut byte = [0];
+        while self.stdin().read(&mut byte).map_err(|error| Failure::reading("standard input", error))? > 0 {
+            if byte[0] == b'\n' {
+                break;
+            }
+            answer.push(byte[0]);
+        }
+        Ok(matches!(answer.trim_ascii(), b"y" | b"Y" | b"yes" | b"Yes" | b"YES"))
+    }
+
     /// Prints results on standard error, unless `-q` is given. Used if standard output carries a session.
     pub fn print_aside(&mut self, text: &str) {
         if !self.is_quiet {

@@ -1,5 +1,6 @@
 //! A list of sessions for people.
 
+use crate::cli::locate::is_archive;
 use crate::cli::output::{
     Clock, Column, Failure, GAP, Styles, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
 };
@@ -8,6 +9,7 @@ use crate::ops::list::{ListRow, Listed, Order};
 use crate::session::paths::below_home;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
+use pisess_json::text::Text;
 use std::path::Path;
 
 /// The width from which times are shown.
@@ -228,13 +230,18 @@ fn title(session: &Listed, row: &ListRow) -> String {
     };
     let agent = session.owner.as_ref().and_then(|_| session.path.file_stem());
     let agent = agent.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
-    let text = session.title();
-    let text = match (session.messages, text.is_empty()) {
-        (0, true) => "(no messages)".into(),
-        (_, true) => "(no text)".into(),
-        _ => text.to_string_lossy(),
-    };
-    visible(&format!("{branch}{}{}", agent.unwrap_or_default(), text.trim()))
+    let archived = if is_archive(&session.path) { "(archived) " } else { "" };
+    let text = titled(&session.title(), session.messages);
+    visible(&format!("{branch}{}{archived}{text}", agent.unwrap_or_default()))
+}
+
+/// Returns the title of a session with this number of messages, or that it has none.
+pub fn titled(title: &Text, messages: u32) -> String {
+    match (messages, title.is_empty()) {
+        (0, true) => "(no messages)".to_owned(),
+        (_, true) => "(no text)".to_owned(),
+        _ => title.to_string_lossy().trim().to_owned(),
+    }
 }
 
 /// Returns the number of characters from the end that distinguish all ids.

@@ -11,6 +11,7 @@ use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::patched::Patched;
 use super::resync;
 use crate::ops::required;
+use crate::session::blobs::blobs;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, LineNo, Role, Span};
 use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
@@ -143,7 +144,7 @@ fn is_plain<'l>(line: &'l [u8], keys: &mut KeyCache<Member>, blocks: &mut Vec<Bl
         && !is("title")
         && (!is("message") || record.message.is_some())
         && (non_ascii.is_empty() || is_utf8(&line[non_ascii]))
-        && resync::count_blobs(line) == 0
+        && blobs(line).next().is_none()
         && missing(&record).is_empty()
 }
 
@@ -371,7 +372,7 @@ impl LineRepair<'_> {
 
     /// Reports references to blobs, and deep nesting, in an entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
-        let blobs = resync::count_blobs(record.bytes);
+        let blobs = blobs(record.bytes).count();
         if blobs > 0 {
             let message = match blobs {
                 1 => "it refers to a blob outside of the file".to_owned(),

@@ -9,7 +9,7 @@ const RELATED: &[&[&str]] = &[
     &["tree", "path", "show", "branches", "label"],
     &["context", "compact", "prune"],
     &["list", "grep", "stats"],
-    &["list", "relocate"],
+    &["list", "relocate", "archive"],
     &["switch", "pop", "summarize", "merge"],
     &["compact", "summarize"],
     &["fork", "pick"],

@@ -1,6 +1,6 @@
 //! The names of options, over all commands, and the page with all of them, `docs/options.md`.
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, fixture};
 use clap::{Arg, Command};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -218,8 +218,10 @@ fn usage_lines_say_what_is_required() {
         for form in usage.trim_start_matches("Usage: ").lines() {
             let words = form.split_whitespace().skip(1).filter(|word| !word.starts_with('['));
             let line: Vec<_> = words.map(|word| example(word.trim_end_matches("..."))).collect();
-            let s = Sandbox::with(&["two-branches.jsonl"]);
-            let done = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}").done();
+            let s = Sandbox::new();
+            s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
+            let call = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
+            let done = call.env("PI_CODING_AGENT_SESSION_DIR", s.path("store").to_str().unwrap()).done();
             assert_ne!(done.code, 2, "{form}\n{done}");
         }
     }
@@ -228,13 +230,14 @@ fn usage_lines_say_what_is_required() {
 /// Returns a word for a place in a usage line.
 fn example(word: &str) -> &str {
     match word {
-        "<SESSION>" => "./two-branches.jsonl",
+        "<SESSION>" => "./store/two-branches.jsonl",
         "<REF>" => "1a2b3c02",
         "<NAME>" => "n",
         "<PATTERN>" => "paper",
         "<DIR>" => ".",
         "<PATH>" => "./out.jsonl",
         "<TEXT>" => "text",
+        "<TIME>" => "90d",
         "<SHELL>" => "bash",
         word => word,
     }

@@ -340,3 +340,37 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     assert!(is_changed(locked_after(true, of_content).1, FileChange::Edited));
     assert!(is_changed(locked_after(false, of_ctime).1, FileChange::Edited));
 }
+
+/// What another process appends while a session is being removed keeps it: the session has its name again.
+#[test]
+fn growth_during_a_removal_undoes_it() {
+    for at in ["rename", "sleep"] {
+        let bench = Bench::new(OLD);
+        let mut writer = Some(fs::OpenOptions::new().append(true).open(&bench.path).unwrap());
+        let seam = Seam::new().leak();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+        seam.before(at, move || {
+            if let Some(mut writer) = writer.take() {
+                writer.write_all(b"other\n").unwrap();
+            }
+        });
+        let error = locked.remove().and_then(Attempt::done).unwrap_err();
+        assert!(matches!(error, StoreError::Changed { .. }), "{at}: {error}");
+        assert_eq!(
+            (bench.content(), bench.names()),
+            (format!("{OLD}other\n"), vec!["s.jsonl".to_owned()]),
+            "{at}"
+        );
+    }
+}
+
+/// A session that another process has open for writing is not removed.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_is_open_for_writing_is_not_removed() {
+    let bench = Bench::new(OLD);
+    let locked = lock_on(Seam::new().leak(), &bench.open(), &now(PI)).unwrap();
+    let _writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    assert!(locked.remove().is_err());
+    assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
+}

@@ -164,3 +164,28 @@ fn a_new_file_is_whole_or_absent() {
         );
     }
 }
+
+/// Removing a session whose content is elsewhere: it is there, or gone, or under a hidden name after a crash.
+#[test]
+fn a_removal_is_whole_or_undone() {
+    for is_omp in [PI, OMP] {
+        at_every_call(
+            |bench, seam| lock_on(seam, &bench.open(), &now(is_omp))?.remove().and_then(Attempt::done),
+            |bench, fault, result, at| {
+                let is_there = bench.path.exists();
+                if is_there {
+                    assert_eq!(bench.content(), OLD, "{at}");
+                }
+                if is_crash(fault) {
+                    let hidden = bench.names().into_iter().find(|name| name.ends_with(".part"));
+                    let is_hidden =
+                        hidden.is_some_and(|name| fs::read_to_string(bench.at(&name)).unwrap() == OLD);
+                    let is_unlinked = result.is_ok() || at.ends_with("unlink") || at.ends_with("sync_folder");
+                    assert!(is_there || is_hidden || is_unlinked, "{at}: {:?}", bench.names());
+                } else {
+                    assert_eq!(is_there, result.is_err(), "{at}: {result:?}");
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,245 @@
+//! An archive: one compressed file that holds a session and the files that belong to it.
+//!
+//! ```text
+//!   skippable frame 0x184D2A50     uncompressed: the table of files, then what a list shows of the session
+//!   skippable frames 0x184D2A51    pieces of a zstd frame: the other files, one after another
+//!   zstd frame                     the session
+//! ```
+//!
+//! Tools for zstd skip the skippable frames, so that `zstd -dc` prints the session, byte for byte. The first frame is at
+//! the beginning, so that a list reads nothing else. Both zstd frames end with a checksum, and the table has the size of
+//! each file: an archive that is cut off or damaged is an error, not a shorter session.
+
+use super::error::StoreError;
+use super::read::{MEMORY, ReadAt, Spooled, resize, spool_named};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufReader, Read};
+use std::ops::Range;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use zrip::FrameDecoder;
+
+pub(super) const HEAD: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
+pub(super) const PIECE: [u8; 4] = 0x184D_2A51_u32.to_le_bytes();
+/// The number of bytes of a skippable frame before its content: its number and its length.
+const SKIPPABLE: u64 = 8;
+const BUFFER: usize = 256 * 1024;
+/// A file in an archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name, which the caller chose.
+    pub name: String,
+    /// Its size.
+    pub size: u64,
+    /// When its content was last modified: seconds since 1970, and nanoseconds after that.
+    modified: (i64, u32),
+    /// Its permissions, on systems that have them.
+    pub mode: u32,
+}
+
+impl Member {
+    pub(super) fn new(name: String, size: u64, modified: SystemTime, mode: u32) -> Member {
+        Member { name, size, modified: parts(modified), mode: mode & 0o777 }
+    }
+
+    /// Returns when its content was last modified.
+    pub fn modified(&self) -> SystemTime {
+        let (seconds, nanoseconds) = self.modified;
+        let whole = Duration::from_secs(seconds.unsigned_abs());
+        let second = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
+        let exact =
+            second.and_then(|second| second.checked_add(Duration::from_nanos(u64::from(nanoseconds))));
+        exact.unwrap_or(UNIX_EPOCH)
+    }
+}
+
+fn parts(time: SystemTime) -> (i64, u32) {
+    let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => (seconds(after), after.subsec_nanos()),
+        Err(before) if before.duration().subsec_nanos() == 0 => (-seconds(before.duration()), 0),
+        Err(before) => (-seconds(before.duration()) - 1, 1_000_000_000 - before.duration().subsec_nanos()),
+    }
+}
+
+/// The table of an archive, and where its parts are.
+#[derive(Debug)]
+pub struct Archive {
+    members: Vec<Member>,
+    head: Vec<u8>,
+    pieces: Vec<Range<u64>>,
+    session: Range<u64>,
+}
+
+/// Receives a file of an archive, and its content.
+pub type Take<'a> = dyn FnMut(&Member, &mut dyn Read) -> io::Result<()> + 'a;
+
+impl Archive {
+    /// Whether a file that begins with these bytes is an archive.
+    pub(super) fn begins(start: &[u8]) -> bool {
+        start.starts_with(&HEAD)
+    }
+
+    /// Reads what an archive contains, but not the contents. Returns `None` if it is not an archive.
+    ///
+    /// # Errors
+    /// If it is damaged, or cannot be read.
+    pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
+        let Some((HEAD, first)) = skippable(source, 0)? else { return Ok(None) };
+        let mut table = Vec::new();
+        resize(&mut table, (first.end - first.start) as usize)?;
+        source.read_exact_at(&mut table, first.start)?;
+        let end = memchr::memchr(b'\n', &table).ok_or_else(|| damaged("it has no table"))?;
+        let members: Vec<Member> =
+            serde_json::from_slice(&table[..end]).map_err(|_| damaged("its table cannot be read"))?;
+        if members.is_empty() {
+            return Err(damaged("it contains no session"));
+        }
+        let (mut pieces, mut at) = (Vec::new(), first.end);
+        while let Some((PIECE, piece)) = skippable(source, at)? {
+            at = piece.end;
+            pieces.push(piece);
+        }
+        Ok(Some(Archive { members, head: table.split_off(end + 1), pieces, session: at..source.len() }))
+    }
+
+    /// Returns its files: first the session.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Returns what was written for lists.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Passes the files to `take`: first the others in their order, last the session.
+    ///
+    /// # Errors
+    /// If the archive is damaged, it cannot be read, or `take` fails.
+    pub fn contents(&self, source: &dyn ReadAt, take: &mut Take) -> io::Result<()> {
+        if let [_, others @ ..] = &self.members[..]
+            && !others.is_empty()
+        {
+            unpack(source, &self.pieces, others, take)?;
+        }
+        unpack(source, std::slice::from_ref(&self.session), &self.members[..1], take)
+    }
+}
+
+/// Whether a stream has the content of a file.
+///
+/// # Errors
+/// If one of them cannot be read.
+pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
+    let (mut ours, mut theirs) = (vec![0; BUFFER], vec![0; BUFFER]);
+    let mut at = 0;
+    loop {
+        let read = content.read(&mut theirs)?;
+        if read == 0 {
+            return Ok(at == file.len());
+        }
+        let is_longer = at + read as u64 > file.len();
+        if is_longer || file.read_exact_at(&mut ours[..read], at).is_err() || ours[..read] != theirs[..read] {
+            // Read to its end, because an archive is read in order.
+            io::copy(content, &mut io::sink())?;
+            return Ok(false);
+        }
+        at += read as u64;
+    }
+}
+
+/// Returns the content of the session in an archive.
+///
+/// # Errors
+/// If it is damaged, or cannot be read.
+pub(super) fn session_in(
+    file: &dyn ReadAt,
+    path: &Path,
+    is_promising: fn(&[u8]) -> bool,
+) -> Result<Spooled, StoreError> {
+    let failed = |error| StoreError::io("read", path, error);
+    let archive = Archive::read(file).and_then(|archive| archive.ok_or_else(|| damaged("it is cut off")));
+    let archive = archive.map_err(failed)?;
+    let size = archive.members[0].size;
+    let stream = decoder(file, std::slice::from_ref(&archive.session));
+    // One byte more, so that the checksum is compared, and a longer session is noticed.
+    let session = spool_named(&mut stream.take(size.saturating_add(1)), MEMORY, is_promising, path)?;
+    // What does not look like a session is not read to its end.
+    let is_whole = session.len() == size || session.len() > MEMORY as u64 && session.len() < size;
+    if is_whole { Ok(session) } else { Err(failed(damaged("the session is not as long as it was"))) }
+}
+
+/// Decompresses a stream that contains these files, one after another, and nothing else.
+fn unpack(source: &dyn ReadAt, ranges: &[Range<u64>], members: &[Member], take: &mut Take) -> io::Result<()> {
+    let mut stream = decoder(source, ranges);
+    for member in members {
+        let mut content = (&mut stream).take(member.size);
+        take(member, &mut content)?;
+        if content.limit() > 0 {
+            return Err(damaged("it is cut off"));
+        }
+    }
+    // At the end, the checksum is compared.
+    match stream.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(damaged("it is longer than its table says")),
+    }
+}
+
+fn decoder<'a>(source: &'a dyn ReadAt, ranges: &'a [Range<u64>]) -> impl Read + 'a {
+    let stream = Ranges { source, left: ranges.to_vec() };
+    Named(FrameDecoder::new(BufReader::with_capacity(BUFFER, stream)))
+}
+
+/// Says of an error of the decoder that the archive is damaged.
+struct Named<R: Read>(R);
+
+impl<R: Read> Read for Named<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged("it is cut off"),
+            io::ErrorKind::InvalidData => damaged("its content cannot be decompressed"),
+            _ => error,
+        })
+    }
+}
+
+/// Reads ranges of a source as one stream.
+struct Ranges<'a> {
+    source: &'a dyn ReadAt,
+    left: Vec<Range<u64>>,
+}
+
+impl Read for Ranges<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        while self.left.first().is_some_and(Range::is_empty) {
+            self.left.remove(0);
+        }
+        let Some(range) = self.left.first_mut() else { return Ok(0) };
+        let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX).min(buf.len());
+        let read = self.source.read_at(&mut buf[..most], range.start)?;
+        range.start += read as u64;
+        Ok(read)
+    }
+}
+
+/// Returns the number of the skippable frame at an offset, and where its content is.
+fn skippable(source: &dyn ReadAt, at: u64) -> io::Result<Option<([u8; 4], Range<u64>)>> {
+    let mut bytes = [0; SKIPPABLE as usize];
+    if at + SKIPPABLE > source.len() {
+        return Ok(None);
+    }
+    source.read_exact_at(&mut bytes, at)?;
+    let [a, b, c, d, length @ ..] = bytes;
+    let number = [a, b, c, d];
+    let content = at + SKIPPABLE..at + SKIPPABLE + u64::from(u32::from_le_bytes(length));
+    match number {
+        HEAD | PIECE if content.end > source.len() => Err(damaged("it is cut off")),
+        _ => Ok(Some((number, content))),
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the archive is damaged: {what}"))
+}

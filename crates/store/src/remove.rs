@@ -1,0 +1,89 @@
+//! Removes a session whose content is safely on disk elsewhere, in an archive (rules 3, 4 and 7).
+//!
+//! ```text
+//!   look ── rename ──> .pisess-….part ── look again, until nobody has it open ──> unlink
+//!                          └── changed: renamed back
+//! ```
+//!
+//! The file is looked at once more under another name: whatever was opened before the rename is seen then, and whoever looks
+//! for the session afterwards does not find it. A crash in between leaves the archive, and a hidden file that the next
+//! rewrite of the same name removes.
+
+use super::append::{Attempt, Committed};
+use super::error::{FileChange, StoreError};
+use super::live;
+use super::lock::{Freshness, Locked};
+use super::pause::Pause;
+use super::publish_lock::PublishLock;
+use super::rewrite::{CLOSED_WITHIN, QUIET, RECENT, sync_folder};
+use super::snapshot::Compared;
+use super::temp::Temp;
+use std::io;
+
+impl Locked {
+    /// Removes the file. If it has grown, nothing is removed.
+    ///
+    /// # Errors
+    /// If it changed, another process may still write to it, or it cannot be removed.
+    pub fn remove(mut self) -> Result<Attempt, StoreError> {
+        let publish = PublishLock::take(&self)?;
+        if self.look_again()? == Freshness::Stale {
+            drop(publish);
+            return Ok(Attempt::Stale(Box::new(self)));
+        }
+        let mut aside = Temp::beside(self.files, &self.resolved).map_err(|error| self.failed(error))?;
+        self.files.rename(&self.resolved, &aside.path).map_err(|error| self.failed(error))?;
+        drop(publish);
+        if let Err(error) = self.settle() {
+            // From here on, the hidden name is that of the session.
+            aside.placed();
+            self.files.rename_new(&aside.path, &self.resolved).map_err(|error| self.failed(error))?;
+            return Err(error);
+        }
+        drop(aside);
+        let mut committed = Committed::new(&self.path, 0);
+        committed.troubles.extend(sync_folder(self.files, self.folder()));
+        Ok(Attempt::Done(committed))
+    }
+
+    /// Removes a file that belongs to the session, if it is as it was read and nobody has it open for writing.
+    ///
+    /// # Errors
+    /// As for [`Locked::remove`], or if it has grown.
+    pub fn remove_companion(mut self) -> Result<(), StoreError> {
+        if self.look_again()? == Freshness::Stale {
+            return Err(self.changed(FileChange::Grown));
+        }
+        self.settle()?;
+        self.files.unlink(&self.resolved).map_err(|error| self.failed(error))?;
+        sync_folder(self.files, self.folder()).map_or(Ok(()), Err)
+    }
+
+    /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it since it was read.
+    fn settle(&mut self) -> Result<(), StoreError> {
+        // From now on, whoever has the file open for writing is another process.
+        self.file = self.reading().map_err(|error| self.failed(error))?;
+        let mut is_quiet = live::distance(self.files.now(), self.base.stat.modified) >= RECENT;
+        let mut pause = Pause::new(CLOSED_WITHIN);
+        loop {
+            let compared = self.base.compare_for_reading(self.files, &self.file);
+            match compared.map_err(|error| self.failed(error))? {
+                Compared::Same => {}
+                Compared::Stale => return Err(self.changed(FileChange::Grown)),
+                Compared::Changed(change) => return Err(self.changed(change)),
+            }
+            match self.files.is_being_written(&self.file) {
+                Some(true) if pause.is_over() => {
+                    let open = io::Error::other("another process has it open, and may write to it");
+                    return Err(self.failed(open));
+                }
+                Some(true) => pause.sleep(self.files),
+                _ if is_quiet => return Ok(()),
+                _ => {
+                    self.files.sleep(QUIET);
+                    is_quiet = true;
+                }
+            }
+        }
+    }
+}

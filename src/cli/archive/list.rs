@@ -1,0 +1,122 @@
+//! `--list`: lists archived sessions, reading only the first bytes of each archive.
+
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::rows::list::titled;
+use crate::format::{ID, age, id_end, size};
+use crate::ops::archive::{Facts, Filter};
+use crate::session::paths::below_home;
+use owo_colors::Style;
+use pisess_json::time::{iso_string, parse_js_date};
+use pisess_json::write::Object;
+use pisess_store::{Archive, Glance, ReadAt};
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+
+/// Reads what an archive contains.
+///
+/// # Errors
+/// If it is damaged, or not an archive.
+pub fn facts(path: &Path) -> Result<(Contents, Facts), Failure> {
+    let name = visible(&path.to_string_lossy());
+    let file = Glance::open(path)?;
+    let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
+    let archive =
+        archive.ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
+    let facts = Facts::read(archive.head()).map_err(|error| Failure::load(&name, error))?;
+    let bytes = archive.members().iter().map(|member| member.size).sum();
+    Ok((Contents { files: archive.members().len(), bytes, archived: file.len() }, facts))
+}
+
+/// The sizes of an archive.
+#[derive(Clone, Copy, Debug)]
+pub struct Contents {
+    files: usize,
+    bytes: u64,
+    archived: u64,
+}
+
+/// An archived session.
+struct Listed {
+    path: PathBuf,
+    session: Option<PathBuf>,
+    contents: Contents,
+    facts: Facts,
+}
+
+/// Prints the archived sessions that a filter chooses, newest first.
+///
+/// # Errors
+/// If printing fails.
+pub fn list(
+    paths: Vec<(PathBuf, Option<PathBuf>)>,
+    filter: Filter,
+    (json, now): (bool, i64),
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let (mut exit, mut list) = (Exit::Done, Vec::new());
+    for (path, session) in paths {
+        match facts(&path) {
+            Ok((contents, facts)) if filter.fits(facts.modified, facts.messages) => {
+                list.push(Listed { path, session, contents, facts });
+            }
+            Ok(_) => {}
+            Err(failure) => exit = exit.max(ui.report(&failure)),
+        }
+    }
+    list.sort_by_key(|archived| Reverse(archived.facts.modified));
+    if json {
+        list.iter().try_for_each(|archived| ui.print_json(&archived.json()))?;
+        return Ok(exit);
+    }
+    let home = ui.home();
+    let columns = [
+        Column::number("age"),
+        Column::text("id"),
+        Column::text("project"),
+        Column::number("msgs"),
+        Column::number("size"),
+        Column::number("archive"),
+        Column::text("name or first user message").cut(),
+    ];
+    let mut table = Table::new(columns);
+    for Listed { contents, facts, .. } in &list {
+        let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
+        let cells = [
+            age(now, facts.modified).replace(' ', ""),
+            visible(id_end(&facts.header.id.to_string_lossy(), ID)),
+            visible(&cwd.unwrap_or_default()),
+            facts.messages.to_string(),
+            size(contents.bytes as usize),
+            size(contents.archived as usize),
+            visible(&titled(&facts.title, facts.messages)),
+        ];
+        table.row(cells.map(|text| vec![(text, Style::new())]).into());
+    }
+    table.print(ui)?;
+    Ok(exit)
+}
+
+impl Listed {
+    fn json(&self) -> Vec<u8> {
+        let Listed { path, session, contents, facts } = self;
+        let header = &facts.header;
+        let created = header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+        let created = created.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
+        let session = session.as_ref().map(|path| path.to_string_lossy().into_owned());
+        Object::new()
+            .str("path", &path.to_string_lossy())
+            .with(session, |object, session| object.str("session", &session))
+            .text("id", &header.id)
+            .str("agent", &facts.agent)
+            .text_or_null("name", facts.name.as_ref())
+            .text("title", &facts.title)
+            .text("cwd", &header.cwd.clone().unwrap_or_default())
+            .json("created", created.as_bytes())
+            .str("modified", &iso_string(facts.modified))
+            .number("messageCount", f64::from(facts.messages))
+            .number("files", contents.files as f64)
+            .number("bytes", contents.bytes as f64)
+            .number("archivedBytes", contents.archived as f64)
+            .finish()
+    }
+}

@@ -1,0 +1,112 @@
+//! Moves sessions into archives and back, lists and deletes archives.
+
+mod list;
+mod pack;
+mod unpack;
+
+pub use self::list::{facts, list};
+pub use self::pack::Packer;
+pub use self::unpack::{chosen, delete, restore};
+
+use super::output::{Exit, Failure, Ui, visible};
+use crate::format::{counted, size};
+use pisess_json::write::Object;
+use std::path::PathBuf;
+
+/// What became of a session.
+#[derive(Debug)]
+pub struct Row {
+    /// Where it was: its path, or that of its archive.
+    pub path: PathBuf,
+    /// Where it is now; `None` if it is deleted.
+    pub to: Option<PathBuf>,
+    /// What became of it.
+    pub status: Status,
+    /// The size of its files, and that of its archive.
+    pub bytes: Option<(u64, u64)>,
+}
+
+/// What became of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// With `-n`: it would be moved or deleted.
+    Planned,
+    /// It is in an archive.
+    Archived,
+    /// It is in its store again.
+    Restored,
+    /// Its archive is deleted.
+    Deleted,
+    /// It is where it was.
+    Failed,
+}
+
+impl Status {
+    fn name(self) -> &'static str {
+        match self {
+            Status::Planned => "planned",
+            Status::Archived => "archived",
+            Status::Restored => "restored",
+            Status::Deleted => "deleted",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+impl Row {
+    /// Prints it.
+    fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        let path = self.path.to_string_lossy();
+        let to = self.to.as_ref().map(|to| to.to_string_lossy());
+        if json {
+            let number = |number: Option<u64>| number.map_or("null".to_owned(), |number| number.to_string());
+            let to = to.map(|to| pisess_json::text::Text::from(&*to).into_owned());
+            let row = Object::new()
+                .str("path", &path)
+                .text_or_null("to", to.as_ref())
+                .str("status", self.status.name())
+                .json("bytes", number(self.bytes.map(|(bytes, _)| bytes)).as_bytes())
+                .json("archivedBytes", number(self.bytes.map(|(_, archived)| archived)).as_bytes());
+            return ui.print_json(&row.finish());
+        }
+        match (self.status, to) {
+            (Status::Failed, _) => Ok(()),
+            (Status::Planned, Some(to)) => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
+            (_, Some(to)) => ui.print(&format!("{}\n", visible(&to))),
+            (_, None) => ui.print(&format!("{}\n", visible(&path))),
+        }
+    }
+}
+
+/// Prints the rows and failures of a command; returns how it ends.
+pub fn report(done: Vec<(PathBuf, Result<Row, Failure>)>, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut worst = Exit::Done;
+    let is_written = |row: &Row| !matches!(row.status, Status::Planned | Status::Failed);
+    let written = done.iter().filter(|(_, row)| row.as_ref().is_ok_and(is_written)).count();
+    let print = |ui: &mut Ui| {
+        let mut sums = (0, 0, 0);
+        for (path, row) in done {
+            let row = row.unwrap_or_else(|failure| {
+                worst = worst.max(ui.report(&failure));
+                Row { path, to: None, status: Status::Failed, bytes: None }
+            });
+            row.print(json, ui)?;
+            if let (Status::Archived, Some((bytes, archived))) = (row.status, row.bytes) {
+                sums = (sums.0 + 1, sums.1 + bytes as usize, sums.2 + archived as usize);
+            }
+        }
+        if let (1.., bytes, archived) = sums {
+            let sessions = counted(sums.0, "session", "sessions");
+            ui.status(&format!("{sessions} archived, {} in {}", size(bytes), size(archived)));
+        }
+        Ok(())
+    };
+    let printed = match written {
+        0 => print(ui),
+        _ => ui.print_after(&counted(written, "session", "sessions"), print),
+    };
+    match printed {
+        Err(failure) if failure.exit() >= worst => Err(failure),
+        _ => Ok(worst),
+    }
+}

@@ -1,0 +1,265 @@
+//! Moves a session into an archive: a verified copy, synced and renamed into place, before anything is removed.
+
+use super::{Row, Status};
+use crate::cli::locate::Places;
+use crate::cli::open::Input;
+use crate::cli::output::{Failure, visible};
+use crate::cli::transaction::{Attempted, under_lock};
+use crate::load::Options;
+use crate::ops::archive::{
+    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
+};
+use crate::ops::list::{ListInput, Listed, read};
+use crate::session::list_stats::ListStatsOptions;
+use crate::session::usage::SubAgents;
+use pisess_store::{
+    self as store, Archive, Attempt, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile, Source,
+    StoreError, WriteOptions, write_archive,
+};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+/// A session that changed within this time is not chosen by a filter.
+const SETTLED_MS: i64 = 10 * 60 * 1000;
+
+/// Archives sessions, on several threads.
+pub struct Packer<'a> {
+    /// Where the stores are.
+    pub places: Places,
+    /// Which of the sessions to archive; `None` if they were named.
+    pub filter: Option<Filter>,
+    /// The current time in milliseconds since 1970.
+    pub now_ms: i64,
+    /// Whether nothing is written.
+    pub dry_run: bool,
+    /// How long to wait for a lock.
+    pub wait: Duration,
+    /// Whether a file is standard output.
+    pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
+}
+
+impl Packer<'_> {
+    /// Archives a session. Returns `None` if the filter does not choose it.
+    ///
+    /// # Errors
+    /// If it cannot be archived, or an agent may have it open. It is then where it was.
+    pub fn archive(&self, path: &Path) -> Result<Option<Row>, Failure> {
+        let input = Input::open_path(path, self.stdout_is)?;
+        let Some(file) = input.file() else {
+            return Err(input
+                .cannot("a stream or an archive cannot be archived")
+                .hint("give the path of a session"));
+        };
+        let listed = self.listed(&input)?;
+        if self.filter.is_some_and(|filter| !filter.fits(listed.modified, listed.messages)) {
+            return Ok(None);
+        }
+        let session = file.resolved();
+        let Some(to) = self.places.archive_of(session) else {
+            return Err(input
+                .cannot("it is in no agent's store")
+                .hint("only sessions in the stores are archived; see `pisess list --all`"));
+        };
+        if let Some(owner) =
+            store::find(&[session.to_owned()], Reach::Whole).files.pop().and_then(|file| file.owner)
+        {
+            let owner = visible(&owner.to_string_lossy());
+            return Err(input
+                .cannot(format_args!("it belongs to {owner}"))
+                .hint("archive that session; its sub-agents move with it"));
+        }
+        if self.filter.is_some() && self.changed_recently(session)? {
+            return Err(input.busy("it changed in the last ten minutes"));
+        }
+        let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
+        if let Some(failure) = input.running_agent(&[&cwd]) {
+            return Err(failure.hint("end that agent first"));
+        }
+        if self.dry_run {
+            return Ok(Some(Row {
+                path: session.to_owned(),
+                to: Some(to),
+                status: Status::Planned,
+                bytes: None,
+            }));
+        }
+        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(u64, u64)> {
+            if grown.is_some() && self.filter.is_some() {
+                return Err(input.busy("it is being written to"));
+            }
+            let reread = grown.as_ref().map(|input| self.listed(input)).transpose()?;
+            let packing = Packing { packer: self, input: grown.as_ref().unwrap_or(&input), to: &to };
+            packing.pack(reread.as_ref().unwrap_or(&listed), locked)
+        };
+        let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
+        Ok(Some(Row { path: session.to_owned(), to: Some(to), status: Status::Archived, bytes: Some(bytes) }))
+    }
+
+    /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
+    fn options(&self) -> WriteOptions {
+        WriteOptions { force: false, wait: self.wait, is_omp: true }
+    }
+
+    fn listed(&self, input: &Input) -> Result<Listed, Failure> {
+        let path = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
+        let modified = milliseconds(path).unwrap_or_default();
+        let agents = SubAgents::default();
+        let options = Options {
+            workers: 1,
+            digest: Some(ListStatsOptions::default()),
+            usage: true,
+            ..Options::default()
+        };
+        let reading = read(ListInput { path, source: input.source(), modified, agents: &agents }, &options);
+        reading.map(|reading| reading.listed).map_err(|error| Failure::load(&input.name, error))
+    }
+
+    fn changed_recently(&self, session: &Path) -> Result<bool, Failure> {
+        let beside = companions(session).map_err(odd)?;
+        let mut paths = beside.iter().map(|file| &*file.path).chain([session]);
+        Ok(paths.any(|path| milliseconds(path).is_some_and(|time| time > self.now_ms - SETTLED_MS)))
+    }
+}
+
+fn milliseconds(path: &Path) -> Option<i64> {
+    let since = store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+fn odd(error: impl std::fmt::Display) -> Failure {
+    Failure::cannot(format_args!("cannot archive: {error}")).hint("move that file away first")
+}
+
+/// One session, under its lock.
+struct Packing<'a> {
+    packer: &'a Packer<'a>,
+    input: &'a Input,
+    to: &'a Path,
+}
+
+impl Packing<'_> {
+    fn pack(&self, listed: &Listed, locked: Locked) -> Attempted<(u64, u64)> {
+        let sources = self.sources()?;
+        let header = self.input.header()?;
+        let facts = Facts::written(listed, self.input.source(), &header);
+        let facts = facts.map_err(|error| self.input.unreadable(error))?;
+        let folder = NewFolder::make(self.to.parent().unwrap_or(Path::new("/")))?;
+        let is_new = self.write(&facts, &sources)?;
+        let archived = Glance::open(self.to)?.len();
+        let bytes = (sources.iter().map(|source| source.member().size).sum(), archived);
+        match self.remove(&sources, locked) {
+            Ok(Attempt::Done(committed)) => {
+                folder.keep();
+                folder_of(sources[0].path()).iter().for_each(|folder| store::remove_empty_folders(folder));
+                Ok((Some(Attempt::Done(committed)), bytes))
+            }
+            other => {
+                self.undo(is_new)?;
+                Ok((Some(other?), bytes))
+            }
+        }
+    }
+
+    /// Returns the files to archive: first the session.
+    fn sources(&self) -> Result<Vec<Source>, Failure> {
+        let file = self.input.file().ok_or_else(|| self.input.cannot("a stream cannot be archived"))?;
+        let beside = companions(file.resolved()).map_err(odd)?;
+        let mut sources = vec![Source::of(SESSION.to_owned(), file)];
+        let mut hashes = blobs_of(file).map_err(|error| self.input.unreadable(error))?;
+        for found in beside {
+            if found.is_session() {
+                let agent = SessionFile::open(&found.path)?;
+                let name = found.path.to_string_lossy();
+                hashes.extend(blobs_of(&agent).map_err(|error| Failure::reading(&visible(&name), error))?);
+            }
+            sources.push(Source::find(found.name, &found.path)?);
+        }
+        for blob in self.packer.places.blobs.iter().flat_map(|store| stored_blobs(hashes.clone(), store)) {
+            sources.push(Source::find(blob.name, &blob.path)?);
+        }
+        Ok(sources)
+    }
+
+    /// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed run left is used
+    /// if it contains the same.
+    fn write(&self, facts: &[u8], sources: &[Source]) -> Result<bool, Failure> {
+        let mut check = |content: &dyn ReadAt| match Archive::read(content)? {
+            Some(archive) if archive.holds(content, sources)? => Ok(()),
+            _ => Err(io::Error::other("the archive differs from the session")),
+        };
+        let made = store::create_checked(
+            self.to,
+            None,
+            false,
+            &mut |out| write_archive(facts, sources, out),
+            &mut check,
+        );
+        let mut made = match made {
+            Err(StoreError::Exists { .. }) => {
+                let there = Glance::open(self.to)?;
+                return match check(&there) {
+                    Ok(()) => Ok(false),
+                    Err(_) => Err(Failure::cannot(format_args!(
+                        "{} exists already, with other content",
+                        visible(&self.to.to_string_lossy())
+                    ))
+                    .hint("move that archive away, or delete it with `pisess archive --delete`")),
+                };
+            }
+            made => made?,
+        };
+        // Nothing is removed before the archive is certainly on the disk.
+        match made.troubles.pop() {
+            None => Ok(true),
+            Some(unsynced) => {
+                store::remove(self.to)?;
+                Err(unsynced.into())
+            }
+        }
+    }
+
+    /// Removes the files that are in the archive, last the session: the same command completes a run that was killed.
+    fn remove(&self, sources: &[Source], locked: Locked) -> Result<Attempt, StoreError> {
+        for source in sources {
+            source.open()?;
+        }
+        for source in sources[1..].iter().filter(|source| !is_blob(&source.member().name)) {
+            source.remove(&self.packer.options())?;
+        }
+        locked.remove()
+    }
+
+    /// Puts back what was removed, and removes the archive if it is new.
+    fn undo(&self, is_new: bool) -> Result<(), Failure> {
+        let name = visible(&self.to.to_string_lossy());
+        let left =
+            |failure: Failure| failure.after_writing(&name).hint("files of the session are in that archive");
+        let failed = |error: io::Error| {
+            left(match error.downcast::<StoreError>() {
+                Ok(error) => error.into(),
+                Err(error) => Failure::reading(&name, error),
+            })
+        };
+        let session = self.input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
+        let there = Glance::open(self.to).map_err(|error| left(error.into()))?;
+        let archive = Archive::read(&there).map_err(failed)?;
+        let put_back = |archive: Archive| {
+            archive.contents(&there, &mut |member, content| {
+                let place = place_of(&member.name, session, None).filter(|_| member.name != SESSION);
+                let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
+                    return io::copy(content, &mut io::sink()).map(drop);
+                };
+                let folder =
+                    NewFolder::make(place.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?;
+                let put = store::restore(&place, member, &mut |out| io::copy(content, out).map(drop));
+                put.map_err(io::Error::other)?;
+                folder.keep();
+                Ok(())
+            })
+        };
+        archive.map_or(Ok(()), put_back).map_err(failed)?;
+        if is_new { store::remove(self.to).map_err(|error| left(error.into())) } else { Ok(()) }
+    }
+}

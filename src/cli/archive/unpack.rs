@@ -1,0 +1,221 @@
+//! Moves a session from its archive back into its store, and deletes archives.
+
+use super::{Row, Status};
+use crate::cli::locate::Places;
+use crate::cli::output::{Failure, Ui, visible};
+use crate::load::names::{Known, NameError, choose};
+use crate::ops::archive::{Facts, is_blob, place_of};
+use pisess_store::{
+    self as store, Archive, Attempt, Locked, Member, NewFolder, SessionFile, StoreError, WriteOptions,
+    is_content,
+};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Returns the archive that an argument names: its path, or the id or name of the session.
+///
+/// # Errors
+/// If there is none, or several.
+pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, Failure> {
+    if store::modified(argument).is_some() {
+        return Ok(ui.absolute(argument));
+    }
+    let name = argument.to_string_lossy();
+    let mut known = Vec::new();
+    for path in places.archived(true)? {
+        match super::list::facts(&path) {
+            Ok((_, facts)) => known.push(Known {
+                path,
+                id: facts.header.id.to_string_lossy().into_owned(),
+                name: facts.name.map(|name| name.to_string_lossy().into_owned()),
+            }),
+            Err(failure) => ui.warn(&failure.line()),
+        }
+    }
+    choose(&name, &known).map_err(|error| match error {
+        NameError::Unknown { near, name } if near.is_empty() => {
+            Failure::cannot(format_args!("{name}: no archived session has that id or name"))
+                .hint("`pisess archive --list --all` lists them")
+        }
+        error => {
+            let hint = error.hint();
+            Failure::cannot(error).hint(hint)
+        }
+    })
+}
+
+/// An archive under its lock.
+struct OpenArchive {
+    name: String,
+    file: SessionFile,
+    archive: Archive,
+    locked: Locked,
+}
+
+impl OpenArchive {
+    fn open(path: &Path, options: &WriteOptions) -> Result<OpenArchive, Failure> {
+        let name = visible(&path.to_string_lossy());
+        let file = SessionFile::open(path)?;
+        let mut locked = store::lock(&file, options)?;
+        // On overlayfs, the lock may have copied the file.
+        let file = if locked.freshness() == store::Freshness::Stale { locked.reopen()? } else { file };
+        let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
+        let not_one = || Failure::cannot(format_args!("{name} is not an archive")).path(&name);
+        let archive =
+            archive.ok_or_else(|| not_one().hint("`pisess archive --list --all` lists the archives"))?;
+        Ok(OpenArchive { name, file, archive, locked })
+    }
+
+    fn remove(self) -> Result<(), StoreError> {
+        self.locked.remove().and_then(Attempt::done).map(drop)
+    }
+
+    fn bytes(&self) -> (u64, u64) {
+        (self.archive.members().iter().map(|member| member.size).sum(), self.file.len())
+    }
+}
+
+/// Files that were made. If they are not kept, they are removed (rule 7 of the store).
+#[derive(Default)]
+struct Made {
+    files: Vec<PathBuf>,
+    folders: Vec<NewFolder>,
+}
+
+impl Made {
+    fn keep(mut self) {
+        self.files.clear();
+        self.folders.drain(..).for_each(NewFolder::keep);
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What cannot be removed is a whole file, and its archive is still there.
+        self.files.iter().rev().for_each(|file| drop(store::remove(file)));
+        // A directory is removed before the one that it is in.
+        while self.folders.pop().is_some() {}
+    }
+}
+
+/// Restores a session to the path that it had, with the files that belong to it.
+///
+/// # Errors
+/// If a path is occupied, the archive is damaged, or writing fails. Nothing is changed then.
+pub fn restore(path: &Path, dry_run: bool, options: &WriteOptions, places: &Places) -> Result<Row, Failure> {
+    let open = OpenArchive::open(path, options)?;
+    let Some(session) = places.session_of(open.file.resolved()) else {
+        return Err(Failure::cannot(format_args!("{}: it is not beside an agent's store", open.name))
+            .hint("to read the session as it is, give this path to any command; `zstd -dc` prints it"));
+    };
+    let bytes = Some(open.bytes());
+    let row = |status| Row { path: path.to_owned(), to: Some(session.clone()), status, bytes };
+    let place = |member: &Member| {
+        place_of(&member.name, &session, places.blobs.as_deref()).ok_or_else(|| {
+            Failure::cannot(format_args!(
+                "{}: it contains a file without a place, {:?}",
+                open.name, member.name
+            ))
+            .hint("to read the session as it is, give this path to any command")
+        })
+    };
+    let targets: Vec<PathBuf> = open.archive.members().iter().map(place).collect::<Result<_, _>>()?;
+    // If the session is there, too, it may be about to be archived: that is over before anything is decided.
+    let there = store::modified(&session).map(|_| SessionFile::open(&session)).transpose()?;
+    let _held = there.as_ref().map(|there| store::lock(there, options)).transpose()?;
+    let missing = missing(&open, &targets)?;
+    if dry_run {
+        return Ok(row(Status::Planned));
+    }
+    let mut made = Made::default();
+    let target = |name: &str| {
+        let at = open.archive.members().iter().position(|member| member.name == name);
+        at.map(|at| &targets[at]).filter(|target| missing.contains(target))
+    };
+    let written = open.archive.contents(&open.file, &mut |member, content| {
+        let Some(target) = target(&member.name) else { return io::copy(content, &mut io::sink()).map(drop) };
+        made.folders
+            .push(NewFolder::make(target.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?);
+        let written = store::restore(target, member, &mut |out| io::copy(content, out).map(drop));
+        let mut written = written.map_err(io::Error::other)?;
+        made.files.push(target.clone());
+        written.troubles.pop().map_or(Ok(()), |unsynced| Err(io::Error::other(unsynced)))
+    });
+    written.map_err(|error| match error.downcast::<StoreError>() {
+        Ok(error) => Failure::from(error),
+        Err(error) => Failure::reading(&open.name, error),
+    })?;
+    made.keep();
+    let name = open.name.clone();
+    open.remove().map_err(|error| {
+        let failure = Failure::from(error).after_writing(&session.to_string_lossy());
+        failure.hint(format!("the session is restored; delete {name}"))
+    })?;
+    Ok(row(Status::Restored))
+}
+
+/// Returns the paths to be written. A file that is there with the same content was written by a run that was killed, or is
+/// a blob that another session uses, too.
+fn missing<'t>(open: &OpenArchive, targets: &'t [PathBuf]) -> Result<Vec<&'t PathBuf>, Failure> {
+    let is_there = |target: &&PathBuf| target.symlink_metadata().is_ok();
+    let (there, missing): (Vec<_>, Vec<_>) = targets.iter().partition(is_there);
+    let members = open.archive.members();
+    let is_blob_only = members
+        .iter()
+        .zip(targets)
+        .all(|(member, target)| is_blob(&member.name) || missing.contains(&target));
+    if is_blob_only {
+        return Ok(missing);
+    }
+    let mut occupied = None;
+    let compared = open.archive.contents(&open.file, &mut |member, content| {
+        let at = members.iter().position(|other| other == member);
+        let target = at.map(|at| &targets[at]).filter(|target| there.contains(target));
+        let is_same = match target.filter(|_| !is_blob(&member.name)) {
+            Some(target) => {
+                SessionFile::open(target).is_ok_and(|file| is_content(&file, content).unwrap_or(false))
+            }
+            None => true,
+        };
+        if !is_same {
+            occupied = target.cloned();
+        }
+        io::copy(content, &mut io::sink()).map(drop)
+    });
+    match occupied {
+        Some(path) => {
+            let path = visible(&path.to_string_lossy());
+            Err(Failure::cannot(format_args!("{path} exists already"))
+                .path(path)
+                .hint("move that file away first"))
+        }
+        None => compared.map(|()| missing).map_err(|error| Failure::reading(&open.name, error)),
+    }
+}
+
+/// Deletes an archive, after asking on a terminal.
+///
+/// # Errors
+/// If the user does not confirm it, or it cannot be removed.
+pub fn delete(
+    path: &Path,
+    (dry_run, force): (bool, bool),
+    options: &WriteOptions,
+    ui: &mut Ui,
+) -> Result<Row, Failure> {
+    let open = OpenArchive::open(path, options)?;
+    let bytes = Some(open.bytes());
+    let row = |status| Row { path: path.to_owned(), to: None, status, bytes };
+    if dry_run {
+        return Ok(row(Status::Planned));
+    }
+    if !force {
+        let title = Facts::read(open.archive.head()).map(|facts| facts.title.to_string_lossy().into_owned());
+        let title = title.ok().filter(|title| !title.is_empty()).map(|title| format!(" ({title})"));
+        if !ui.confirm(&format!("delete {}{}", open.name, title.unwrap_or_default()))? {
+            return Err(Failure::no(format_args!("{} is not deleted", open.name)));
+        }
+    }
+    open.remove()?;
+    Ok(row(Status::Deleted))
+}

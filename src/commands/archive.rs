@@ -1,0 +1,197 @@
+//! `pisess archive`: moves sessions out of the agents' stores into compressed archives, and back.
+
+use crate::agents::stores::{Here, absolute};
+use crate::cli::archive::{self, Packer, chosen, report};
+use crate::cli::guide::{Example, Guide};
+use crate::cli::ids::Ids;
+use crate::cli::locate::{NamedSessions, Places, named};
+use crate::cli::options::seconds;
+use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::period;
+use crate::ops::archive::Filter;
+use pisess_store::WriteOptions;
+use pisess_store::workers::in_order;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The examples and exit codes shown after the options in the help, and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "archive",
+    examples: &[
+        Example::new(
+            "List which sessions of all projects have no message newer than 90 days",
+            "pisess archive -n --all --older-than 90d",
+        ),
+        Example::new("Archive them", "pisess archive --all --older-than 90d"),
+        Example::new("List the archived sessions of all projects", "pisess archive --list --all"),
+    ],
+    found: None,
+    writes: true,
+    refers: false,
+};
+
+/// Move sessions out of the agents' stores into compressed archives, and back.
+///
+/// Moves each session to a directory beside its store, `sessions.archive`, which the agents do not list: one file per
+/// session, compressed with zstd. It contains what belongs to the session: the files of its sub-agents, SESSION.pruned,
+/// and a copy of the blobs of oh-my-pi that it refers to. The archive is read again and compared with the session before
+/// the session is removed.
+///
+/// The sessions are named, or chosen by options, all of which must apply: --older-than, --empty, --project and --all.
+/// Without --project or --all, those of the current directory are chosen. What is chosen by options and changed in the
+/// last ten minutes is skipped, and so is what an agent may have open. If such a session is named, it is refused (exit 3).
+///
+/// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an archive that is given
+/// by its path. `zstd -dc` prints the session in it.
+///
+/// --restore moves a session back to where it was, with its modification time. A path that is occupied is refused.
+#[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess archive [OPTIONS] <SESSION>...\n",
+    "       pisess archive [OPTIONS] --older-than <TIME>\n",
+    "       pisess archive [OPTIONS] --list",
+))]
+pub struct Args {
+    /// The sessions; with --restore and --delete, archived sessions, by id, name or path of the archive
+    #[arg(value_name = "SESSION", conflicts_with_all = ["older_than", "empty", "project", "all"])]
+    pub sessions: Vec<PathBuf>,
+    /// Choose sessions whose newest message is older than TIME: 90d, 12w, 6mo, 2026-10-31 or 2026-10
+    #[arg(long, value_name = "TIME")]
+    pub older_than: Option<String>,
+    /// Choose sessions without messages
+    #[arg(long)]
+    pub empty: bool,
+    /// Choose sessions of the project directory DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    pub project: Option<PathBuf>,
+    /// Include the sessions of all projects
+    #[arg(short, long)]
+    pub all: bool,
+    /// List archived sessions
+    #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
+    pub list: bool,
+    /// Restore the original (moves archived sessions back into their stores)
+    #[arg(long, requires = "sessions", conflicts_with = "delete")]
+    pub restore: bool,
+    /// Delete archived sessions: asks on a terminal, and otherwise requires --force
+    #[arg(long, requires = "sessions")]
+    pub delete: bool,
+    /// Print what would be written, and write nothing
+    #[arg(short = 'n', long, help_heading = "Writing")]
+    pub dry_run: bool,
+    /// Override refusals (with --delete, does not ask)
+    #[arg(long, help_heading = "Writing")]
+    pub force: bool,
+    /// Seconds to wait for the session's lock
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
+    pub wait: f64,
+    /// Print the result as JSON (a line for each session; with -n, the plan)
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let older_than = args.older_than.as_deref().map(|time| period::named("--older-than", time, ui));
+    let before_ms = older_than.transpose()?.map(|time| time.start);
+    let filter = Filter { before_ms, empty: args.empty };
+    let places = args.places(ui);
+    if args.list {
+        let archives = places.archived(args.all)?.into_iter();
+        let archives = archives.map(|path| (path.clone(), places.session_of(&path))).collect();
+        let now = Ids::new(ui)?.now_ms(ui);
+        return archive::list(archives, filter, (args.json, now), ui);
+    }
+    if args.restore || args.delete {
+        return args.change_archives(&places, ui);
+    }
+    let is_chosen = before_ms.is_some() || args.empty || args.project.is_some() || args.all;
+    if !is_chosen && args.sessions.is_empty() {
+        return Err(Failure::usage("neither a session nor a filter is given")
+            .hint("name sessions, or choose them with --older-than, --empty, --project or --all"));
+    }
+    args.archive(places, is_chosen.then_some(filter), ui)
+}
+
+impl Args {
+    /// Returns the stores, as seen from the project.
+    fn places(&self, ui: &Ui) -> Places {
+        let home = ui.home();
+        let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
+        let project = self.project.as_ref().map(|project| absolute(&project.to_string_lossy(), here));
+        Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui)
+    }
+
+    fn wait(&self) -> Duration {
+        Duration::from_secs_f64(self.wait)
+    }
+
+    /// Archives sessions on all processors. All is moved before anything is printed, so that a closed pipe does not end the
+    /// command half done.
+    fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {
+        let mut done = Vec::new();
+        let mut sessions = Vec::new();
+        let mut failed = false;
+        if filter.is_some() {
+            let NamedSessions { files, failed: unread } = places.sessions(&[], self.all, ui);
+            failed = unread;
+            sessions.extend(files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path));
+        }
+        for session in &self.sessions {
+            match named(session, ui) {
+                Ok(named) => sessions.push(named.path),
+                Err(failure) => done.push((session.clone(), Err(failure))),
+            }
+        }
+        let (dry_run, wait, now_ms) = (self.dry_run, self.wait(), Ids::new(ui)?.now_ms(ui));
+        let packer = Packer { places, filter, now_ms, dry_run, wait, stdout_is: ui.stdout_is() };
+        let progress = ui.progress(sessions.len());
+        let work = |path: PathBuf| {
+            let archived = packer.archive(&path);
+            progress.advance();
+            (path, archived)
+        };
+        let mut skipped: Vec<Failure> = Vec::new();
+        let take = |(path, archived): (PathBuf, Result<_, Failure>)| {
+            match archived {
+                Ok(None) => {}
+                Ok(Some(row)) => done.push((path, Ok(row))),
+                // Files that are not sessions, and those that another process just moved.
+                Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing()) => {}
+                Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
+                Err(failure) => done.push((path, Err(failure))),
+            }
+            Ok::<(), Infallible>(())
+        };
+        let workers = ui.processors().min(sessions.len()).max(1);
+        let Ok(()) = in_order(sessions, workers, work, take);
+        drop(progress);
+        match &skipped[..] {
+            [] => {}
+            [failure] => ui.warn(&format!("skipped {}", failure.line())),
+            [failure, others @ ..] => {
+                ui.warn(&format!("skipped {}, and {} others", failure.line(), others.len()));
+            }
+        }
+        if done.is_empty() && skipped.is_empty() && !failed {
+            ui.status("no session is chosen");
+        }
+        let exit = report(done, self.json, ui)?;
+        Ok(if failed { exit.max(Exit::Cannot) } else { exit })
+    }
+
+    /// Restores or deletes archived sessions.
+    fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {
+        let options = WriteOptions { wait: self.wait(), ..WriteOptions::default() };
+        let mut done = Vec::new();
+        for session in &self.sessions {
+            let changed = chosen(session, places, ui).and_then(|path| match self.restore {
+                true => archive::restore(&path, self.dry_run, &options, places),
+                false => archive::delete(&path, (self.dry_run, self.force), &options, ui),
+            });
+            done.push((session.clone(), changed));
+        }
+        report(done, self.json, ui)
+    }
+}

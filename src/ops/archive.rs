@@ -1,0 +1,243 @@
+//! Archived sessions: the files that belong to a session by their names in an archive, and what a list shows of them.
+//!
+//! The files of an archive are `session`; `pruned`, which `prune` keeps beside it; `folder/…`, the files of its sub-agents;
+//! and `blob/HASH`, payloads that oh-my-pi keeps outside of it. No name is a path, so an archive cannot make pisess write
+//! to any other place. The format of the file is described in `crates/store/src/archive.rs`.
+
+use crate::load::LoadError;
+use crate::load::peek::Head;
+use crate::ops::list::Listed;
+use crate::ops::prune::pruned_file;
+use crate::session::Header;
+use crate::session::blobs::{blobs, is_hash};
+use crate::session::read::line_chunks::each_line;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::time::{iso_string, parse_js_date};
+use pisess_json::write::Object;
+use pisess_store::{ReadAt, files_below};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The name of the session in its archive.
+pub const SESSION: &str = "session";
+const PRUNED: &str = "pruned";
+const FOLDER: &str = "folder/";
+const BLOB: &str = "blob/";
+
+/// A file that belongs to a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Companion {
+    /// Its name in an archive.
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+impl Companion {
+    /// Whether it may be a session of a sub-agent.
+    pub fn is_session(&self) -> bool {
+        self.name.starts_with(FOLDER) && self.name.ends_with(".jsonl")
+    }
+}
+
+/// Why a file that belongs to a session cannot be archived.
+#[derive(Debug, thiserror::Error)]
+pub enum OddFile {
+    /// It is a symbolic link, a FIFO or a device.
+    #[error("{} is not a regular file", .0.display())]
+    NotRegular(PathBuf),
+    /// Its name cannot be recorded.
+    #[error("the name of {} is not UTF-8", .0.display())]
+    NotUtf8(PathBuf),
+    /// A directory cannot be read.
+    #[error(transparent)]
+    Store(#[from] pisess_store::StoreError),
+}
+
+/// Returns the directory in which oh-my-pi keeps the files of a session, including those of its sub-agents; `None` if it
+/// would be the session itself.
+pub fn folder_of(session: &Path) -> Option<PathBuf> {
+    Some(session.with_extension("")).filter(|folder| folder != session)
+}
+
+/// Returns the files that are kept beside a session and move with it.
+///
+/// # Errors
+/// If one of them cannot be archived.
+pub fn companions(session: &Path) -> Result<Vec<Companion>, OddFile> {
+    let mut found = Vec::new();
+    let pruned = pruned_file(session);
+    if pisess_store::modified(&pruned).is_some() {
+        found.push(Companion { name: PRUNED.to_owned(), path: pruned });
+    }
+    let Some(folder) = folder_of(session) else { return Ok(found) };
+    for (path, is_regular) in files_below(&folder)? {
+        if !is_regular {
+            return Err(OddFile::NotRegular(path));
+        }
+        let parts = path.strip_prefix(&folder).unwrap_or(&path).components();
+        let parts: Option<Vec<_>> = parts.map(|part| part.as_os_str().to_str()).collect();
+        let Some(parts) = parts else { return Err(OddFile::NotUtf8(path)) };
+        found.push(Companion { name: format!("{FOLDER}{}", parts.join("/")), path });
+    }
+    Ok(found)
+}
+
+/// Returns the hashes of the blobs that a session refers to.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    each_line(source, |line| {
+        found.extend(blobs(line.bytes).map(str::to_owned));
+        Ok::<(), io::Error>(())
+    })?;
+    Ok(found)
+}
+
+/// Returns the blobs with these hashes that exist.
+pub fn stored_blobs(hashes: BTreeSet<String>, store: &Path) -> Vec<Companion> {
+    let blob = |hash: String| Companion { path: store.join(&hash), name: format!("{BLOB}{hash}") };
+    hashes.into_iter().map(blob).filter(|blob| pisess_store::modified(&blob.path).is_some()).collect()
+}
+
+/// Whether a file of an archive is a blob, which sessions may share.
+pub fn is_blob(name: &str) -> bool {
+    name.starts_with(BLOB)
+}
+
+/// Returns where a file of an archive belongs, if the session has this path. `None` if it has no place.
+pub fn place_of(name: &str, session: &Path, blobs: Option<&Path>) -> Option<PathBuf> {
+    if let Some(hash) = name.strip_prefix(BLOB) {
+        return Some(blobs?.join(hash)).filter(|_| is_hash(hash));
+    }
+    match name {
+        SESSION => Some(session.to_owned()),
+        PRUNED => Some(pruned_file(session)),
+        _ => {
+            let below = Path::new(name.strip_prefix(FOLDER)?);
+            let is_below = below.components().all(|part| matches!(part, Component::Normal(_)));
+            let is_plain = is_below && !name.ends_with('/') && !name.contains(['\\', '\0']);
+            Some(folder_of(session)?.join(below)).filter(|_| is_plain && below.file_name().is_some())
+        }
+    }
+}
+
+/// What a list shows of an archived session.
+#[derive(Debug)]
+pub struct Facts {
+    /// Its header.
+    pub header: Header,
+    /// The name of its agent.
+    pub agent: String,
+    /// Its name.
+    pub name: Option<Text<'static>>,
+    /// Its name or the title taken from its messages.
+    pub title: Text<'static>,
+    /// The time of its newest message, in milliseconds since 1970.
+    pub modified: i64,
+    /// The number of its messages.
+    pub messages: u32,
+}
+
+impl Facts {
+    /// Writes what a list shows of a session, followed by the lines up to its header.
+    ///
+    /// # Errors
+    /// If they cannot be read.
+    pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
+        let mut facts = Object::new()
+            .str("agent", listed.agent.agent().constants().name)
+            .text_or_null("name", listed.name.as_ref())
+            .text("title", &listed.title())
+            .str("modified", &iso_string(listed.modified))
+            .number("messageCount", f64::from(listed.messages))
+            .finish();
+        facts.push(b'\n');
+        let start = facts.len();
+        pisess_store::resize(&mut facts, start + header.span.end() as usize)?;
+        source.read_exact_at(&mut facts[start..], 0)?;
+        facts.push(b'\n');
+        Ok(facts)
+    }
+
+    /// Reads what [`Facts::written`] wrote.
+    ///
+    /// # Errors
+    /// If it is damaged.
+    pub fn read(written: &[u8]) -> Result<Facts, LoadError> {
+        let damaged = || {
+            LoadError::Io(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the archive is damaged: it has no title",
+            ))
+        };
+        let end = memchr::memchr(b'\n', written).ok_or_else(damaged)?;
+        let facts = Raw::parse(&written[..end]).map_err(|_| damaged())?;
+        let text = |key| facts.get_text(key).map(Text::into_owned);
+        let modified = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
+        let messages = facts.get("messageCount").and_then(Raw::number).unwrap_or_default();
+        Ok(Facts {
+            header: Head::read(&written[end + 1..].to_vec())?.header,
+            agent: text("agent").unwrap_or_default().to_string_lossy().into_owned(),
+            name: text("name"),
+            title: text("title").unwrap_or_default(),
+            modified: modified.ok_or_else(damaged)?,
+            messages: messages as u32,
+        })
+    }
+}
+
+/// Which sessions to choose.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    /// The time before which the newest message must have been written, in milliseconds since 1970.
+    pub before_ms: Option<i64>,
+    /// Whether only sessions without messages are chosen.
+    pub empty: bool,
+}
+
+impl Filter {
+    /// Whether a session with this newest message and this number of messages is chosen.
+    pub fn fits(&self, modified: i64, messages: u32) -> bool {
+        self.before_ms.is_none_or(|before| modified < before) && (!self.empty || messages == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_leads_elsewhere() {
+        let place = |name: &str| place_of(name, Path::new("/p/s.jsonl"), Some(Path::new("/b")));
+        let hash = "a".repeat(64);
+        for (name, path) in [
+            ("session", "/p/s.jsonl"),
+            ("pruned", "/p/s.jsonl.pruned"),
+            ("folder/scout.jsonl", "/p/s/scout.jsonl"),
+            ("folder/scout/x.md", "/p/s/scout/x.md"),
+            (&format!("blob/{hash}"), &format!("/b/{hash}")),
+        ] {
+            assert_eq!(place(name).as_deref(), Some(Path::new(path)), "{name}");
+        }
+        for name in [
+            "",
+            "x",
+            "folder/",
+            "folder",
+            "folder/..",
+            "folder/../../x",
+            "folder//etc/x",
+            "folder/a/",
+            "blob/..",
+            "/x",
+        ] {
+            assert_eq!(place(name), None, "{name}");
+        }
+        assert_eq!(place_of(&format!("blob/{hash}"), Path::new("/p/s.jsonl"), None), None);
+    }
+}

@@ -1,0 +1,672 @@
+//! `pisess archive`: moves sessions into compressed archives, and back.
+
+use crate::every::READS;
+use crate::sandbox::{Done, Files, Sandbox, fixture, hazards, program};
+use insta::assert_snapshot;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+/// 2026-01-02, four months before the present of the sandbox, with a fraction.
+fn long_ago() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::new(1_767_312_000, 123_456_789)
+}
+
+fn header(s: &Sandbox, id: &str, project: &str) -> String {
+    let cwd = s.path(project);
+    format!(
+        r#"{{ "type":"session","version":3,"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{}"}}"#,
+        cwd.display()
+    )
+}
+
+fn body(time: &str, text: &str) -> String {
+    format!(
+        "\n{{\"type\":\"message\",\"id\":\"{}\",\"parentId\":null,\"timestamp\":\"{time}\",\"message\":{{\"role\":\"user\",\"content\":\"{text}\",\"timestamp\":{}}}}}\nnot JSON",
+        text.replace(' ', "-"),
+        pisess::json::time::parse_js_date(time.as_bytes()).unwrap()
+    )
+}
+
+/// A home directory with sessions of two projects in the stores of both agents.
+struct Home {
+    s: Sandbox,
+    pi: String,
+    omp: String,
+}
+
+const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+impl Home {
+    fn new() -> Home {
+        let s = Sandbox::new();
+        let folder = |name: &str| {
+            format!("--{}--", s.path(name).to_str().unwrap().trim_start_matches('/').replace('/', "-"))
+        };
+        let pi = format!(".pi/agent/sessions/{}", folder("kites"));
+        let other = format!(".pi/agent/sessions/{}", folder("boats"));
+        let omp = ".omp/agent/sessions/-kites".to_owned();
+        for project in ["kites", "boats"] {
+            std::fs::create_dir_all(s.path(project)).unwrap();
+        }
+        let (old, new) = ("2026-01-01T00:00:01.000Z", "2026-05-01T00:00:00.000Z");
+        s.put(&format!("{pi}/2026_pold.jsonl"), header(&s, "pold", "kites") + &body(old, "an old kite"));
+        s.put(&format!("{pi}/2026_pnew.jsonl"), header(&s, "pnew", "kites") + &body(new, "a new kite"));
+        s.put(&format!("{pi}/2026_pempty.jsonl"), header(&s, "pempty", "kites") + "\n");
+        s.put(&format!("{other}/2026_boat.jsonl"), header(&s, "boat", "boats") + &body(old, "an old boat"));
+        let slot = "{\"type\":\"title\",\"v\":1,\"title\":\"Tail\",\"updatedAt\":\"2026-01-01T00:00:00.000Z\",\"pad\":\"";
+        let slot = format!("{slot}{}\"}}\n", " ".repeat(256 - slot.len() - 3));
+        let image =
+            format!("\n{{\"type\":\"x\",\"id\":\"b\",\"parentId\":null,\"image\":\"blob:sha256:{HASH}\"}}");
+        s.put(
+            &format!("{omp}/2026_omp1.jsonl"),
+            slot + &header(&s, "omp1", "kites") + &image + &body(old, "a tail"),
+        );
+        s.put(&format!("{omp}/2026_omp1.jsonl.pruned"), "{}\n");
+        s.put(&format!("{omp}/2026_omp1/scout.jsonl"), header(&s, "scout", "kites") + &body(old, "a scout"));
+        s.put(&format!("{omp}/2026_omp1/scout/0.bash.log"), "output");
+        s.put(&format!("{omp}/2026_omp1/draft.txt"), "");
+        s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
+        let home = Home { s, pi, omp };
+        home.age();
+        home
+    }
+
+    /// Sets the modification time of all files.
+    fn age(&self) {
+        for name in self.s.names() {
+            let file = std::fs::OpenOptions::new().append(true).open(self.s.path(&name)).unwrap();
+            file.set_modified(long_ago()).unwrap();
+        }
+    }
+
+    fn run(&self, line: &str) -> Done {
+        let home = self.s.path("");
+        self.s.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
+    }
+
+    /// Starts the real program in the project `kites`.
+    fn start(&self, line: &str) -> Child {
+        let home = self.s.path("");
+        let mut command = Command::new(program());
+        command.args(crate::sandbox::split(line)).current_dir(self.s.path("kites")).env("HOME", home);
+        command.env("PISESS_NOW", "2026-05-04T12:00:00Z").stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
+    /// Returns the path of the archive for a session.
+    fn archive(&self, session: &str) -> String {
+        format!("{}.zst", session.replace("/sessions/", "/sessions.archive/"))
+    }
+
+    fn pi(&self, id: &str) -> String {
+        format!("{}/2026_{id}.jsonl", self.pi)
+    }
+
+    fn omp(&self) -> String {
+        format!("{}/2026_omp1.jsonl", self.omp)
+    }
+
+    /// Returns the archives.
+    fn archives(&self) -> Vec<String> {
+        self.s.names().into_iter().filter(|name| name.ends_with(".zst")).collect()
+    }
+
+    /// Returns the files that are not archives, and not hidden files that a killed run left.
+    fn others(&self) -> Files {
+        let is_left = |name: &String| name.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
+        self.s.files().into_iter().filter(|(name, _)| !name.ends_with(".zst") && !is_left(name)).collect()
+    }
+}
+
+fn modified(s: &Sandbox, name: &str) -> SystemTime {
+    s.path(name).metadata().unwrap().modified().unwrap()
+}
+
+#[test]
+fn a_session_goes_to_an_archive_and_comes_back() {
+    for id in ["pold", "omp1"] {
+        let h = Home::new();
+        let session = if id == "pold" { h.pi(id) } else { h.omp() };
+        let archive = h.archive(&session);
+        let before = h.s.files();
+        let planned = h.run(&format!("archive -q -n {id}"));
+        assert_eq!((planned.code, planned.text()), (0, format!("./{session} -> ./{archive}\n")), "{planned}");
+        assert!(h.s.files() == before);
+        let done = h.run(&format!("archive {id}"));
+        assert_eq!((done.code, done.text()), (0, format!("./{archive}\n")), "{done}");
+        // What belongs to it is gone, except for the blob, which other sessions may use.
+        let stem = session.strip_suffix(".jsonl").unwrap();
+        let left: Vec<_> = before.keys().filter(|name| !name.starts_with(stem)).cloned().collect();
+        let now: Vec<_> = h.s.names().into_iter().filter(|name| !name.ends_with(".zst")).collect();
+        assert_eq!(now, left);
+        assert!(!h.s.path(stem).exists());
+        // Any tool for zstd prints the session.
+        let mut session_in_it = Vec::new();
+        let bytes = h.s.bytes(&archive);
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            match ruzstd::decoding::StreamingDecoder::new(&mut rest) {
+                Ok(mut frame) => drop(frame.read_to_end(&mut session_in_it).unwrap()),
+                Err(ruzstd::decoding::errors::FrameDecoderError::ReadFrameHeaderError(
+                    ruzstd::decoding::errors::ReadFrameHeaderError::SkipFrame { length, .. },
+                )) => rest = &rest[length as usize..],
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(session_in_it == before[&session]);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(h.s.path(&archive).metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        // A blob that oh-my-pi took comes back, too.
+        std::fs::remove_file(h.s.path(&format!(".omp/agent/blobs/{HASH}"))).unwrap();
+        if id == "pold" {
+            h.s.put(&format!(".omp/agent/blobs/{HASH}"), [0, 1, 2, 255]);
+        }
+        let planned = h.run(&format!("archive -n --restore {id}"));
+        assert_eq!((planned.code, planned.text()), (0, format!("./{archive} -> ./{session}\n")), "{planned}");
+        let done = h.run(&format!("archive --restore {id}"));
+        assert_eq!((done.code, done.text()), (0, format!("./{session}\n")), "{done}");
+        assert!(h.s.files() == before, "{:?}", h.s.names());
+        assert_eq!(modified(&h.s, &session), long_ago());
+    }
+}
+
+#[test]
+fn every_kind_of_session_comes_back_byte_for_byte() {
+    let fixtures = ["v1", "v2", "draft-tree", "tour", "omp"].map(str::to_owned);
+    for name in hazards().into_iter().map(|name| format!("hazards/{name}")).chain(fixtures) {
+        let h = Home::new();
+        let session = h.pi("hazard");
+        let bytes = fixture(&format!("{name}.jsonl"));
+        h.s.put(&session, &bytes);
+        h.age();
+        let is_session = h.run(&format!("tree -q ./{session}")).code == 0;
+        let done = h.run(&format!("archive -q ./{session}"));
+        assert_eq!(done.code, if is_session { 0 } else { 2 }, "{name}: {done}");
+        assert_eq!(h.s.path(&session).exists(), !is_session, "{name}");
+        if !is_session {
+            continue;
+        }
+        let archive = h.archive(&session);
+        let listed = h.run("archive --list --all --json");
+        assert!(listed.code == 0 && listed.text().contains(&archive), "{name}: {listed}");
+        let done = h.run(&format!("archive -q --restore ./{archive}"));
+        assert_eq!(done.code, 0, "{name}: {done}");
+        assert!(h.s.bytes(&session) == bytes && h.archives().is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn filters_are_combined() {
+    for (options, chosen) in [
+        ("--older-than 90d", "omp1 pold pempty"),
+        ("--older-than 1d", "omp1 pnew pold pempty"),
+        ("--older-than 90d --all", "boat omp1 pold pempty"),
+        ("--older-than 2026-02-01 --project ./boats", "boat"),
+        ("--empty", "pempty"),
+        ("--empty --older-than 300d", ""),
+        ("--all", "boat omp1 pnew pold pempty"),
+        ("--project ./boats", "boat"),
+    ] {
+        let h = Home::new();
+        let home = h.s.path("");
+        let call = h.s.pisess(&format!("archive -q -n {options}"));
+        let planned = call.env("HOME", home.to_str().unwrap().trim_end_matches('/')).done();
+        let here = planned.text();
+        // The sandbox is not the project: its sessions are chosen by --project.
+        let is_elsewhere = !options.contains("--all") && !options.contains("--project");
+        let rows = if is_elsewhere {
+            h.run(&format!("archive -q -n {options} --project ./kites")).text()
+        } else {
+            here
+        };
+        let mut ids: Vec<_> = rows
+            .lines()
+            .map(|row| {
+                row.split(" -> ").next().unwrap().rsplit('_').next().unwrap().trim_end_matches(".jsonl")
+            })
+            .collect();
+        let mut wanted: Vec<_> = chosen.split_whitespace().collect();
+        ids.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(ids, wanted, "{options}: {rows}");
+    }
+}
+
+#[test]
+fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
+    let h = Home::new();
+    let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_777_896_000 - 540);
+    // A sub-agent of the one session, and the other session itself.
+    for name in [format!("{}/2026_omp1/scout.jsonl", h.omp), h.pi("pold")] {
+        let file = std::fs::OpenOptions::new().append(true).open(h.s.path(&name)).unwrap();
+        file.set_modified(now).unwrap();
+    }
+    let before = h.s.files();
+    let done = h.run("archive --older-than 90d --project ./kites -n");
+    assert_eq!(done.text().lines().count(), 1, "{done}");
+    assert!(
+        done.stderr.contains("it changed in the last ten minutes") && done.stderr.contains("and 1 others"),
+        "{done}"
+    );
+    assert!(h.s.files() == before);
+    // A session that is named is archived.
+    assert_eq!(h.run("archive -q pold").code, 0);
+}
+
+#[test]
+fn archived_sessions_are_listed_and_read() {
+    let h = Home::new();
+    h.run("archive -q pold omp1 boat").quiet();
+    // Sizes depend on the name of the sandbox.
+    let listed = h.run("archive --list --all").text();
+    let title = listed.find("name or").unwrap();
+    let shown: Vec<_> = listed.lines().map(|line| format!("{}… {}\n", &line[..24], &line[title..])).collect();
+    assert_snapshot!(shown.concat(), @r"
+    age  id    project  msgs… name or first user message
+    4mo  omp1  ~/kites     1… Tail
+    4mo  boat  ~/boats     1… an old boat
+    4mo  pold  ~/kites     1… an old kite
+    ");
+    let json = h.run("archive --list --all --json").text();
+    let (first, sizes) = json.split_once(",\"bytes\":").unwrap();
+    assert_snapshot!(first, @r#"{"path":"./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst","session":"./.omp/agent/sessions/-kites/2026_omp1.jsonl","id":"omp1","agent":"oh-my-pi","name":"Tail","title":"Tail","cwd":"./kites","created":"2026-01-01T00:00:00.000Z","modified":"2026-01-01T00:00:01.000Z","messageCount":1,"files":6"#);
+    assert!(sizes.contains(",\"archivedBytes\":"));
+    assert_snapshot!(h.run("archive --list --all --empty"), @"");
+    assert_snapshot!(h.run("list --all --archived --limit 9"), @r#"
+    age  time              id      project  msgs  br  context  cost  name or first user message
+     3d  2026-05-01 00:00  pnew    ~/kites     1   1        3     -  a new kite
+    4mo  2026-01-01 00:00  omp1    ~/kites     1   2        -     -  (archived) Tail
+    4mo  2026-01-01 00:00  boat    ~/boats     1   1        3     -  (archived) an old boat
+    4mo  2026-01-01 00:00  pold    ~/kites     1   1        3     -  (archived) an old kite
+    4mo  2026-01-01 00:00  pempty  ~/kites     0   0        -     -  (no messages)
+    "#);
+    let found = h.run("grep --all --archived -c old").text();
+    let found: Vec<_> = found.lines().map(|row| row.rsplit('/').next().unwrap()).collect();
+    assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);
+    for (line, messages) in [("stats --all", 1), ("stats --all --archived", 4)] {
+        let sums = h.run(&format!("{line} --json")).text();
+        assert!(sums.contains(&format!(r#""messages":{messages},"#)), "{line}: {sums}");
+    }
+    // A command that reads a session reads an archive that is named by its path, and none writes to it.
+    let archive = h.archive(&h.pi("pold"));
+    let before = h.s.files();
+    for line in READS.iter().filter(|line| !line.starts_with("migrate")) {
+        let done = h.run(&crate::every::of(line, &format!("./{archive}")));
+        assert!(done.code <= 1, "{line}: {done}");
+    }
+    let done = h.run(&format!("label -q ./{archive} @ n"));
+    assert!(done.code == 0 && done.text().contains("\"label\":\"n\""), "{done}");
+    assert!(h.s.files() == before);
+}
+
+#[test]
+fn archived_sessions_are_completed() {
+    let h = Home::new();
+    h.run("archive -q omp1 boat").quiet();
+    for option in ["--restore", "--delete"] {
+        let offered = h.run(&format!("completions fish --at 3 -- pisess archive {option} 'o'")).quiet();
+        assert_eq!(offered, "omp1\tTail\n");
+        assert_eq!(
+            h.run(&format!("completions fish --at 3 -- pisess archive {option} 'Ta'")).quiet(),
+            "Tail\tTail\n"
+        );
+    }
+}
+
+#[test]
+fn an_occupied_path_is_refused() {
+    let h = Home::new();
+    h.run("archive -q pold omp1").quiet();
+    for name in [h.pi("pold"), format!("{}/2026_omp1/scout.jsonl", h.omp)] {
+        h.s.put(&name, "somebody else's");
+        let before = h.s.files();
+        let id = if name.contains("pold") { "pold" } else { "omp1" };
+        let done = h.run(&format!("archive -q --restore {id}"));
+        assert_eq!((done.code, done.stderr.contains("exists already")), (2, true), "{done}");
+        assert!(h.s.files() == before, "{id}");
+        // With -n, it is refused as well.
+        assert_eq!(h.run(&format!("archive -q -n --restore {id}")).code, 2);
+        std::fs::remove_file(h.s.path(&name)).unwrap();
+        h.run(&format!("archive -q --restore {id}"));
+        assert!(h.s.path(&name).exists());
+    }
+}
+
+/// An archive that a killed run left is used if the session is in it as it is, and otherwise neither is touched.
+#[test]
+fn an_archive_that_is_there_is_never_replaced() {
+    let h = Home::new();
+    let (session, archive) = (h.omp(), h.archive(&h.omp()));
+    let before = h.s.files();
+    h.run("archive -q omp1").quiet();
+    let archived = h.s.bytes(&archive);
+    h.run("archive -q --restore omp1").quiet();
+    h.s.put(&archive, &archived);
+    // A run that was killed had removed some of the files already.
+    std::fs::remove_file(h.s.path(&format!("{session}.pruned"))).unwrap();
+    assert_eq!(h.run("archive -q omp1").code, 0);
+    assert!(h.s.bytes(&archive) == archived && !h.s.path(&session).exists());
+    h.run("archive -q --restore omp1").quiet();
+    assert!(h.s.files() == before);
+    h.s.put(&archive, &archived);
+    h.s.put(&session, [before[&session].clone(), b"\n".to_vec()].concat());
+    let there = h.s.files();
+    let done = h.run("archive -q omp1");
+    assert_eq!((done.code, done.stderr.contains("exists already, with other content")), (2, true), "{done}");
+    assert!(h.s.files() == there);
+}
+
+/// An archive that is cut off anywhere, or of which any byte is changed, is an error: nothing is restored from it.
+#[test]
+fn a_damaged_archive_is_refused() {
+    let h = Home::new();
+    h.run("archive -q omp1").quiet();
+    let archive = h.archive(&h.omp());
+    let whole = h.s.bytes(&archive);
+    let cut = (1..whole.len()).step_by(7).map(|end| whole[..end].to_vec());
+    let changed = (0..whole.len()).step_by(5).map(|at| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x41;
+        bytes
+    });
+    let longer = [whole.clone(), whole.clone()].concat();
+    let mut refused = 0;
+    for bytes in cut.chain(changed).chain([longer]) {
+        h.s.put(&archive, &bytes);
+        let before = h.s.files();
+        let done = h.run(&format!("archive -q --restore ./{archive}"));
+        if done.code == 2 {
+            assert!(h.s.files() == before, "{done}");
+            assert_eq!(done.stderr.lines().count(), 1, "{done}");
+            refused += 1;
+            continue;
+        }
+        // A change of what only a list shows, or of a modification time or a mode.
+        assert_eq!(done.code, 0, "{done}");
+        let restored = h.s.bytes(&h.omp());
+        assert!(restored.ends_with(body("2026-01-01T00:00:01.000Z", "a tail").as_bytes()));
+        let again = h.run("archive -q omp1");
+        assert!(
+            again.code == 0 && h.archives() == std::slice::from_ref(&archive),
+            "{again} {:?}",
+            h.s.names()
+        );
+    }
+    assert!(refused > 200, "{refused}");
+    h.s.put(&archive, &whole[..whole.len() - 9]);
+    for line in ["list --all --archived", "grep --all --archived kite", "stats --all --archived"] {
+        let done = h.run(line);
+        assert!(done.code == 2 && done.stderr.contains("the archive is damaged"), "{line}: {done}");
+    }
+}
+
+/// The table of an archive names files; none of them leads out of the store.
+#[test]
+fn names_in_an_archive_are_not_paths() {
+    let h = Home::new();
+    h.run("archive -q omp1").quiet();
+    let archive = h.archive(&h.omp());
+    let whole = h.s.bytes(&archive);
+    let length = u32::from_le_bytes(whole[4..8].try_into().unwrap()) as usize;
+    let table = String::from_utf8(whole[8..8 + length].to_vec()).unwrap();
+    for name in ["folder/../../../x", "/tmp/x", "folder//etc/x", "blob/../x", "session", ""] {
+        let hostile = table.replace("folder/draft.txt", name);
+        let head = [&whole[..4], &(hostile.len() as u32).to_le_bytes(), hostile.as_bytes()].concat();
+        h.s.put(&archive, [&head, &whole[8 + length..]].concat());
+        let before = h.s.files();
+        let done = h.run(&format!("archive -q --restore ./{archive}"));
+        assert!(done.code == 2 && h.s.files() == before, "{name}: {done}");
+    }
+}
+
+#[test]
+fn deleting_asks_or_needs_force() {
+    let h = Home::new();
+    h.run("archive -q omp1").quiet();
+    let before = h.s.files();
+    assert_snapshot!(h.run("archive --delete omp1"), @r"
+    2> pisess: cannot ask whether to delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail): standard input is not a terminal (hint: --force does it without asking)
+    exit 2
+    ");
+    assert_snapshot!(h.run("archive --delete -n omp1"), @r"
+    ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
+    ");
+    let home = h.s.path("");
+    let answer = |answer: &str| {
+        let call = h.s.pisess("archive --delete omp1").typed().stdin(answer);
+        call.env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
+    };
+    assert_snapshot!(answer("n\n"), @r"
+    2> pisess: delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N] pisess: ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst is not deleted
+    exit 1
+    ");
+    assert_eq!(answer("").code, 1);
+    assert!(h.s.files() == before);
+    assert_snapshot!(answer("y\n"), @r"
+    ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst
+    2> pisess: delete ./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst (Tail)? [y/N]
+    ");
+    assert!(h.archives().is_empty());
+    h.run("archive -q pnew").quiet();
+    h.run("archive -q --delete --force pnew").quiet();
+    assert!(h.archives().is_empty());
+}
+
+#[test]
+fn what_cannot_be_archived_is_refused() {
+    let h = Home::new();
+    h.s.put("elsewhere.jsonl", header(&h.s, "else", "kites") + "\n");
+    let before = h.s.files();
+    for (line, code) in [
+        ("archive", 2),
+        ("archive ./elsewhere.jsonl", 2),
+        ("archive ./none.jsonl", 2),
+        ("archive -", 2),
+        ("archive --list pold", 2),
+        ("archive --all pold", 2),
+        ("archive --restore", 2),
+        ("archive --restore pold", 2),
+        ("archive --restore ./elsewhere.jsonl", 2),
+        ("archive --older-than soon", 2),
+    ] {
+        let done = h.run(line);
+        assert_eq!(done.code, code, "{line}: {done}");
+        assert!(
+            done.stderr.contains("(hint: ") || line.contains("none") || line == "archive -",
+            "{line}: {done}"
+        );
+    }
+    let done = h.run(&format!("archive ./{}/2026_omp1/scout.jsonl", h.omp));
+    assert!(done.code == 2 && done.stderr.contains("it belongs to "), "{done}");
+    assert!(h.s.files() == before);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/zero", h.s.path(&format!("{}/2026_omp1/link", h.omp))).unwrap();
+        let done = h.run("archive omp1");
+        assert!(done.code == 2 && done.stderr.contains("is not a regular file"), "{done}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_of_a_running_agent_is_refused_or_skipped() {
+    let h = Home::new();
+    std::fs::copy("/bin/sleep", h.s.path("omp")).unwrap();
+    let mut agent = Command::new(h.s.path("omp")).arg("600").current_dir(h.s.path("kites")).spawn().unwrap();
+    let before = h.s.files();
+    let done = h.run("archive pold --force");
+    assert!(done.code == 3 && done.stderr.contains("an agent runs in its directory"), "{done}");
+    let done = h.run("archive --all --older-than 90d -n");
+    assert!(done.code == 0 && done.text().lines().count() == 1, "{done}");
+    assert!(
+        done.stderr.contains("an agent runs in its directory") && done.stderr.contains("and 2 others"),
+        "{done}"
+    );
+    assert!(h.s.files() == before);
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    // What a process has open for writing may be written to.
+    let scout = format!("{}/2026_omp1/scout.jsonl", h.omp);
+    let open = std::fs::OpenOptions::new().append(true).open(h.s.path(&scout)).unwrap();
+    let mut holder = Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
+    let before = h.s.files();
+    let done = h.run("archive omp1 --wait 0");
+    assert_eq!(done.code, 3, "{done}");
+    assert!(h.s.files() == before, "{:?}", h.s.names());
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert_eq!(h.run("archive -q omp1").code, 0);
+}
+
+/// Wherever a run is killed, each session is in its place or in an archive, whole, and the same command completes it.
+#[cfg(unix)]
+#[test]
+fn a_run_that_was_killed_is_completed_by_the_next() {
+    let both = [("archive -q --all --older-than 90d", 3), ("archive -q --restore pold omp1 boat", 0)];
+    for (line, archives) in both {
+        let ready = || {
+            let h = Home::new();
+            let before = h.s.files();
+            if archives == 0 {
+                assert!(h.start(both[0].0).wait().unwrap().success());
+            }
+            (h, before)
+        };
+        let (h, _) = ready();
+        let start = std::time::Instant::now();
+        assert!(h.start(line).wait().unwrap().success(), "{line}");
+        let span = start.elapsed();
+        let mut partly = 0;
+        for at in 1..500_u32 {
+            if at > 24 && partly > 0 {
+                break;
+            }
+            let (h, before) = ready();
+            let all = h.s.files();
+            let mut child = h.start(line);
+            std::thread::sleep(span * (at % 24) / 24);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let left = h.s.files();
+            // Never none: what is not in its place is in an archive.
+            let archived = h.archives();
+            for (name, bytes) in before.iter().filter(|(name, _)| !name.contains("pempty")) {
+                let is_in_place = left.get(name) == Some(bytes);
+                let is_archived = archived.iter().any(|archive| {
+                    let stem = archive.replace("/sessions.archive/", "/sessions/").replace(".jsonl.zst", "");
+                    name.starts_with(&stem)
+                });
+                assert!(is_in_place || is_archived, "{at}: {name} is lost");
+            }
+            partly += usize::from(left != all);
+            let mut again = h.start(line);
+            let code = again.wait().unwrap().code();
+            // What was restored completely has no archive any more.
+            assert!(code == Some(0) || archives == 0, "{at}: {code:?}");
+            if archives == 0 {
+                let restored = before.into_iter().filter(|(name, _)| !name.contains("pempty"));
+                assert!(h.others() == restored.collect(), "{at}: {:?}", h.s.names());
+                continue;
+            }
+            assert_eq!(h.archives().len(), archives + 1, "{at}: {:?}", h.archives());
+            assert!(h.start("archive -q --restore pold omp1 boat pempty").wait().unwrap().success(), "{at}");
+            assert!(h.others() == before, "{at}: {:?}", h.s.names());
+        }
+        assert!(partly > 0, "no run was killed between");
+    }
+}
+
+/// A limit on the size of files represents a full disk: neither is a session removed nor an archive left.
+#[cfg(unix)]
+#[test]
+fn a_full_disk_changes_nothing() {
+    let h = Home::new();
+    let mut noise = String::new();
+    let mut state = 1_u64;
+    while noise.len() < 2_000_000 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        noise.push_str(&format!("{state:x}"));
+    }
+    let name = h.pi("pold");
+    h.s.put(
+        &name,
+        format!(
+            "{}\n{{\"type\":\"custom\",\"id\":\"x\",\"data\":\"{noise}\"}}\n",
+            header(&h.s, "pold", "kites")
+        ),
+    );
+    h.age();
+    let before = h.s.files();
+    let limited = |limit: &str, line: &str| {
+        let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" {line}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &line]).arg(program()).current_dir(h.s.path("kites")).env("HOME", h.s.path(""));
+        command.output().unwrap()
+    };
+    for limit in ["1", "500", "1500"] {
+        let done = limited(limit, "archive -q pold");
+        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        assert!(h.s.files() == before, "{limit}");
+        assert!(!h.s.path(".pi/agent/sessions.archive").exists(), "{limit}");
+    }
+    h.run("archive -q pold").quiet();
+    let archived = h.s.files();
+    for limit in ["1", "1500"] {
+        let done = limited(limit, "archive -q --restore pold");
+        assert_eq!(done.status.code(), Some(2), "{limit}: {done:?}");
+        assert!(h.s.files() == archived, "{limit}");
+    }
+    h.run("archive -q --restore pold").quiet();
+    assert!(h.s.files() == before);
+}
+
+/// Several at once, archiving and restoring the same sessions: each session is in one place in the end.
+#[cfg(unix)]
+#[test]
+fn several_archivers_at_once_lose_nothing() {
+    for round in 0..6 {
+        let h = Home::new();
+        let before = h.s.files();
+        let lines = match round % 3 {
+            0 => ["archive -q --all --older-than 90d"; 3],
+            1 => ["archive -q omp1 pold boat"; 3],
+            _ => [
+                "archive -q omp1 pold boat",
+                "archive -q --restore omp1 pold boat",
+                "archive -q boat pold omp1",
+            ],
+        };
+        let started = lines.map(|line| h.start(line));
+        for mut child in started {
+            let code = child.wait().unwrap().code();
+            let fits = if round % 3 == 0 {
+                [Some(0)].contains(&code)
+            } else {
+                [Some(0), Some(2), Some(3)].contains(&code)
+            };
+            assert!(fits, "{round}: {code:?}");
+        }
+        for id in ["omp1", "pold", "boat", "pempty"] {
+            if h.archives().iter().any(|name| name.contains(id)) {
+                assert_eq!(h.run(&format!("archive -q --restore {id}")).code, 0, "{round} {id}");
+            }
+        }
+        assert!(h.s.files() == before, "{round}: {:?}", h.s.names());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_only_the_report() {
+    let h = Home::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(program());
+    command.args(["archive", "-q", "pold", "boat"]).current_dir(h.s.path("kites")).env("HOME", h.s.path(""));
+    assert_eq!(command.stdout(writer).status().unwrap().code(), Some(0));
+    assert_eq!(h.archives().len(), 2);
+}
