@@ -62,7 +62,7 @@ fn a_user_message_means_the_place_before_it() {
     1a2b3c05     │  assistant: Half a metre; larger ones tear.
     1a2b3c06     ├─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     │  assistant: A metre and more, with a bamboo spar.
-    226b1b5c     └─ custom: pisess.switch  (0 entries)
+    226b1b5c     └─ custom: pisess.switch
     ");
 }
 
