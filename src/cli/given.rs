@@ -23,12 +23,21 @@ pub fn read(
     session: &Input,
     ui: &mut Ui,
 ) -> Result<(String, Vec<u8>), Failure> {
+    if path == Path::new("-") && session.is_stream() {
+        return Err(Failure::cannot("standard input is already the session")
+            .hint("give the path of the session instead of -"));
+    }
+    read_alone(path, kind, most, ui)
+}
+
+/// Returns the same for a command that reads many sessions, none of them yet.
+///
+/// # Errors
+///
+/// If the source cannot be read, or has more than `most` bytes.
+pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let mut bytes = Vec::new();
     let (name, read) = if path == Path::new("-") {
-        if session.is_stream() {
-            return Err(Failure::cannot("standard input is already the session")
-                .hint("give the path of the session instead of -"));
-        }
         ("standard input".to_owned(), ui.stdin().take(most + 1).read_to_end(&mut bytes))
     } else {
         let file = std::fs::File::open(path);

@@ -1,14 +1,16 @@
 //! `pisess stats`: counts tokens, cost, messages, tools and time.
 
+use crate::cli::given::{MOST_TEXT, read_alone};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
-use crate::ops::stats::{Counted, Seen, StatsOptions, collect};
+use crate::ops::stats::{Counted, Prices, Seen, StatsOptions, collect};
 use crate::session::read::line_chunks::ChunkReader;
 use foldhash::quality::RandomState;
 use pisess_store::workers::Pool;
+use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -19,6 +21,11 @@ pub const GUIDE: Guide = Guide {
             "Print the tokens and cost of each day, for the sessions below a directory",
             "pisess stats --by day .",
         ),
+        Example::new(
+            "Print the cost of last month for each day and model",
+            "pisess stats --all --since 1mo --by day,model",
+        ),
+        Example::new("Print which sessions read and wrote each file", "pisess stats --by file ."),
         Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
         Example::new(
             "Print the cost of all sessions since May, by model",
@@ -37,8 +44,11 @@ pub const GUIDE: Guide = Guide {
 /// Count tokens, cost, messages, tools and time.
 ///
 /// Tokens and cost are those recorded in assistant messages, tool results, summaries and usage entries,
-/// including failed requests. No price is assumed: requests without a cost are counted as unpriced. Reasoning
-/// counts as output.
+/// including failed requests. No price is assumed: requests without a cost are counted as unpriced, unless a table
+/// of prices is given with --prices. Sums that include its estimates are marked with `~`. Reasoning counts as output.
+///
+/// With `--by file`, each file that `read`, `write` or `edit` names is listed with the number of these calls and the
+/// sessions that made them; with `--by file,session`, in a row for each of these.
 ///
 /// Entries copied by a fork, which have the same id and timestamp in several files, count once. With `--by
 /// entry`, every copy is printed, and what tool results report of sub-agents. Messages that `pisess pick` copied
@@ -55,9 +65,13 @@ pub struct Args {
     /// The sessions to read.
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print a row for each session, model, day, week, month, project, tool or billed entry
-    #[arg(long, value_name = "KEY", hide_possible_values = true)]
-    pub by: Option<By>,
+    /// Print a row for each session, model, day, week, month, project, tool, file or billed entry, or for each pair
+    /// of two of these, such as `day,model`
+    #[arg(long, value_name = "KEY", value_delimiter = ',', hide_possible_values = true)]
+    pub by: Vec<By>,
+    /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM
+    #[arg(long, value_name = "FILE")]
+    pub prices: Option<PathBuf>,
     /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
@@ -68,12 +82,20 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let by_entry = args.by == [By::Entry];
+    if args.by.len() > 2
+        || args.by.contains(&By::Entry) && !by_entry
+        || args.by.len() == 2 && args.by[0] == args.by[1]
+    {
+        return Err(Failure::usage("--by: give one key, or two different ones other than entry")
+            .hint("for example `--by day,model`"));
+    }
     let period = args.period.read(ui)?;
+    let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
     let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
-    let by_entry = args.by == Some(By::Entry);
     let mut seen = Seen::default();
-    let mut groups = Groups::new(args.by, ui);
+    let mut groups = Groups::new(args.by.clone(), ui);
     let mut rows = EntryRows::new(args.json, sessions.is_one);
     if !by_entry {
         sessions.with_agents_first();
@@ -85,9 +107,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui,
         |target, input| {
             let agents = agents.as_ref().map(|agents| (&*target.path, agents));
-            let options = StatsOptions { texts: by_entry, agents };
+            let options = StatsOptions { texts: by_entry, paths: args.by.contains(&By::File), agents };
             let harvested = readers.with(|reader| collect(input.source(), options, &hasher, reader));
-            let harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
+            let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
+            if let Some(prices) = &prices {
+                harvested.estimate(prices);
+            }
             Ok((harvested.header.clone(), (harvested, input.name.clone())))
         },
         |ui, target, _, (harvested, name)| {
@@ -115,4 +140,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         groups.print(args.json, ui)?;
     }
     Ok(exit)
+}
+
+/// Reads a table of prices.
+fn prices(path: &Path, ui: &mut Ui) -> Result<Prices, Failure> {
+    let (name, bytes) = read_alone(path, "a file of prices", MOST_TEXT, ui)?;
+    Prices::parse(&bytes).ok_or_else(|| {
+        let failure = Failure::cannot(format_args!("{name}: not a table of prices")).path(&name);
+        failure.hint("give LiteLLM's model_prices_and_context_window.json, or JSON in its format")
+    })
 }

@@ -33,7 +33,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("context", "model"),
     ("list", "all archived"),
     ("grep", "all archived"),
-    ("stats", "all archived"),
+    ("stats", "all archived prices"),
     ("archive", "older-than empty project all list restore delete json"),
     (
         "switch",

@@ -462,3 +462,142 @@ fn damage_is_noted_and_the_rest_is_counted() {
     assert_eq!(["stats .", "stats --by day ."].map(|line| empty.run(line)), ["", ""]);
     assert!(empty.run("stats --json .").starts_with("{\"sessions\":0,"));
 }
+
+#[test]
+fn pairs_of_keys() {
+    let s = Sandbox::new();
+    for (at, (day, model)) in [("01", "m"), ("01", "n"), ("02", "m"), ("01", "m")].iter().enumerate() {
+        let cost = format!(r#","cost":{{"total":{}.25}}"#, at);
+        let text = turn(&format!("s{at}"), &format!("2026-05-{day}T10:00"), &cost);
+        s.put(&format!("p/{at}.jsonl"), text.replace(r#""model":"m""#, &format!(r#""model":"{model}""#)));
+    }
+    assert_snapshot!(s.unchanged("stats --by day,model ./p"), @"
+    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-05-01  p/m           2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
+    2026-05-01  p/n           1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
+    2026-05-02  p/m           1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
+    total                     4         4      0       0  4,000      80           16          12         4,108  $7.00   40s      0
+    ");
+    let pairs = |line: &str, keys: [&str; 2]| -> Vec<String> {
+        rows(&s.run(line))
+            .iter()
+            .map(|row| format!("{} {} {}", row[keys[0]], row[keys[1]], row["cost"]))
+            .collect()
+    };
+    // By the first key, then by the second: dates in order, models by their cost.
+    assert_eq!(
+        pairs("stats --json --by model,day ./p", ["model", "day"]),
+        [r#""p/m" "2026-05-01" 3.5"#, r#""p/m" "2026-05-02" 2.25"#, r#""p/n" "2026-05-01" 1.25"#,]
+    );
+    let sessions = rows(&s.run("stats --json --by session,model ./p"));
+    assert_eq!(sessions.len(), 4);
+    assert!(sessions.iter().all(|row| row["path"].is_string() && row["model"].is_string()));
+    // The sums of the pairs are the sum of all.
+    let total = rows(&s.run("stats --json ./p"))[0]["cost"].as_f64().unwrap();
+    for keys in ["day,model", "project,month", "session,week", "model,session"] {
+        let sum: f64 = rows(&s.run(&format!("stats --json --by {keys} ./p")))
+            .iter()
+            .filter_map(|row| row["cost"].as_f64())
+            .sum();
+        assert_eq!(sum, total, "{keys}");
+    }
+    let tools = rows(&Sandbox::with(&[TOUR]).run("stats --json --by day,tool ./tour.jsonl"));
+    assert_eq!(tools.iter().map(|row| row["toolCalls"].as_u64().unwrap()).sum::<u64>(), 7);
+    for keys in ["day,day", "day,model,tool", "entry,day", "day,entry"] {
+        assert!(
+            s.unchanged(&format!("stats --by {keys} ./p")).fails(2).contains("--by: give one key, or two"),
+            "{keys}"
+        );
+    }
+    s.unchanged("stats --by day, ./p").fails(2);
+}
+
+#[test]
+fn who_touched_a_file() {
+    let s = Sandbox::with(&[TOUR, "omp.jsonl"]);
+    s.put("two.jsonl", fixture(TOUR));
+    s.put(
+        "two.jsonl",
+        s.text("two.jsonl").replace(r#""id":""#, r#""id":"x"#).replace(r#""parentId":""#, r#""parentId":"x"#),
+    );
+    assert_snapshot!(s.unchanged("stats --by file ."), @"
+    file                            reads  writes  sessions  in
+    ~/code/ferry/src/clock.rs           2       4         2  6e8a4d70 6e8a4d70
+    ~/code/ferry/tests/midnight.rs      0       2         2  6e8a4d70 6e8a4d70
+    ");
+    assert_snapshot!(s.run("stats --by file --json ./tour.jsonl"), @r#"
+    {"file":"/home/u/code/ferry/src/clock.rs","reads":1,"writes":2,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":3,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
+    {"file":"/home/u/code/ferry/tests/midnight.rs","reads":0,"writes":1,"paths":["./tour.jsonl"],"sessions":1,"messages":0,"userMessages":0,"assistantMessages":0,"toolResults":0,"toolCalls":1,"toolFailures":0,"tokens":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0},"cost":0,"unpriced":0,"files":1,"seconds":0}
+    "#);
+    assert_snapshot!(s.unchanged("stats --by file,session ."), @"
+    file                      session                   reads  writes
+    ~/code/ferry/src/clock.…  6e8a4d70  2026-03-14  f…      1       2
+    ~/code/ferry/src/clock.…  6e8a4d70  2026-03-14  f…      1       2
+    ~/code/ferry/tests/midn…  6e8a4d70  2026-03-14  f…      0       1
+    ~/code/ferry/tests/midn…  6e8a4d70  2026-03-14  f…      0       1
+    total                                                   2       6
+    ");
+    // Escape sequences of a path are visible, and it may be of any kind.
+    let call = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"read","arguments":{"path":"\u001b[31m\u0001\ud83d"}},{"type":"toolCall","id":"2","name":"write","arguments":{"file_path":"~/x"}},{"type":"toolCall","id":"3","name":"edit","arguments":{"path":7}}]}}"#;
+    s.put("odd.jsonl", crate::sandbox::session(&[call]));
+    assert_snapshot!(s.unchanged("stats --by file ./odd.jsonl"), @"
+    file         reads  writes  sessions  in
+    ~/␛[31m␁���      1       0         1  hazard
+    ~/x              0       1         1  hazard
+    ");
+    assert_eq!(s.run("stats --by file ./odd.jsonl --since 2026-02"), "");
+}
+
+#[test]
+fn prices_fill_in_what_has_none() {
+    let s = Sandbox::new();
+    s.put("priced.jsonl", turn("priced", "2026-05-01T10:00", PRICED));
+    s.put("free.jsonl", turn("free", "2026-05-01T11:00", ""));
+    s.put("other.jsonl", turn("other", "2026-05-01T12:00", "").replace(r#""model":"m""#, r#""model":"n""#));
+    s.put("prices.json", r#"{"p/m":{"input_cost_per_token":1e-4,"output_cost_per_token":0.001}}"#);
+    let line = "./priced.jsonl ./free.jsonl ./other.jsonl";
+    assert_snapshot!(s.unchanged(&format!("stats --prices ./prices.json {line}")), @"
+    sessions     3
+    messages     6 (3 user, 3 assistant, 0 tool results)
+    tools        0 calls, 0 failed
+    input        3,000
+    output       60
+    cache read   9
+    cache write  12
+    tokens       3,081
+    cost         ~$0.37
+    time         30s
+    files        0
+    ~ $0.12 of the cost is estimated
+    1 of 3 requests unpriced: no cost is recorded for them
+    ");
+    assert_snapshot!(s.unchanged(&format!("stats --by model --prices ./prices.json {line}")), @"
+    model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    p/m           2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
+    p/n           1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
+    total         3         3      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
+    ~ $0.12 of the cost is estimated
+    1 of 3 requests unpriced: no cost is recorded for them
+    ");
+    assert_snapshot!(s.unchanged(&format!("stats --by entry --prices ./prices.json {line}")), @"
+    entry                               time                      role       input  output  cache r  cache w      cost  model
+    ./priced.jsonl:apriced  2026-05-01T10:00:11.000Z  assistant   1000      20        3        4   $0.2500  p/m
+    ./free.jsonl:afree      2026-05-01T11:00:11.000Z  assistant   1000      20        3        4  ~$0.1207  p/m
+    ./other.jsonl:aother    2026-05-01T12:00:11.000Z  assistant   1000      20        3        4  unpriced  p/n
+    ");
+    let row = &rows(&s.run(&format!("stats --json --prices ./prices.json {line}")))[0];
+    assert_eq!(
+        (&row["cost"], &row["estimated"], &row["unpriced"]),
+        (&json!(0.3707), &json!(0.1207), &json!(1))
+    );
+    let marked: Vec<_> = rows(&s.run(&format!("stats --by entry --json --prices ./prices.json {line}")))
+        .iter()
+        .map(|row| row.get("estimated").cloned())
+        .collect();
+    assert_eq!(marked, [None, Some(json!(true)), None]);
+    // Without the table, nothing is estimated.
+    let row = &rows(&s.run(&format!("stats --json {line}")))[0];
+    assert_eq!((&row["cost"], row.get("estimated"), &row["unpriced"]), (&json!(0.25), None, &json!(2)));
+    assert_snapshot!(s.unchanged("stats --prices ./free.jsonl ./free.jsonl").fails(2), @"./free.jsonl: not a table of prices (hint: give LiteLLM's model_prices_and_context_window.json, or JSON in its format)");
+    s.unchanged("stats --prices ./gone ./free.jsonl").fails(2);
+}

@@ -67,7 +67,9 @@ impl EntryRows {
             js::number(usage.output),
             js::number(usage.cache_read),
             js::number(usage.cache_write),
-            usage.cost.map_or("unpriced".to_owned(), |cost| format!("${cost:.4}")),
+            usage.cost.map_or("unpriced".to_owned(), |cost| {
+                format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
+            }),
             model_name(harvest.provider(entry), harvest.model(entry)).unwrap_or_default(),
         ];
         cells.map(|text| vec![(visible(&text), Style::new())]).into()
@@ -95,6 +97,7 @@ fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
         .text_or_null("timestamp", some(harvest.timestamp(entry)).as_ref())
         .json("tokens", &tokens)
         .json("cost", cost.as_bytes())
+        .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| row.bool("estimated", true))
         .bool("subAgents", entry.of_agents)
         .with(entry.of_agents.then_some(agents), |object, agents| {
             object.json("agentSessions", &texts(&agents))

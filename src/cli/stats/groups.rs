@@ -1,23 +1,24 @@
 //! Sums for each key of `--by`.
 
 use crate::cli::output::{Clock, Failure, Ui};
-use crate::cli::stats::rows::{By, Group, key_name};
+use crate::cli::stats::rows::{By, Group, Key, key_name};
 use crate::cli::stats::table::{GroupTable, print_summary};
 use crate::format::{ID, id_end};
-use crate::ops::stats::{Counted, EntryStats, Role, Totals};
+use crate::ops::stats::{Call, Counted, EntryStats, Role, Totals};
 use crate::session::Header;
 use crate::session::paths::{below_home, name};
 use crate::session::usage::model_name;
 use foldhash::HashMap;
 use pisess_json::js;
+use pisess_json::text::Text;
 use pisess_json::time::{civil, parse_js_date};
-use pisess_json::write::Object;
+use pisess_json::write::{Object, texts};
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The groups of one run.
 pub struct Groups {
-    by: Option<By>,
+    by: Vec<By>,
     clock: Clock,
     home: Option<String>,
     list: Vec<Group>,
@@ -27,9 +28,12 @@ pub struct Groups {
     sessions: usize,
 }
 
+/// Separates the keys of a pair.
+const BETWEEN: char = '\u{1}';
+
 impl Groups {
     /// Returns an empty set of groups.
-    pub fn new(by: Option<By>, ui: &Ui) -> Groups {
+    pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
         let (list, table) = (Vec::new(), HashMap::default());
         let (clock, home) = (Clock::new(ui), ui.home());
         Groups { by, clock, home, list, table, total: Totals::default(), sessions: 0 }
@@ -49,48 +53,36 @@ impl Groups {
     ) {
         self.sessions += 1;
         let session = self.sessions;
-        let Some(by) = self.by else {
+        if self.by.is_empty() {
             entries.for_each(|entry| self.total.add(harvest, entry, session));
             return;
-        };
-        let mut key = String::new();
+        }
+        let is_of_calls = self.by.iter().any(|by| matches!(by, By::Tool | By::File));
+        let has_files = self.by.contains(&By::File);
         for entry in entries {
-            if by == By::Tool {
-                self.add_tools(harvest, entry);
+            if is_of_calls {
+                let calls = harvest.calls(entry).iter();
+                for call in calls.filter(|call| !has_files || call.file.is_some()) {
+                    let at = self.group(path, harvest, entry, Some(call));
+                    self.list[at].totals.add_call(call, session);
+                    self.total.add_call(call, session);
+                }
+                // Results count for their tool.
+                if !has_files && matches!(entry.role, Role::ToolResult { .. }) {
+                    let at = self.group(path, harvest, entry, None);
+                    self.list[at].totals.add_entry(entry, session);
+                    self.total.add_entry(entry, session);
+                }
                 continue;
             }
-            key.clear();
-            self.push_key(by, harvest, entry, &mut key);
             // Only billed entries are grouped as having no model.
-            if by == By::Model && key.is_empty() && !entry.is_billed() {
+            let has_model = harvest.provider(entry).or(harvest.model(entry)).is_some();
+            if self.by.contains(&By::Model) && !has_model && !entry.is_billed() {
                 continue;
             }
-            let at = self.group(&key);
-            if by == By::Session && self.list[at].path.is_none() {
-                self.list[at].path = Some(path.to_string_lossy().into_owned());
-                self.list[at].shown = Some(self.shown(&harvest.header));
-            }
-            if by == By::Project && self.list[at].shown.is_none() {
-                self.list[at].shown =
-                    Some(below_home(&key, self.home.as_deref())).filter(|key| !key.is_empty());
-            }
+            let at = self.group(path, harvest, entry, None);
             self.list[at].totals.add(harvest, entry, session);
             self.total.add(harvest, entry, session);
-        }
-    }
-
-    /// Counts calls for the tool they name, and results for their tool.
-    fn add_tools(&mut self, harvest: &EntryStats, entry: &Counted) {
-        let session = self.sessions;
-        for call in harvest.calls(entry) {
-            let at = self.group(harvest.call_tool(call).unwrap_or_default());
-            self.list[at].totals.add_call(call, session);
-            self.total.add_call(call, session);
-        }
-        if matches!(entry.role, Role::ToolResult { .. }) {
-            let at = self.group(harvest.tool(entry).unwrap_or_default());
-            self.list[at].totals.add_entry(entry, session);
-            self.total.add_entry(entry, session);
         }
     }
 
@@ -106,21 +98,57 @@ impl Groups {
         [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")
     }
 
-    fn group(&mut self, key: &str) -> usize {
-        if let Some(&at) = self.table.get(key) {
-            return at;
+    /// Returns the index of the group of an entry, or of one of its calls.
+    fn group(&mut self, path: &Path, harvest: &EntryStats, entry: &Counted, call: Option<&Call>) -> usize {
+        let (mut whole, mut ends) = (String::new(), Vec::with_capacity(2));
+        for &by in &self.by {
+            self.push_key(by, harvest, entry, call, &mut whole);
+            ends.push(whole.len());
+            whole.push(BETWEEN);
         }
-        let name = Some(key.split_once('\0').map_or(key, |(name, _)| name).to_owned());
-        let key_or_none = name.filter(|name| !name.is_empty());
-        self.list.push(Group { key: key_or_none, path: None, shown: None, totals: Totals::default() });
-        self.table.insert(key.to_owned(), self.list.len() - 1);
-        self.list.len() - 1
+        let at = match self.table.get(&whole) {
+            Some(&at) => at,
+            None => {
+                let keys = self.keys(harvest, &whole, &ends);
+                let path = self.by.contains(&By::Session).then(|| path.to_string_lossy().into_owned());
+                self.list.push(Group { keys, path, sessions: Vec::new(), totals: Totals::default() });
+                self.table.insert(whole, self.list.len() - 1);
+                self.list.len() - 1
+            }
+        };
+        if self.by == [By::File] {
+            let sessions = &mut self.list[at].sessions;
+            let path = path.to_string_lossy();
+            if sessions.last().is_none_or(|(last, _)| *last != path) {
+                let id = id_end(&harvest.header.id.to_string_lossy(), ID).to_owned();
+                sessions.push((path.into_owned(), id));
+            }
+        }
+        at
     }
 
-    /// Appends the key of an entry; nothing if it has none.
-    fn push_key(&self, by: By, harvest: &EntryStats, entry: &Counted, key: &mut String) {
-        match by {
+    /// Returns the keys of a new group.
+    fn keys(&self, harvest: &EntryStats, whole: &str, ends: &[usize]) -> Vec<Key> {
+        let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
+        let named = |(&by, (start, &end)): (&By, (usize, &usize))| {
+            let key = &whole[start..end];
             // Two files may contain the same session.
+            let name = key.split_once('\0').map_or(key, |(name, _)| name);
+            let shown = match by {
+                By::Session => Some(self.shown(&harvest.header)),
+                By::Project | By::File => {
+                    Some(below_home(key, self.home.as_deref())).filter(|key| !key.is_empty())
+                }
+                _ => None,
+            };
+            Key { value: Some(name.to_owned()).filter(|name| !name.is_empty()), shown }
+        };
+        self.by.iter().zip(starts.zip(ends)).map(named).collect()
+    }
+
+    /// Appends the key of an entry, or of one of its calls; nothing if it has none.
+    fn push_key(&self, by: By, harvest: &EntryStats, entry: &Counted, call: Option<&Call>, key: &mut String) {
+        match by {
             By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
             By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
             By::Model => {
@@ -128,7 +156,15 @@ impl Groups {
                 key.push_str(&model_name(provider, model).unwrap_or_default());
             }
             By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
-            By::Tool | By::Entry => {}
+            By::Tool => {
+                let tool = call.map_or_else(|| harvest.tool(entry), |call| harvest.call_tool(call));
+                key.push_str(tool.unwrap_or_default());
+            }
+            By::File => {
+                let file = call.and_then(|call| call.file.as_ref());
+                key.push_str(file.and_then(|file| harvest.path(file)).unwrap_or_default());
+            }
+            By::Entry => {}
         }
     }
 
@@ -143,37 +179,67 @@ impl Groups {
         }
     }
 
-    /// Prints the groups: dates in order, tools by number of calls, others by cost.
+    /// Prints the groups: dates in order, tools and files by number of calls, others by cost; pairs by their first key,
+    /// then by the second.
     pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
-        let Some(by) = self.by else {
+        if self.by.is_empty() {
             return if json {
                 ui.print_json(&row(Object::new(), &self.total))
             } else {
                 print_summary(&self.total, ui)
             };
-        };
-        match by {
-            By::Day | By::Week | By::Month => self.list.sort_by(|a, b| a.key.cmp(&b.key)),
-            By::Tool => self.list.sort_by_key(|group| std::cmp::Reverse(group.totals.tool_calls)),
-            _ => self.list.sort_by(|a, b| {
-                let worth = |group: &Group| (group.totals.usage.cost, group.totals.usage.tokens());
-                worth(b).partial_cmp(&worth(a)).unwrap_or(std::cmp::Ordering::Equal)
-            }),
+        }
+        for at in (0..self.by.len()).rev() {
+            self.sort(at);
         }
         if json {
-            return self.list.iter().try_for_each(|group| ui.print_json(&group_json(by, group)));
+            return self.list.iter().try_for_each(|group| ui.print_json(&group_json(&self.by, group)));
         }
-        GroupTable { by, groups: &self.list, total: &self.total }.print(ui)
+        GroupTable { by: &self.by, groups: &self.list, total: &self.total }.print(ui)
+    }
+
+    /// Sorts by one of the keys; equal ones stay in their order.
+    fn sort(&mut self, at: usize) {
+        let by = self.by[at];
+        if matches!(by, By::Day | By::Week | By::Month) {
+            self.list.sort_by(|a, b| a.keys[at].value.cmp(&b.keys[at].value));
+            return;
+        }
+        // Groups with the same key stay together.
+        let identity =
+            |group: &Group| (group.keys[at].value.clone(), group.path.clone().filter(|_| by == By::Session));
+        let mut sums: HashMap<_, ((f64, f64), usize)> = HashMap::default();
+        for (rank, group) in self.list.iter().enumerate() {
+            let worth = match by {
+                By::Tool | By::File => (group.totals.tool_calls as f64, 0.0),
+                _ => (group.totals.usage.cost, group.totals.usage.tokens()),
+            };
+            let ((first, second), _) = sums.entry(identity(group)).or_insert(((0.0, 0.0), rank));
+            (*first, *second) = (*first + worth.0, *second + worth.1);
+        }
+        self.list.sort_by(|a, b| {
+            let [(a, a_rank), (b, b_rank)] = [a, b].map(|group| sums[&identity(group)]);
+            b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal).then(a_rank.cmp(&b_rank))
+        });
     }
 }
 
-fn group_json(by: By, group: &Group) -> Vec<u8> {
-    let object = Object::new();
-    let object = match &group.key {
-        Some(key) => object.str(key_name(by), key),
-        None => object.json(key_name(by), b"null"),
-    };
-    row(object.with(group.path.as_deref(), |object, path| object.str("path", path)), &group.totals)
+fn group_json(by: &[By], group: &Group) -> Vec<u8> {
+    let mut object = Object::new();
+    for (&by, key) in by.iter().zip(&group.keys) {
+        object = match &key.value {
+            Some(key) => object.str(key_name(by), key),
+            None => object.json(key_name(by), b"null"),
+        };
+    }
+    let paths: Vec<_> = group.sessions.iter().map(|(path, _)| Text::from(path.as_str())).collect();
+    let object = object
+        .with(group.path.as_deref(), |object, path| object.str("path", path))
+        .with(by.contains(&By::File).then_some(&group.totals), |object, totals| {
+            object.number("reads", totals.reads as f64).number("writes", totals.writes as f64)
+        })
+        .with((by == [By::File]).then_some(paths), |object, paths| object.json("paths", &texts(&paths)));
+    row(object, &group.totals)
 }
 
 fn row(object: Object, totals: &Totals) -> Vec<u8> {
@@ -187,6 +253,9 @@ fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("toolFailures", totals.tool_failures as f64)
         .json("tokens", &totals.usage.tokens_json())
         .json("cost", js::number(totals.usage.cost).as_bytes())
+        .with(Some(totals.usage.estimated).filter(|part| *part > 0.0), |row, part| {
+            row.json("estimated", js::number(part).as_bytes())
+        })
         .number("unpriced", totals.usage.unpriced as f64)
         .number("files", totals.files() as f64)
         .json("seconds", js::number(totals.took_ms as f64 / 1000.0).as_bytes())

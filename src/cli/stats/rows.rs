@@ -20,20 +20,31 @@ pub enum By {
     Project,
     /// A tool.
     Tool,
+    /// A file that was read or changed.
+    File,
     /// A billed entry.
     Entry,
 }
 
 /// A group.
 pub struct Group {
-    /// The key; `None` if it is missing, as for a summary without a model.
-    pub key: Option<String>,
-    /// The path of the session, if groups are sessions.
+    /// The keys, in the order of `--by`.
+    pub keys: Vec<Key>,
+    /// The path of the session, if it is a key.
     pub path: Option<String>,
-    /// The key as shown to people, if different.
-    pub shown: Option<String>,
+    /// The paths of the sessions and the ends of their ids, if groups are files.
+    pub sessions: Vec<(String, String)>,
     /// The sums.
     pub totals: Totals,
+}
+
+/// A key of a group.
+#[derive(Clone, Debug, Default)]
+pub struct Key {
+    /// The key; `None` if it is missing, as for a summary without a model.
+    pub value: Option<String>,
+    /// The key as shown to people, if different.
+    pub shown: Option<String>,
 }
 
 /// Returns the name of a key, for JSON and for the column title.
@@ -46,6 +57,7 @@ pub fn key_name(by: By) -> &'static str {
         By::Month => "month",
         By::Project => "project",
         By::Tool => "tool",
+        By::File => "file",
         By::Entry => "entry",
     }
 }

@@ -1,8 +1,8 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
-use crate::cli::stats::rows::{By, Group, key_name};
-use crate::format::{decimals, grouped, tokens};
+use crate::cli::stats::rows::{By, Group, Key, key_name};
+use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
 use owo_colors::Style;
 
@@ -57,22 +57,28 @@ pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     ui.print(&unpriced(totals))
 }
 
-/// Returns a note on the part of the cost that is unknown.
+/// Returns notes on the parts of the cost that are estimated or unknown.
 fn unpriced(totals: &Totals) -> String {
-    match totals.usage.unpriced {
-        0 => String::new(),
-        count => format!(
-            "{} of {} requests unpriced: no cost is recorded for them\n",
-            grouped(count as f64),
-            grouped(totals.usage.billed as f64)
-        ),
-    }
+    let usage = &totals.usage;
+    let estimated = match usage.estimated > 0.0 {
+        true => format!("~ {} of the cost is estimated\n", dollars(usage.estimated)),
+        false => String::new(),
+    };
+    estimated
+        + &match totals.usage.unpriced {
+            0 => String::new(),
+            count => format!(
+                "{} of {} requests unpriced: no cost is recorded for them\n",
+                grouped(count as f64),
+                grouped(totals.usage.billed as f64)
+            ),
+        }
 }
 
 /// The table of all groups.
 pub struct GroupTable<'g> {
-    /// The key of the groups.
-    pub by: By,
+    /// The keys of the groups.
+    pub by: &'g [By],
     /// The groups, in order.
     pub groups: &'g [Group],
     /// The sum of all groups.
@@ -125,6 +131,8 @@ const SESSIONS: Figure = figure(["sessions", "sess"], 7, |totals, _| grouped(tot
 const MESSAGES: Figure = figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
 const CALLS: Figure = figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
 const FAILED: Figure = figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
+const READS: Figure = figure(["reads"; 2], 1, |totals, _| grouped(totals.reads as f64));
+const WRITES: Figure = figure(["writes"; 2], 1, |totals, _| grouped(totals.writes as f64));
 const INPUT: Figure = figure(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.input));
 const OUTPUT: Figure = figure(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.output));
 const CACHE_WRITE: Figure =
@@ -143,6 +151,9 @@ impl GroupTable<'_> {
         if self.groups.is_empty() {
             return Ok(());
         }
+        if self.by == [By::File] {
+            return self.files().print(ui);
+        }
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
@@ -155,7 +166,7 @@ impl GroupTable<'_> {
 
     /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures.
     fn layout(&self, room: usize) -> Layout {
-        let key = KEY.min(room / 5 * 2).max(SHORTEST_KEY);
+        let key = KEY.min(room / 5 * 2).max(SHORTEST_KEY) / self.by.len();
         let numbers = Numbers { places: decimals(self.total.usage.cost), is_short: false };
         let mut layout = Layout { key, figures: self.figures(), numbers };
         layout.numbers.is_short = self.table(&layout, None).width() > room;
@@ -171,33 +182,53 @@ impl GroupTable<'_> {
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
         let Layout { key, figures, numbers } = layout;
         let name = |figure: &Figure| if numbers.is_short { figure.short } else { figure.name };
-        let columns = [Column::text(key_name(self.by)).at_most(*key)].into_iter();
+        let columns = self.by.iter().map(|&by| Column::text(key_name(by)).at_most(*key));
         let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
         let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
-        let cells = |key: String, totals: &Totals| -> Vec<Cell> {
+        let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, *numbers));
-            [key].into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
+            keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
         };
         let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
         for group in self.groups {
-            let mut row = cells(self.key(group), &group.totals);
+            let mut row = cells(self.keys(group), &group.totals);
             row.extend(bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]));
             table.row(row);
         }
         if self.groups.len() > 1 {
-            table.row(cells("total".to_owned(), self.total));
+            let mut keys = vec![String::new(); self.by.len()];
+            keys[0].push_str("total");
+            table.row(cells(keys, self.total));
         }
         table
     }
 
-    fn key(&self, group: &Group) -> String {
-        let none = match self.by {
-            By::Model => "(no model)",
-            By::Tool => "(no name)",
-            By::Project => "(no project)",
-            _ => "(no time)",
+    /// Returns the table of files, with the ends of the ids of their sessions.
+    fn files(&self) -> Table {
+        let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
+        let file = Column::text("file").at_most(KEY + SHORTEST_KEY);
+        let mut table = Table::new([file, reads, writes, sessions, Column::text("in").cut()]);
+        for group in self.groups {
+            let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
+            let totals = &group.totals;
+            let counts = [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
+            let cells = self.keys(group).into_iter().chain(counts).chain([ids.join(" ")]);
+            table.row(cells.map(|text| vec![(text, Style::new())]).collect());
+        }
+        table
+    }
+
+    fn keys(&self, group: &Group) -> Vec<String> {
+        let shown = |(by, key): (&By, &Key)| {
+            let none = match by {
+                By::Model => "(no model)",
+                By::Tool => "(no name)",
+                By::Project => "(no project)",
+                _ => "(no time)",
+            };
+            key.shown.as_deref().or(key.value.as_deref()).map_or(none.to_owned(), visible)
         };
-        group.shown.as_deref().or(group.key.as_deref()).map_or(none.to_owned(), visible)
+        self.by.iter().zip(&group.keys).map(shown).collect()
     }
 
     /// Returns the figures that are not empty for these groups.
@@ -205,6 +236,8 @@ impl GroupTable<'_> {
         let mut all = vec![
             SESSIONS,
             MESSAGES,
+            READS,
+            WRITES,
             CALLS,
             FAILED,
             INPUT,
@@ -216,11 +249,15 @@ impl GroupTable<'_> {
             TIME,
             FILES,
         ];
-        all.retain(|figure| match (self.by, figure.name) {
-            (By::Session, "sessions") => false,
-            (By::Tool, "messages") => false,
-            (By::Tool, "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost") => {
-                self.total.usage.billed > 0
+        let has = |by| self.by.contains(&by);
+        let (is_of_tools, is_of_files) = (has(By::Tool), has(By::File));
+        all.retain(|figure| match figure.name {
+            "sessions" => !has(By::Session),
+            "messages" => !is_of_tools && !is_of_files,
+            "reads" | "writes" => is_of_files,
+            "calls" | "failed" | "time" | "files" => !is_of_files,
+            "input" | "output" | "cache write" | "cache read" | "total tokens" | "cost" => {
+                !is_of_files && (!is_of_tools || self.total.usage.billed > 0)
             }
             _ => true,
         });
@@ -229,8 +266,8 @@ impl GroupTable<'_> {
 
     /// Returns the amount that the bar of a group shows.
     fn worth(&self, totals: &Totals) -> f64 {
-        match self.by {
-            By::Tool => totals.tool_calls as f64,
+        match () {
+            () if self.by.iter().any(|by| matches!(by, By::Tool | By::File)) => totals.tool_calls as f64,
             _ if self.total.usage.cost > 0.0 => totals.usage.cost,
             _ => totals.usage.tokens(),
         }
@@ -251,7 +288,8 @@ fn cost(totals: &Totals, places: usize) -> String {
     if totals.usage.billed > 0 && totals.usage.billed == totals.usage.unpriced {
         "unpriced".to_owned()
     } else {
-        format!("${:.places$}", totals.usage.cost)
+        let estimated = if totals.usage.estimated > 0.0 { "~" } else { "" };
+        format!("{estimated}${:.places$}", totals.usage.cost)
     }
 }
 

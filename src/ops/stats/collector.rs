@@ -1,10 +1,11 @@
 //! Reads a session file line by line into a [`EntryStats`].
 
 use crate::load::{LoadError, Options, load};
-use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions};
+use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
 use crate::ops::stats::interned::Name;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
+use crate::session::file_calls::{FileTool, file_of};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
@@ -175,17 +176,15 @@ impl Collector<'_> {
     fn calls(&mut self, blocks: &[Block]) -> Range<usize> {
         let start = self.harvest.calls.len();
         for call in blocks.iter().filter(|block| block.is_call()) {
-            let writes = call.name.is_some_and(|name| name.is("write") || name.is("edit"));
-            let path = call.arguments.filter(|_| writes).and_then(|arguments| arguments.get_text("path"));
-            let file = path.filter(|path| !path.is_empty()).map(|path| self.file(&path));
+            let file = file_of(call.name, call.arguments).map(|(tool, path)| self.file(tool, &path));
             let tool = self.name(call.name);
             self.harvest.calls.push(Call { tool, file });
         }
         start..self.harvest.calls.len()
     }
 
-    /// Returns a hash of the path. A relative one is resolved against the session's directory first.
-    fn file(&self, path: &Text) -> u64 {
+    /// Returns the file. A relative path is resolved against the session's directory first.
+    fn file(&mut self, tool: FileTool, path: &Text) -> TouchedFile {
         let is_relative = !path.as_bytes().starts_with(b"~") && !is_absolute(path.as_bytes());
         let cwd = self.harvest.header.cwd.as_ref().filter(|_| is_relative);
         let path = path.as_bytes().strip_prefix(b"./").unwrap_or(path.as_bytes());
@@ -194,7 +193,8 @@ impl Collector<'_> {
         if is_windows(&whole) {
             whole.iter_mut().filter(|byte| **byte == b'\\').for_each(|byte| *byte = b'/');
         }
-        self.hasher.hash_one(whole)
+        let path = if self.options.paths { self.harvest.names.of(&whole) } else { Name::default() };
+        TouchedFile { tool, key: self.hasher.hash_one(whole), path }
     }
 
     fn push(&mut self, line: &Record, entered: Entered) {

@@ -1,8 +1,10 @@
 //! Collects the facts of one file for statistics.
 
 use crate::ops::stats::interned::{Name, Names};
+use crate::ops::stats::prices::Prices;
 use crate::session::Header;
 use crate::session::entry::{LineNo, Slice};
+use crate::session::file_calls::FileTool;
 use crate::session::usage::{SubAgents, Usage};
 use pisess_json::text::Text;
 use std::path::Path;
@@ -12,6 +14,8 @@ use std::path::Path;
 pub struct StatsOptions<'a> {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
+    /// Keep the paths of the files that calls name.
+    pub paths: bool,
     /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
     /// for these is omitted.
     pub agents: Option<(&'a Path, &'a SubAgents)>,
@@ -92,8 +96,18 @@ impl Counted {
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub(super) tool: Name,
-    /// A hash of the absolute path of the file that a `write` or `edit` changes.
-    pub file: Option<u64>,
+    /// The file that a `read`, `write` or `edit` names.
+    pub file: Option<TouchedFile>,
+}
+
+/// A file that a call reads or changes.
+#[derive(Clone, Copy, Debug)]
+pub struct TouchedFile {
+    /// What is done with it.
+    pub tool: FileTool,
+    /// A hash of its absolute path.
+    pub key: u64,
+    pub(super) path: Name,
 }
 
 impl EntryStats {
@@ -122,6 +136,22 @@ impl EntryStats {
     /// Returns the name of a call's tool.
     pub fn call_tool(&self, call: &Call) -> Option<&str> {
         self.names.get(call.tool)
+    }
+
+    /// Returns the absolute path of a file, if paths are kept.
+    pub fn path(&self, file: &TouchedFile) -> Option<&str> {
+        self.names.get(file.path)
+    }
+
+    /// Fills in the cost of requests that have none, as far as the table has their models.
+    pub fn estimate(&mut self, prices: &Prices) {
+        for entry in &mut self.entries {
+            let (provider, model) = (self.names.get(entry.provider), self.names.get(entry.model));
+            let Some(usage) = entry.usage.as_mut().filter(|usage| usage.cost.is_none()) else { continue };
+            if let Some(cost) = model.and_then(|model| prices.cost(provider, model, usage)) {
+                (usage.cost, usage.is_estimated) = (Some(cost), true);
+            }
+        }
     }
 
     /// Returns the tool that a tool result belongs to.

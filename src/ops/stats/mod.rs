@@ -11,10 +11,12 @@
 mod collector;
 mod entry_stats;
 mod interned;
+mod prices;
 mod totals;
 
 pub use collector::collect;
-pub use entry_stats::{Call, Counted, EntryStats, Role, StatsOptions};
+pub use entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
+pub use prices::Prices;
 pub use totals::{Seen, Totals};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Sums of harvests.
 
-use crate::ops::stats::entry_stats::{Counted, EntryStats, Role};
+use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role};
+use crate::session::file_calls::FileAct;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
 use hashbrown::HashTable;
@@ -42,6 +43,10 @@ pub struct Totals {
     pub tool_results: u64,
     /// Tool calls.
     pub tool_calls: u64,
+    /// Calls that read a file.
+    pub reads: u64,
+    /// Calls that write or edit a file.
+    pub writes: u64,
     /// Tool results that are errors.
     pub tool_failures: u64,
     /// What the billed entries used.
@@ -58,17 +63,26 @@ impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
     pub fn add(&mut self, harvest: &EntryStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
-        for call in harvest.calls(entry) {
-            self.tool_calls += 1;
-            self.files.extend(call.file);
-        }
+        harvest.calls(entry).iter().for_each(|call| self.count(call));
     }
 
     /// Adds a tool call alone.
-    pub fn add_call(&mut self, call: &super::Call, session: usize) {
+    pub fn add_call(&mut self, call: &Call, session: usize) {
         self.begin(session);
+        self.count(call);
+    }
+
+    fn count(&mut self, call: &Call) {
         self.tool_calls += 1;
-        self.files.extend(call.file);
+        let Some(file) = call.file else { return };
+        match file.tool.act {
+            FileAct::Read => self.reads += 1,
+            FileAct::Write | FileAct::Edit => self.writes += 1,
+        }
+        // The agents list no other files.
+        if file.tool.act != FileAct::Read && !file.tool.is_unlisted {
+            self.files.insert(file.key);
+        }
     }
 
     /// Adds an entry without its tool calls.

@@ -29,6 +29,8 @@ pub struct Usage {
     pub cache_write: f64,
     /// `cost.total`; `None` if the file has no cost.
     pub cost: Option<f64>,
+    /// Whether the cost is not that of the file, but from a table of prices.
+    pub is_estimated: bool,
 }
 
 impl Usage {
@@ -72,8 +74,10 @@ pub struct UsageSums {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// The cost as recorded in the file.
+    /// The cost.
     pub cost: f64,
+    /// The part of it that is estimated.
+    pub estimated: f64,
     /// Requests.
     pub billed: u64,
     /// Requests without a cost.
@@ -87,7 +91,9 @@ impl UsageSums {
         self.output += usage.output;
         self.cache_read += usage.cache_read;
         self.cache_write += usage.cache_write;
-        self.cost += usage.cost.unwrap_or(0.0);
+        let cost = usage.cost.unwrap_or(0.0);
+        self.cost += cost;
+        self.estimated += if usage.is_estimated { cost } else { 0.0 };
         self.billed += 1;
         self.unpriced += u64::from(usage.cost.is_none());
     }
