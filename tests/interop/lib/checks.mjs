@@ -329,6 +329,26 @@ export const KINDS = {
     },
   },
 
+  /** After an operation and its undo, the agent has the context and the labels that it had before, and continues. */
+  undo: {
+    questions: () => [{ kind: "labels" }],
+    async compare(world, { args }, [labels]) {
+      const [made, undone] = [world.scratch(), world.scratch()];
+      const first = await world.run([args[0], world.file, ...args.slice(1), "-o", made, "--json"]);
+      // There may be nothing to compact.
+      if (first.code > 1) return exit(0, first.code, first.stderr);
+      // Nothing is undone where nothing was done.
+      if (first.code === 1 || JSON.parse(first.stdout).written.length === 0) return null;
+      const { code, stderr } = await world.run(["undo", made, "-o", undone]);
+      if (code !== 0) return exit(0, code, stderr);
+      const before = await world.json(["context", world.file, "--json"]);
+      const [kept] = await world.ask([{ kind: "labels" }], undone);
+      const order = (rows) => rows.map(({ targetId, label }) => `${targetId} ${label}`).sort();
+      const found = before.problem ?? difference(order(labels), order(kept));
+      return found ?? (await opens(world, undone, before.value));
+    },
+  },
+
   /**
    * An entry with all entries below it opens in the agent. Its leaf is that of the source, or else its last entry.
    */

@@ -110,6 +110,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     { kind: "leave", id: one(), summary: words(choices) },
     ...choices.some(places, 2).map((id) => ({ kind: "switch", id })),
     { kind: "pop", summary: words(choices) },
+    ...UNDONE.map((args) => ({ kind: "undo", args })),
     { kind: "append", entries: inWords(choices, dialect) },
     ...[1, 2, 5].map((n) => ({ kind: "pick", ids: choices.some(ids, n), onto: one() })),
     ...choices.some(ids, 2).map((id) => ({ kind: "merge", id, summary: words(choices) })),
@@ -125,3 +126,12 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     ...(shape === "draft" ? [{ kind: "draft" }] : []),
   ];
 }
+
+/** Operations to undo, without the session. */
+const UNDONE = [
+  ["label", "@", "undone label"],
+  ["append", "--name", "undone name"],
+  ["append", "--user", "undone question", "--thinking", "high"],
+  ["switch", "root"],
+  ["compact", "--first-kept", "none", "--summary", "undone summary"],
+];
