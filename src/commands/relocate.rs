@@ -15,9 +15,10 @@ use crate::ops::prune::pruned_file;
 use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
-use pisess_json::write::Object;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
 use pisess_store::{
     self as store, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions,
 };
@@ -44,7 +45,9 @@ pub const GUIDE: Guide = Guide {
 /// Sets the working directory in the header of each session to DIR. A session in its agent's store is moved to
 /// where the agent keeps the sessions of DIR, without overwriting any file; a session elsewhere stays where it
 /// is. Files that belong to the session move with it: those that oh-my-pi keeps beside it, including sub-agents,
-/// and SESSION.pruned. The headers of its forks in the stores are updated to its new path.
+/// and SESSION.pruned. The headers of its forks in the stores are updated to its new path. What stays behind is
+/// reported: other files whose names begin with that of the session, such as backups, and a directory of the store that
+/// is empty now.
 ///
 /// With --moved-from, moves all sessions of a directory and of those below it, after that directory was moved or
 /// renamed to the last DIR.
@@ -86,7 +89,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
     }
-    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::default() };
+    let mut batch = Batch { args, worst: Exit::Done, moved: HashMap::default(), left: HashSet::default() };
     let planned: Vec<(PathBuf, PathBuf)> = match (&args.moved_from, sessions) {
         (Some(_), [_, ..]) => {
             return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));
@@ -152,6 +155,26 @@ struct Relocation {
 }
 
 impl Relocation {
+    /// Returns what is left behind: files that are named after the session, or else the directory if it is empty.
+    fn left(&self) -> Vec<PathBuf> {
+        let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
+            return Vec::new();
+        };
+        if self.path == self.to {
+            return Vec::new();
+        }
+        let moving: Vec<_> = moves(&self.path, &self.to).into_iter().map(|(from, _)| from).collect();
+        let paths = store::paths_in(folder);
+        if paths.is_empty() && folder.is_dir() {
+            return vec![folder.to_owned()];
+        }
+        let is_named = |path: &Path| {
+            path.file_name()
+                .is_some_and(|other| other.as_encoded_bytes().starts_with(name.as_encoded_bytes()))
+        };
+        paths.into_iter().filter(|path| is_named(path) && !moving.contains(path)).collect()
+    }
+
     /// Moves the session, whose header was changed before, and the files that belong to it, under its lock: `prune`
     /// may write one of them at any time.
     fn finish(self, args: &Args) -> Result<Relocation, Failure> {
@@ -182,6 +205,8 @@ struct Batch<'a> {
     worst: Exit,
     /// The new path of each session, by its old one.
     moved: HashMap<PathBuf, PathBuf>,
+    /// What was reported to be left behind.
+    left: HashSet<String>,
 }
 
 impl Batch<'_> {
@@ -204,10 +229,23 @@ impl Batch<'_> {
             }
         };
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
+        let left: Vec<_> = outcome.left().iter().map(|path| path.to_string_lossy().into_owned()).collect();
         if self.args.json {
+            let names: Vec<_> = left.iter().map(|path| Text::from(path.as_str())).collect();
             return ui.print_json(
-                &Object::new().str("path", &path).str("to", &to).str("status", outcome.status).finish(),
+                &Object::new()
+                    .str("path", &path)
+                    .str("to", &to)
+                    .str("status", outcome.status)
+                    .json("left", &texts(&names))
+                    .finish(),
             );
+        }
+        // A directory that several sessions left is reported once.
+        let left: Vec<_> = left.into_iter().filter(|path| self.left.insert(path.clone())).collect();
+        if !left.is_empty() {
+            let verb = if outcome.status == "planned" { "would leave" } else { "left" };
+            ui.status(&format!("{verb} {}", left.join(", ")));
         }
         match outcome.status {
             "planned" => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),

@@ -94,8 +94,20 @@ fn what_is_beside_a_session_comes_along() {
     let old = format!("{}/2026_o1", h.omp[0]);
     let new = format!("{}/2026_o1", h.omp[1]);
     h.s.put(&format!("{old}.jsonl.pruned"), "");
-    let done = h.run(&format!("relocate -q ./{old}.jsonl ./new"));
+    h.s.put(&format!("{old}.jsonl.bak"), "");
+    let left = format!("left ./{old}.jsonl.bak\n");
+    let planned = h.run(&format!("relocate -n ./{old}.jsonl ./new"));
+    assert!(
+        planned.stderr.ends_with(&format!("pisess: would {}", left.replace("left", "leave"))),
+        "{planned}"
+    );
+    let done = h.run(&format!("relocate ./{old}.jsonl ./new"));
     assert_eq!((done.code, done.text()), (0, format!("./{new}.jsonl\n")), "{done}");
+    assert!(done.stderr.ends_with(&format!("pisess: {left}")), "{done}");
+    // A directory that is empty now is reported once.
+    let done = h.run(&format!("relocate ./{0}/2026_p1.jsonl ./{0}/2026_p2.jsonl ./new", h.pi[0]));
+    assert_eq!(done.stderr.matches(&format!("left ./{}\n", h.pi[0])).count(), 1, "{done}");
+    assert!(h.exists(&h.pi[0]));
     for name in ["/scout.jsonl", "/0.bash.log", ".jsonl.pruned", ".jsonl"] {
         assert!(h.exists(&format!("{new}{name}")) && !h.exists(&format!("{old}{name}")), "{name}");
     }
@@ -113,7 +125,7 @@ fn all_sessions_of_a_folder_that_moved() {
     let mut rows: Vec<_> = done.text().lines().map(str::to_owned).collect();
     rows.sort();
     assert_eq!(rows.len(), 4, "{rows:?}");
-    assert!(rows.iter().all(|row| row.ends_with(r#","status":"moved"}"#)), "{rows:?}");
+    assert!(rows.iter().all(|row| row.contains(r#","status":"moved","left":["#)), "{rows:?}");
     let sub = format!(".pi/agent/sessions/--{}--/2026_p3.jsonl", folder_name(&h.s, "new/sub"));
     assert!(h.s.text(&sub).contains(r#""cwd":"./new/sub""#));
     for name in [format!("{}/2026_p2.jsonl", h.pi[1]), format!("{}/2026_o1/scout.jsonl", h.omp[1])] {

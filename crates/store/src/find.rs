@@ -302,6 +302,14 @@ fn owner_of(path: &Path) -> Option<Arc<Path>> {
     sessions.filter(|session| modified(session).is_some()).last().map(Arc::from)
 }
 
+/// Returns the paths in a directory, sorted; none if it cannot be read.
+pub fn paths_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
 /// Returns the path with `suffix` appended to its name.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
