@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 
 /// Everything that a run of pisess can access, except files.
 pub struct World<'a> {
@@ -20,6 +21,8 @@ pub struct World<'a> {
     pub stderr: &'a mut dyn Write,
     /// Which of the streams are terminals.
     pub terminals: Terminals,
+    /// Whether the terminal of standard error may be drawn on: no other program, such as fzf, reads its keys.
+    pub is_terminal_free: fn() -> bool,
     /// Returns an environment variable, if it is set and valid UTF-8.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// Milliseconds since 1970.
@@ -29,6 +32,8 @@ pub struct World<'a> {
     /// Runs a program with these arguments on the same streams, replacing pisess if possible; returns its
     /// exit code.
     pub run_program: &'a dyn Fn(&Path, &[OsString]) -> io::Result<u8>,
+    /// Starts a program on the terminal of standard output.
+    pub spawn: &'a dyn Fn(&mut Command) -> io::Result<Child>,
     /// Whether standard output is this file.
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
     /// The directory that relative paths start from.

@@ -7,7 +7,7 @@ mod os;
 use pisess::world::{Terminals, World};
 use std::cell::LazyCell;
 use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Returns the width of the terminal, 80 if it does not report one.
@@ -37,9 +37,10 @@ fn main() -> ExitCode {
         stdout: &mut out,
         stdout_file: stdout_file.as_ref(),
         // Each line is one write, so that lines of several processes are not mixed. Standard error is not
-        // locked, because the progress bar is drawn from other threads.
+        // locked, because progress is drawn by another thread.
         stderr: &mut LineWriter::new(stderr()),
         terminals,
+        is_terminal_free: os::is_terminal_free,
         env: &|name| std::env::var(name).ok(),
         now_ms: &|| SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64),
         random: &|| {
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
             Ok(bytes)
         },
         run_program: &os::run_program,
+        spawn: &Command::spawn,
         stdout_is: &|file| pisess::store::same_file(file, stdout()),
         folder: std::env::current_dir().unwrap_or_default(),
         processors: &|| *processors,

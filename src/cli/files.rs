@@ -25,9 +25,10 @@ impl<'w> Ui<'w> {
     /// # Errors
     /// If it cannot be read or written.
     pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
-        let Some(file) = self.world.stdout_file else { return copy_range(source, range, self.world.stdout) };
-        self.world.stdout.flush()?;
-        send_range(source, range, file)
+        match self.stdout_file()? {
+            Some(file) => send_range(source, range, file),
+            None => copy_range(source, range, self.stdout()),
+        }
     }
 
     /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
@@ -38,10 +39,7 @@ impl<'w> Ui<'w> {
         &mut self,
         pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
     ) -> io::Result<bool> {
-        let Some(file) = self.world.stdout_file.filter(|_| !self.world.terminals.stdout) else {
-            return Ok(false);
-        };
-        self.world.stdout.flush()?;
+        let Some(file) = self.stdout_file()? else { return Ok(false) };
         let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
         send_pieces(pieces, workers, file).map(|()| true)
     }

@@ -43,9 +43,14 @@ reference is an error (exit 2), and the message lists the candidates. In a shell
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [GuideRow; 11] = [
+pub const ENVIRONMENT: [GuideRow; 13] = [
     ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
-    ("TERM", "if `dumb`, `--color auto` does not use colour"),
+    ("TERM", "if `dumb`, `--color auto` does not use colour, and there is no pager and no progress bar"),
+    (
+        "PISESS_PAGER, PAGER",
+        "command that shows long output on a terminal; if empty or `cat`, no pager is used",
+    ),
+    ("LESS, LV", "options of the pager; set to `FRX` and `-c` for it if they are unset"),
     ("TZ", "time zone in which times are displayed; files always contain UTC"),
     (
         "HOME",
@@ -141,6 +146,12 @@ pub const STREAMS: Section = Section {
          change the direction of writing are escaped in text from a session, even in a pipe. Data \
          requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
          escaped on a terminal.",
+        "On a terminal, long output (`tree`, `path`, `show`, `branches`, `context`, `diff`, `list`, `grep`, `stats` and \
+         help) is shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
+         `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints without a pager, as \
+         does an empty `PISESS_PAGER`. Quitting the pager early is success.",
+        "What takes longer than half a second shows its progress on standard error, if that is a terminal that no other \
+         program (such as fzf) uses. The progress is cleared before anything is printed.",
         "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
          changed session to standard output. With `-o` the result is written elsewhere and the session is \
          left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \

@@ -19,12 +19,9 @@ pub struct GlobalArgs {
     /// Suppress notes, but not errors
     #[arg(short, long, global = true, help_heading = "Common options")]
     pub quiet: bool,
-}
-
-impl Default for GlobalArgs {
-    fn default() -> Self {
-        GlobalArgs { color: ColorChoice::Auto, quiet: false }
-    }
+    /// Do not pipe long output into a pager on a terminal
+    #[arg(long, global = true, help_heading = "Common options")]
+    pub no_pager: bool,
 }
 
 /// When to colour the output.

@@ -86,6 +86,9 @@ const COMMANDS: &[Command] = commands! {
     undo migrate check completions
 };
 
+/// The commands whose output may be long: a pager shows it on a terminal.
+const PAGED: [&str; 9] = ["tree", "path", "show", "branches", "context", "diff", "list", "grep", "stats"];
+
 /// Returns the arguments of a command, which clap has validated.
 fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(Failure::usage)
@@ -125,6 +128,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
         Err(error) => usage(&error, &args, &mut ui),
     };
     let code = done.unwrap_or_else(|failure| ui.report(&failure).code());
+    ui.close();
     ui.exit(code)
 }
 
@@ -151,7 +155,12 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
         None if cli.list => external::list(command(), ui),
         None => return Err(Failure::usage("no command given").hint(external::LOOK)),
         Some((name, args)) => match Command::named(name.as_ref()) {
-            Some(command) => (command.run)(args, ui),
+            Some(command) => {
+                if PAGED.contains(&name) && !cli.global.no_pager {
+                    ui.page();
+                }
+                (command.run)(args, ui)
+            }
             None => {
                 let args: Vec<_> = args.get_many("").into_iter().flatten().cloned().collect();
                 return external::run(name, &args, command(), ui);
@@ -167,6 +176,10 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
 
 /// Prints help and version as data, and reports anything else from clap as an error.
 fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
+    // `-h` is short.
+    if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
+        ui.page();
+    }
     // `help NAME`, where NAME is a topic, or a command provided by a program.
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))

@@ -23,7 +23,8 @@ const ELSEWHERE: &[(&str, &str)] = &[
 const MAKES_ONLY: &[&str] = &["fork", "redact"];
 
 /// Options that mean the same for every command that has them, and are tested once.
-const COMMON: &[&str] = &["color", "dry-run", "force", "help", "hook", "output", "quiet", "timeout", "wait"];
+const COMMON: &[&str] =
+    &["color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet", "timeout", "wait"];
 
 /// Options of each command in no form of `every.rs`, because they need a file, a program, other options, or more than one
 /// session, or because they only change what is written. The tests of the command use them.

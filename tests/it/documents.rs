@@ -149,6 +149,7 @@ impl Desk {
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .env("HOME", self.path("home"))
             .env("NO_COLOR", "1")
+            .env("PAGER", "cat")
             .env("TZ", "UTC")
             .env("PISESS_NOW", now)
             .env("PISESS_ID_SEED", "documents");

@@ -1,12 +1,15 @@
 //! Runs commands on a real terminal.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 /// Returns the two ends of a terminal: ours, and that of the command.
 pub fn terminal() -> (OwnedFd, OwnedFd) {
@@ -18,8 +21,18 @@ pub fn terminal() -> (OwnedFd, OwnedFd) {
 }
 
 /// Runs a command on a terminal of 80 columns. Returns what appears there and the exit code.
-pub fn on_terminal(mut command: Command) -> (String, i32) {
-    let (terminal, inside) = terminal();
+pub fn on_terminal(command: Command) -> (String, i32) {
+    let (seen, status) = watched(command, terminal(), |_, _| {});
+    (seen, status.code().expect("no signal"))
+}
+
+/// Runs a command on a terminal of 80 columns, and calls `watch` with all that has appeared whenever more appears.
+/// Returns what appeared, and the status.
+fn watched(
+    mut command: Command,
+    (terminal, inside): (OwnedFd, OwnedFd),
+    mut watch: impl FnMut(&str, &mut Child),
+) -> (String, ExitStatus) {
     let size = Winsize { ws_row: 25, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&terminal, size).unwrap();
     command.stdin(Stdio::null()).stdout(Stdio::from(inside.try_clone().unwrap())).stderr(Stdio::from(inside));
@@ -32,34 +45,75 @@ pub fn on_terminal(mut command: Command) -> (String, i32) {
     // Reading fails when the other end is closed.
     while let Ok(read @ 1..) = terminal.read(&mut buffer) {
         seen.extend_from_slice(&buffer[..read]);
+        watch(&String::from_utf8_lossy(&seen), &mut child);
     }
-    let code = child.wait().unwrap().code().expect("no signal");
-    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), code)
+    let status = child.wait().unwrap();
+    (String::from_utf8(seen).unwrap().replace("\r\n", "\n"), status)
 }
 
-fn pisess(arguments: &[&str], sandbox: &Sandbox) -> (String, i32) {
+/// Returns a command in the sandbox; its `bin` is the first directory of the PATH.
+fn command(arguments: &[&str], s: &Sandbox) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
-    command.args(arguments).current_dir(sandbox.path("")).env_clear().env("TERM", "xterm");
-    on_terminal(command)
+    let path = format!("{}:/usr/bin:/bin", s.path("bin").display());
+    command.args(arguments).current_dir(s.path("")).env_clear().env("TERM", "xterm").env("PATH", path);
+    command
 }
 
+fn pisess(arguments: &[&str], s: &Sandbox) -> (String, i32) {
+    on_terminal(command(arguments, s))
+}
+
+/// Returns a sandbox with a session, and a FIFO that gives another one as soon as it is written to: reading it
+/// takes as long as a test needs.
+fn with_slow_session() -> (Sandbox, impl Fn()) {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let slow = s.path("slow");
+    assert!(Command::new("mkfifo").arg(&slow).status().unwrap().success());
+    (s, move || std::fs::write(&slow, fixture("tour.jsonl")).unwrap())
+}
+
+const LIST_SLOW: [&str; 3] = ["list", "slow", "two-branches.jsonl"];
+
+/// The progress of files is shown after a while, and cleared before the first row.
 #[test]
-fn many_migrations_show_how_far_they_are() {
-    let folder_of_old = || {
-        let s = Sandbox::new();
-        (0..20).for_each(|at| s.put(&format!("{at}.jsonl"), fixture("v1.jsonl")));
-        s
+fn many_files_show_how_far_they_are() {
+    let (s, finish) = with_slow_session();
+    let mut is_waiting = true;
+    let (seen, status) = watched(command(&LIST_SLOW, &s), terminal(), |seen, _| {
+        if is_waiting && seen.contains("1/2 sessions") {
+            is_waiting = false;
+            finish();
+        }
+    });
+    assert!(status.success(), "{seen}");
+    let (shown, after) = seen.rsplit_once(" sessions").unwrap();
+    assert!(shown.starts_with("\r\u{1b}[2K\u{2588}"), "nothing before: {seen}");
+    assert!(after.starts_with("\r\u{1b}[2K"), "cleared: {seen}");
+    assert!(after.contains("kites"), "rows after it: {seen}");
+}
+
+/// Nothing is drawn while another program reads the keys of the terminal, as fzf does at the end of a pipe.
+#[test]
+fn no_progress_on_a_terminal_that_another_program_uses() {
+    let seen = |is_used: bool, arguments: &[&str]| {
+        let (s, finish) = with_slow_session();
+        let (terminal, inside) = terminal();
+        if is_used {
+            let mut modes = tcgetattr(&inside).unwrap();
+            modes.make_raw();
+            tcsetattr(&inside, OptionalActions::Now, &modes).unwrap();
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(1500));
+                finish();
+            });
+            watched(command(arguments, &s), (terminal, inside), |_, _| {}).0
+        })
     };
-    let (seen, code) = pisess(&["migrate", "."], &folder_of_old());
-    assert_eq!(code, 0, "{seen}");
-    assert!(seen.contains("/20 sessions"), "{seen}");
-    let shown_last = seen.rsplit_once("/20 sessions").map_or("", |(_, last)| last);
-    assert!(
-        shown_last.contains("\u{1b}[2K") && shown_last.contains("migrated"),
-        "cleared for the table: {seen}"
-    );
-    let (seen, _) = pisess(&["migrate", "-q", "."], &folder_of_old());
-    assert!(!seen.contains("/20 sessions"), "{seen}");
+    assert!(seen(false, &LIST_SLOW).contains("/2 sessions"));
+    assert!(!seen(true, &LIST_SLOW).contains("/2 sessions"));
+    assert!(!seen(false, &["-q", "list", "slow", "two-branches.jsonl"]).contains("/2 sessions"));
 }
 
 /// A summarizer that takes longer than half a second shows a spinner, which is removed at the end.
@@ -78,4 +132,131 @@ fn a_spinner_is_shown_while_a_summarizer_runs() {
     assert!(after.is_some_and(|after| after.contains("\u{1b}[2K")), "shown and removed: {seen}");
     let (seen, _) = compact(&["-q"]);
     assert!(!seen.contains("waiting for the summarizer"), "{seen}");
+}
+
+/// Returns a sandbox whose pagers print their name and the options in `LESS` before their input.
+fn with_pagers() -> Sandbox {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for name in ["less", "first", "second"] {
+        s.script(&format!("bin/{name}"), &format!("echo \"{name} $* LESS=$LESS\"\ncat"));
+    }
+    s
+}
+
+const READERS: [&[&str]; 10] = [
+    &["tree", "two-branches.jsonl"],
+    &["path", "two-branches.jsonl"],
+    &["show", "two-branches.jsonl", "@"],
+    &["branches", "two-branches.jsonl"],
+    &["context", "two-branches.jsonl"],
+    &["diff", "two-branches.jsonl", "1a2b3c05", "@"],
+    &["list", "two-branches.jsonl"],
+    &["grep", "kite", "two-branches.jsonl"],
+    &["stats", "two-branches.jsonl"],
+    &["tree", "--help"],
+];
+
+#[test]
+fn long_output_goes_through_a_pager() {
+    let s = with_pagers();
+    for line in READERS {
+        let (plain, code) = pisess(&[line, &["--no-pager"]].concat(), &s);
+        assert!(!plain.is_empty() && !plain.starts_with("less "), "{plain}");
+        assert_eq!(pisess(line, &s), (format!("less  LESS=FRX\n{plain}"), code), "{line:?}");
+    }
+    for line in [&["tree", "-h"][..], &["check", "two-branches.jsonl"], &["label", "two-branches.jsonl"]] {
+        assert!(!pisess(line, &s).0.starts_with("less "), "{line:?}");
+    }
+}
+
+#[test]
+fn the_environment_names_the_pager() {
+    let s = with_pagers();
+    let line = READERS[1];
+    let with = |variables: &[(&str, &str)]| {
+        let mut command = command(line, &s);
+        command.envs(variables.iter().copied());
+        on_terminal(command).0
+    };
+    let plain = pisess(&[line, &["--no-pager"]].concat(), &s).0;
+    let paged = |head: &str| format!("{head}\n{plain}");
+    assert_eq!(with(&[("PAGER", "second -x")]), paged("second -x LESS=FRX"));
+    assert_eq!(with(&[("PAGER", "second"), ("PISESS_PAGER", "first")]), paged("first  LESS=FRX"));
+    assert_eq!(with(&[("LESS", "M")]), paged("less  LESS=M"));
+    assert_eq!(with(&[("PAGER", "LESS=S second | cat")]), paged("second  LESS=S"), "a shell runs it");
+    for none in ["", "cat"] {
+        assert_eq!(with(&[("PAGER", "second"), ("PISESS_PAGER", none)]), plain);
+    }
+    assert_eq!(with(&[("TERM", "dumb"), ("NO_COLOR", "1")]).lines().count(), plain.lines().count());
+}
+
+#[test]
+fn a_missing_pager_is_no_error() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let with = |variables: &[(&str, &str)]| {
+        let mut command = command(READERS[1], &s);
+        command.env("PATH", s.path("bin")).envs(variables.iter().copied());
+        on_terminal(command)
+    };
+    let plain = pisess(&[READERS[1], &["--no-pager"]].concat(), &s).0;
+    assert_eq!(with(&[]), (plain.clone(), 0));
+    let (seen, code) = with(&[("PISESS_PAGER", "missing -x")]);
+    let note = "pisess: note: cannot run the pager missing -x: No such file or directory (os error 2)\n";
+    assert_eq!((seen, code), (format!("{note}{plain}"), 0));
+}
+
+#[test]
+fn a_pager_is_for_terminals() {
+    let s = with_pagers();
+    let output = command(READERS[1], &s).env("PISESS_PAGER", "first").output().unwrap();
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("first"));
+}
+
+#[test]
+fn a_pager_may_be_left_early() {
+    let s = Sandbox::new();
+    let lines: Vec<_> = (0..20_000).map(|at| user(&format!("i{at:07}"), None, "many rows")).collect();
+    s.put("long.jsonl", session(&lines));
+    for line in [&["tree", "long.jsonl"][..], &["path", "long.jsonl"], &["context", "long.jsonl"]] {
+        let mut command = command(line, &s);
+        command.env("PISESS_PAGER", "head -n 1");
+        let (seen, code) = on_terminal(command);
+        assert_eq!((seen.lines().count(), code), (1, 0), "{line:?}: {seen}");
+    }
+}
+
+/// What is printed on standard error after the pager has started does not disturb it.
+#[test]
+fn notes_go_into_the_pager() {
+    let s = with_pagers();
+    s.put("zz.jsonl", "no session\n");
+    let (seen, code) = pisess(&["grep", "kite", "--sort", "path", "two-branches.jsonl", "zz.jsonl"], &s);
+    assert_eq!(code, 2, "{seen}");
+    assert!(seen.starts_with("less "), "{seen}");
+    assert!(seen.trim_end().lines().next_back().unwrap().starts_with("pisess: zz.jsonl"), "{seen}");
+}
+
+/// Ctrl-C is for the pager: pisess ends by the signal, but not before the pager, which uses the terminal.
+#[test]
+fn the_pager_ends_first() {
+    let s = with_pagers();
+    s.script(
+        "bin/stays",
+        "trap '' INT\necho started\nwhile ! test -e go; do sleep 0.01; done\necho ended\ncat > /dev/null",
+    );
+    let mut command = Command::new("env");
+    command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_pisess")]).args(READERS[0]);
+    command.current_dir(s.path("")).env("PISESS_PAGER", s.path("bin/stays"));
+    let mut is_waiting = true;
+    let (seen, status) = watched(command, terminal(), |seen, child| {
+        if is_waiting && seen.contains("started") {
+            is_waiting = false;
+            kill_process(Pid::from_child(child), Signal::INT).unwrap();
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(child.try_wait().unwrap().is_none(), "it waits for the pager");
+            s.put("go", "");
+        }
+    });
+    assert!(seen.contains("ended"), "{seen}");
+    assert_eq!(status.signal(), Some(2), "{seen}");
 }

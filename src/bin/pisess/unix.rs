@@ -1,8 +1,9 @@
 //! Unix: the streams of the process, and programs that replace it.
 
+use rustix::termios::LocalModes;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Write, stdout};
+use std::io::{Write, stderr, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -35,6 +36,13 @@ pub fn other_stdout() -> Box<dyn Write + Send> {
 /// Runs the program with the streams of this process, and exits with its exit code or signal.
 pub fn run_program(program: &Path, arguments: &[OsString]) -> std::io::Result<u8> {
     Err(Command::new(program).args(arguments).exec())
+}
+
+/// Whether the terminal of standard error echoes what is typed. Programs that draw on it or ask for a password switch
+/// that off.
+pub fn is_terminal_free() -> bool {
+    let modes = rustix::termios::tcgetattr(stderr()).map(|terminal| terminal.local_modes);
+    modes.is_ok_and(|modes| modes.contains(LocalModes::ICANON | LocalModes::ECHO))
 }
 
 /// Whether standard output was closed (`>&-`). Before `main`, the standard library opens /dev/null in its

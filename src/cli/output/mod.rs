@@ -6,6 +6,7 @@ mod failure;
 mod shown;
 
 mod clock;
+mod pager;
 mod progress;
 mod rows;
 mod table;
@@ -14,13 +15,16 @@ pub use crate::format::{is_plain, push_visible, visible, visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
+use pager::Pager;
 pub use progress::Progress;
+use progress::ProgressLine;
 pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
 pub use table::{Cell, Column, GAP, Table};
 
 use crate::cli::options::GlobalArgs;
 use crate::world::World;
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
@@ -34,12 +38,38 @@ pub struct Ui<'w> {
     json: bool,
     /// Styles for standard output.
     pub styles: Styles,
+    progress: ProgressLine,
+    /// Whether a pager is started when something is printed.
+    wants_pager: bool,
+    pager: Option<Pager>,
 }
 
 impl<'w> Ui<'w> {
     /// Returns a user interface without options; `json` sets whether errors are printed as JSON.
     pub fn new(world: World<'w>, json: bool) -> Self {
-        Ui { world, is_quiet: false, has_loss: false, json, styles: Styles::default() }
+        Ui {
+            world,
+            is_quiet: false,
+            has_loss: false,
+            json,
+            styles: Styles::default(),
+            progress: ProgressLine::default(),
+            wants_pager: false,
+            pager: None,
+        }
+    }
+
+    /// Lets a pager show what is printed from now on, if standard output is a terminal.
+    pub fn page(&mut self) {
+        self.wants_pager = self.world.terminals.stdout && !self.is_dumb();
+    }
+
+    /// Waits for the pager, if one was started.
+    pub fn close(&mut self) {
+        self.progress.clear();
+        if let Some(pager) = self.pager.take() {
+            pager.finish();
+        }
     }
 
     /// Applies the global options.
@@ -51,8 +81,12 @@ impl<'w> Ui<'w> {
     /// Whether standard output is a terminal and the environment does not disable colour.
     pub fn wants_colour(&self) -> bool {
         let no_color = self.env("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_dumb = self.env("TERM").is_some_and(|term| term == "dumb");
-        self.world.terminals.stdout && !no_color && !is_dumb
+        self.world.terminals.stdout && !no_color && !self.is_dumb()
+    }
+
+    /// Whether the terminal knows no escape sequences.
+    fn is_dumb(&self) -> bool {
+        self.env("TERM").is_some_and(|term| term == "dumb")
     }
 
     /// Returns an environment variable, if it is set and valid UTF-8.
@@ -116,23 +150,53 @@ impl<'w> Ui<'w> {
         named.or(self.world.terminals.width.filter(|_| self.world.terminals.stdout))
     }
 
-    /// Returns standard output, for text that is already escaped.
+    /// Returns standard output, for text that is already escaped. The line that shows progress is cleared, and the pager
+    /// started.
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
-        self.world.stdout
+        self.progress.clear();
+        if std::mem::take(&mut self.wants_pager) {
+            match Pager::start(&self.world) {
+                Ok(pager) => self.pager = pager,
+                Err(what) => self.warn(&what),
+            }
+        }
+        self.out()
+    }
+
+    /// Returns standard output as it is.
+    fn out(&mut self) -> &mut (dyn Write + Send) {
+        self.pager.as_mut().map_or(self.world.stdout, Pager::stdin)
+    }
+
+    /// Returns standard error; on a terminal that the pager uses, the pager.
+    fn stderr(&mut self) -> &mut dyn Write {
+        self.progress.clear();
+        match &mut self.pager {
+            Some(pager) if self.world.terminals.stderr => pager.stdin(),
+            _ => self.world.stderr,
+        }
+    }
+
+    /// Returns standard output as an open file, unless it is a terminal. What was printed before is flushed.
+    pub(in crate::cli) fn stdout_file(&mut self) -> io::Result<Option<&'w File>> {
+        self.progress.clear();
+        let file = self.world.stdout_file.filter(|_| !self.world.terminals.stdout);
+        if file.is_some() {
+            self.world.stdout.flush()?;
+        }
+        Ok(file)
     }
 
     /// Returns standard output for verbatim data: raw in a pipe, escaped on a terminal.
     pub fn verbatim(&mut self) -> Box<dyn Write + '_> {
-        if self.world.terminals.stdout {
-            Box::new(shown::Shown::new(self.world.stdout))
-        } else {
-            Box::new(&mut *self.world.stdout)
-        }
+        let is_terminal = self.world.terminals.stdout;
+        let out = self.stdout();
+        if is_terminal { Box::new(shown::Shown::new(out)) } else { Box::new(out) }
     }
 
     /// Prints text that is already escaped.
     pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.world.stdout.write_all(text.as_bytes()).map_err(Failure::output)
+        self.stdout().write_all(text.as_bytes()).map_err(Failure::output)
     }
 
     /// Prints one JSON value on one line.
@@ -143,7 +207,7 @@ impl<'w> Ui<'w> {
 
     /// Flushes standard output.
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.world.stdout.flush().map_err(Failure::output)
+        self.out().flush().map_err(Failure::output)
     }
 
     /// Prints and flushes the report of a change that is already written: a failure to do so is exit 4.
@@ -173,13 +237,13 @@ impl<'w> Ui<'w> {
     pub fn status(&mut self, what: &str) {
         if !self.is_quiet {
             // A failure to write standard error cannot be reported anywhere.
-            let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
+            let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
         }
     }
 
     /// Prints a line on standard error, even with `-q`.
     pub fn error(&mut self, what: &str) {
-        let _ = writeln!(self.world.stderr, "pisess: {}", visible(what));
+        let _ = writeln!(self.stderr(), "pisess: {}", visible(what));
     }
 
     /// Asks on standard error whether to do something, and returns whether the answer on standard input is yes.
@@ -209,7 +273,7 @@ impl<'w> Ui<'w> {
     /// Prints results on standard error, unless `-q` is given. Used if standard output carries a session.
     pub fn print_aside(&mut self, text: &str) {
         if !self.is_quiet {
-            let _ = self.world.stderr.write_all(text.as_bytes());
+            let _ = self.stderr().write_all(text.as_bytes());
         }
     }
 
@@ -217,22 +281,24 @@ impl<'w> Ui<'w> {
     pub fn report(&mut self, failure: &Failure) -> Exit {
         if !failure.is_silent() {
             let line = if self.json { failure.json() } else { format!("pisess: {}", failure.line()) };
-            let _ = writeln!(self.world.stderr, "{line}");
+            let _ = writeln!(self.stderr(), "{line}");
         }
         failure.exit()
     }
 
     /// Returns a progress bar for `files` files, shown on a terminal.
     pub fn progress(&self, files: usize) -> Progress {
-        Progress::of_files(files, self.shows_progress())
+        self.progress.files(files, self.may_draw())
     }
 
     /// Returns a spinner with the elapsed time of a running command, shown on a terminal.
-    pub fn spinner(&self, what: &str) -> Progress {
-        Progress::of_command(what, self.shows_progress())
+    pub fn spinner(&self, what: &'static str) -> Progress {
+        self.progress.command(what, self.may_draw())
     }
 
-    fn shows_progress(&self) -> bool {
-        self.world.terminals.stderr && !self.is_quiet
+    /// Returns what decides whether progress may be drawn now; `None` if it never may.
+    fn may_draw(&self) -> Option<fn() -> bool> {
+        let is_shown = self.world.terminals.stderr && !self.is_quiet && !self.is_dumb();
+        is_shown.then_some(self.world.is_terminal_free)
     }
 }

@@ -1,71 +1,110 @@
 //! Progress on a terminal: a bar for files, a spinner with the elapsed time for a running command.
+//!
+//! Nothing is shown in the first half second, once something was printed, or while another program uses the terminal.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{Write, stderr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
-/// The delay before a spinner is shown.
+/// The delay before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
-
-/// The interval between two frames of the spinner.
+/// The interval between two frames.
 const TICK: Duration = Duration::from_millis(100);
+/// The frames of the spinner.
+const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line can be cleared.
+const BAR: usize = 16;
 
-/// A progress indicator, shown until it is dropped.
+/// A job whose progress is shown until this is dropped.
 pub struct Progress {
-    bar: ProgressBar,
-    /// Ends the spinner's thread when dropped.
-    _patience: Option<Sender<()>>,
+    done: Arc<AtomicUsize>,
+    line: ProgressLine,
 }
 
 impl Progress {
-    pub(super) fn of_files(files: usize, is_shown: bool) -> Progress {
-        if files < 2 || !is_shown {
-            return Progress { bar: ProgressBar::hidden(), _patience: None };
-        }
-        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());
-        Progress { bar: styled(bar, "{bar:40} {pos}/{len} sessions  {eta}"), _patience: None }
-    }
-
-    pub(super) fn of_command(what: &str, is_shown: bool) -> Progress {
-        let bar = ProgressBar::hidden();
-        if !is_shown {
-            return Progress { bar, _patience: None };
-        }
-        let bar = styled(bar, "{spinner} {msg}  {elapsed}").with_message(what.to_owned());
-        let (patience, ended) = channel();
-        let waiting = bar.clone();
-        let spin = move || {
-            let mut pause = PATIENCE;
-            // The sender is dropped when the command ends.
-            while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                if pause == PATIENCE {
-                    waiting.set_draw_target(ProgressDrawTarget::stderr());
-                    pause = TICK;
-                }
-                waiting.tick();
-            }
-            waiting.finish_and_clear();
-        };
-        // If no thread can be started, nothing is shown.
-        let _ = std::thread::Builder::new().spawn(spin);
-        Progress { bar, _patience: Some(patience) }
-    }
-
     /// Counts one more finished file.
     pub fn advance(&self) {
-        self.bar.inc(1);
+        self.done.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.line.clear();
     }
 }
 
-fn styled(bar: ProgressBar, template: &str) -> ProgressBar {
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
+/// The line of the terminal that shows progress.
+#[derive(Clone, Default)]
+pub(super) struct ProgressLine(Arc<Mutex<Option<Drawing>>>);
+
+/// A thread that draws until the sender is dropped.
+type Drawing = (Sender<()>, JoinHandle<()>);
+
+impl ProgressLine {
+    /// Shows a bar for files while `may_draw` returns true.
+    pub fn files(&self, files: usize, may_draw: Option<fn() -> bool>) -> Progress {
+        let bar = move |done: usize, _| {
+            let filled = BAR * done.min(files) / files;
+            format!("{}{} {done}/{files} sessions", "█".repeat(filled), "░".repeat(BAR - filled))
+        };
+        self.start(bar, may_draw.filter(|_| files > 1))
     }
+
+    /// Shows a spinner while `may_draw` returns true.
+    pub fn command(&self, what: &'static str, may_draw: Option<fn() -> bool>) -> Progress {
+        let spinner = move |_, elapsed: Duration| {
+            let frame = FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()];
+            format!("{frame} {what}  {}s", elapsed.as_secs())
+        };
+        self.start(spinner, may_draw)
+    }
+
+    fn start(
+        &self,
+        text: impl Fn(usize, Duration) -> String + Send + 'static,
+        may_draw: Option<fn() -> bool>,
+    ) -> Progress {
+        self.clear();
+        let done = Arc::new(AtomicUsize::new(0));
+        if let Some(may_draw) = may_draw {
+            let (sender, ended) = channel();
+            let (counted, start) = (Arc::clone(&done), Instant::now());
+            let draw = move || {
+                let (mut pause, mut is_shown) = (PATIENCE, false);
+                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    pause = TICK;
+                    is_shown = may_draw();
+                    if is_shown {
+                        draw(&text(counted.load(Ordering::Relaxed), start.elapsed()));
+                    }
+                }
+                if is_shown && may_draw() {
+                    draw("");
+                }
+            };
+            // If no thread can be started, nothing is shown.
+            let thread = Builder::new().spawn(draw).ok();
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = thread.map(|thread| (sender, thread));
+        }
+        Progress { done, line: self.clone() }
+    }
+
+    /// Clears the line, if it shows something, for good.
+    pub fn clear(&self) {
+        let drawing = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((sender, thread)) = drawing {
+            drop(sender);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Replaces the line that the cursor is on.
+fn draw(text: &str) {
+    // One write, so that lines of other processes are not mixed with it.
+    let _ = stderr().write_all(format!("\r\u{1b}[2K{text}").as_bytes());
 }

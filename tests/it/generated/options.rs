@@ -35,7 +35,7 @@ const VALUES: &[(&str, &str)] = &[
 ];
 
 /// Options that every command has.
-const COMMON: [&str; 2] = ["color", "quiet"];
+const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
 
 /// The commands, with their arguments.
 fn verbs() -> Vec<Command> {

@@ -1,5 +1,7 @@
 //! Unix: handlers for signals. A handler only records the signal and wakes up the waiting thread.
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::{flag, low_level};
 use std::io::{self, PipeReader};
@@ -44,6 +46,17 @@ impl Waiting {
     /// Returns a descriptor that is readable once a signal has arrived.
     pub fn woken(&self) -> Option<BorrowedFd<'_>> {
         self.0.map(|signals| signals.woken.as_fd())
+    }
+
+    /// Calls `last` before a signal ends the process. If no thread can be started, the default actions apply.
+    pub fn then(self, last: impl FnOnce() + Send + 'static) {
+        let wait = move || {
+            let Some(woken) = self.woken() else { return };
+            let mut fds = [PollFd::from_borrowed_fd(woken, PollFlags::IN)];
+            while poll(&mut fds, None) == Err(Errno::INTR) {}
+            last();
+        };
+        let _ = std::thread::Builder::new().spawn(wait);
     }
 }
 

@@ -14,4 +14,7 @@ impl Waiting {
     pub fn signal(&self) -> Option<i32> {
         None
     }
+
+    /// Does nothing: a signal ends the process.
+    pub fn then(self, _: impl FnOnce() + Send + 'static) {}
 }
