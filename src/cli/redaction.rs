@@ -3,6 +3,7 @@
 use super::given;
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, visible};
+use crate::format::counted as amount;
 use crate::ops::redact::{Found, Report};
 use crate::redact::people::{People, home_of};
 use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
@@ -131,6 +132,10 @@ pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
         n => format!("; {n} signatures and images"),
     };
     ui.status(&format!("{}: {secrets}{opaque}", session.name));
+    if report.addresses > 0 {
+        let addresses = amount(report.addresses, "e-mail address is", "e-mail addresses are");
+        ui.status(&format!("{}: {addresses} kept", session.name));
+    }
 }
 
 /// Adds what was found to a row: the number of secrets of each kind, and of what cannot be searched.
@@ -140,5 +145,5 @@ pub fn counted(row: Object, report: &Report) -> Object {
         kinds = kinds.number(kind, count as f64);
     }
     let row = row.json("found", &kinds.finish()).number("opaque", report.opaque as f64);
-    row.number("kept", report.kept.len() as f64)
+    row.number("kept", report.kept.len() as f64).number("addresses", report.addresses as f64)
 }

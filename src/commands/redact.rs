@@ -117,16 +117,18 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         });
         match found {
             Ok((report, input)) => {
-                for found in &report.found {
-                    let is_json = args.write.json;
-                    if is_json {
-                        ui.print_json(&row(&file.path, found))?
+                let found = report.secrets();
+                for places in &found {
+                    if args.write.json {
+                        ui.print_json(&row(&file.path, places))?
                     } else {
-                        ui.print(&line(&input, found))?
+                        ui.print(&line(&input, places))?
                     }
                 }
-                (searched, secrets) = (searched + 1, secrets + report.found.len());
-                if is_one || !report.found.is_empty() {
+                (searched, secrets) = (searched + 1, secrets + found.len());
+                if is_one || !found.is_empty() || report.addresses > 0 {
+                    // The findings come first, also where both streams are one.
+                    ui.flush()?;
                     summarize(&report, &input, ui);
                 }
             }
@@ -203,16 +205,37 @@ impl Job<'_> {
     }
 }
 
-fn line(input: &Input, found: &Found) -> String {
+/// Returns a secret as text: its first place, and the lines of the others.
+fn line(input: &Input, places: &[&Found]) -> String {
+    let found = places[0];
+    let mut lines: Vec<_> = places.iter().map(|place| place.line.0.to_string()).collect();
+    lines.dedup();
+    let more = lines.len().saturating_sub(MOST_LINES);
+    lines.truncate(MOST_LINES);
+    lines.extend((more > 0).then(|| format!("{more} more")));
+    let places = match places.len() {
+        1 => String::new(),
+        count => format!(" ({count} places, lines {})", lines.join(", ")),
+    };
     let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
     let (secret, field) = (&found.secret, place(found));
     format!(
-        "{}:{}: {id} {} in {field}, {} bytes\n",
+        "{}:{}: {id} {} in {field}, {} bytes{places}\n",
         input.name, found.line.0, secret.placeholder, secret.length
     )
 }
 
-fn row(path: &Path, found: &Found) -> Vec<u8> {
+/// The maximum number of lines named for a secret.
+const MOST_LINES: usize = 5;
+
+fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
+    let found = places[0];
+    let place = |found: &&Found| {
+        let place = Object::new().text_or_null("id", found.id.as_ref());
+        place.number("line", f64::from(found.line.0)).str("field", &found.secret.field).finish()
+    };
+    let places: Vec<_> = places.iter().map(place).collect();
+    let places = [b"[", &*places.join(&b","[..]), b"]"].concat();
     Object::new()
         .str("path", &path.to_string_lossy())
         .text_or_null("id", found.id.as_ref())
@@ -221,6 +244,7 @@ fn row(path: &Path, found: &Found) -> Vec<u8> {
         .str("kind", found.secret.kind)
         .str("placeholder", &found.secret.placeholder)
         .number("length", found.secret.length as f64)
+        .json("places", &places)
         .finish()
 }
 

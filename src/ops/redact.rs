@@ -4,10 +4,12 @@
 
 use crate::agents::oh_my_pi::title::repadded;
 use crate::ops::plan::copy;
+use crate::redact::addresses::addresses;
 use crate::redact::{Finds, Redacted, Redactor, Secret};
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::is_title_slot;
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -40,14 +42,30 @@ pub struct Report {
     pub stuck: Vec<Found>,
     /// Secrets whose text may be ordinary elsewhere, where they remain.
     pub kept: Vec<Found>,
+    /// The number of different e-mail addresses, which are kept.
+    pub addresses: usize,
 }
 
 impl Report {
+    /// Returns the secrets, each with all its places, in the order of their first places.
+    pub fn secrets(&self) -> Vec<Vec<&Found>> {
+        let mut numbers: HashMap<&str, usize> = HashMap::default();
+        let mut secrets: Vec<Vec<&Found>> = Vec::new();
+        for found in &self.found {
+            let number = *numbers.entry(&found.secret.placeholder).or_insert(secrets.len());
+            match secrets.get_mut(number) {
+                Some(places) => places.push(found),
+                None => secrets.push(vec![found]),
+            }
+        }
+        secrets
+    }
+
     /// Returns the number of secrets of each kind.
     pub fn kinds(&self) -> BTreeMap<&'static str, usize> {
         let mut kinds = BTreeMap::new();
-        for found in &self.found {
-            *kinds.entry(found.secret.kind).or_default() += 1;
+        for places in self.secrets() {
+            *kinds.entry(places[0].secret.kind).or_default() += 1;
         }
         kinds
     }
@@ -64,12 +82,13 @@ pub fn redact(
     workers: usize,
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
-    let mut lines = search(source, redactor, workers)?;
+    let (mut lines, mut addresses) = search(source, redactor, workers)?;
     let found: BTreeSet<_> = lines.iter().flat_map(|line| line.finds.values()).collect();
     let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
     if !found.is_empty() {
+        addresses.retain(|address| !found.iter().any(|value| contains(&value.bytes, address)));
         redactor.search_for(found);
-        let mut again = search(source, redactor, workers)?;
+        let (mut again, _) = search(source, redactor, workers)?;
         again.append(&mut lines);
         // Of two results for a line, the first knows more values.
         again.sort_by_key(|line| line.number);
@@ -77,7 +96,7 @@ pub fn redact(
         lines = again;
     }
     lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
-    let mut report = Report::default();
+    let mut report = Report { addresses: addresses.len(), ..Report::default() };
     let mut copying = out.map(|out| Copying { source, out, written: 0 });
     for line in lines {
         let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
@@ -149,7 +168,11 @@ struct Searched {
     lines: Vec<Line>,
     /// The number of physical lines.
     count: u32,
+    addresses: Addresses,
 }
+
+/// E-mail addresses.
+type Addresses = BTreeSet<Vec<u8>>;
 
 /// A line, numbered from the start of its part.
 #[derive(Debug)]
@@ -160,19 +183,20 @@ struct Line {
     finds: Finds,
 }
 
-/// Searches a session.
-fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<Vec<Line>> {
-    let (mut lines, mut count) = (Vec::new(), 0);
+/// Searches a session. Returns its e-mail addresses, too.
+fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<(Vec<Line>, Addresses)> {
+    let (mut lines, mut count, mut all) = (Vec::new(), 0, Addresses::new());
     let readers = Pool::new(ChunkReader::default);
     let look = |range| readers.with(|reader| search_range(source, redactor, range, reader));
     in_order(ranges(source, 0), workers, look, |part| {
         let mut part = part?;
         part.lines.iter_mut().for_each(|line| line.number.0 += count);
         lines.append(&mut part.lines);
+        all.append(&mut part.addresses);
         count += part.count;
         Ok::<(), io::Error>(())
     })?;
-    Ok(lines)
+    Ok((lines, all))
 }
 
 /// Searches the lines that begin in a range.
@@ -200,9 +224,14 @@ fn search_range(
             });
         });
         searched.count += newlines(&bytes[counted..]);
+        addresses(bytes, &mut searched.addresses);
         ControlFlow::Continue(())
     })?;
     Ok(searched)
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    memchr::memmem::find(&text.to_ascii_lowercase(), part).is_some()
 }
 
 fn newlines(bytes: &[u8]) -> u32 {

@@ -19,6 +19,7 @@
 //! Up to the finds, lines are independent of each other: `Search` is shared by threads. Reading files and
 //! writing the copy is in [`crate::ops::redact`].
 
+pub mod addresses;
 mod opaque;
 pub mod people;
 mod prefilter;

@@ -1,6 +1,6 @@
 //! `pisess redact`: a copy without secrets.
 
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 use std::fmt::Write;
 
@@ -206,6 +206,34 @@ fn values_of_files_are_taken_out() {
     assert!(copy.contains("with a [REDACTED:secret#1]."), "{copy}");
 }
 
+/// A secret is one row, with the lines of its places; addresses that are kept are reported.
+#[test]
+fn a_secret_is_one_row() {
+    let s = Sandbox::new();
+    let lines: Vec<_> = (0..8)
+        .map(|at| {
+            let text = format!("a {} b {} me@example.org you{}@example.org", secret(0), secret(2), at % 2);
+            user(&format!("aaaa000{at}"), None, &text)
+        })
+        .collect();
+    s.put("s.jsonl", session(&lines));
+    assert_snapshot!(s.unchanged("redact --check ./s.jsonl"), @"
+    ./s.jsonl:2: aaaa0000 [REDACTED:github-pat#1] in message.content, 40 bytes (8 places, lines 2, 3, 4, 5, 6, 3 more)
+    ./s.jsonl:2: aaaa0000 [REDACTED:aws-access-key#1] in message.content, 20 bytes (8 places, lines 2, 3, 4, 5, 6, 3 more)
+    2> pisess: ./s.jsonl: 1 aws-access-key, 1 github-pat
+    2> pisess: ./s.jsonl: 3 e-mail addresses are kept
+    exit 1
+    ");
+    let rows = s.unchanged("redact -q --check --json ./s.jsonl").text();
+    assert_eq!(rows.lines().count(), 2);
+    assert_eq!(rows.lines().next().unwrap().matches("\"line\":").count(), 1 + 8);
+    s.put("two.jsonl", session(&[user("aaaa0001", None, "me@example.org")]));
+    assert_snapshot!(s.unchanged("redact ./two.jsonl -o -").stderr, @"
+    pisess: ./two.jsonl: no secrets found
+    pisess: ./two.jsonl: 1 e-mail address is kept
+    ");
+}
+
 #[test]
 fn a_check_reports_and_writes_nothing() {
     let s = Sandbox::new();
@@ -221,7 +249,7 @@ fn a_check_reports_and_writes_nothing() {
     assert_snapshot!(done.text(), @"./s.jsonl:2: aaaa0001 [REDACTED:github-pat#1] in message.content, 40 bytes");
     assert!(!done.stderr.contains(&token));
     let done = s.unchanged("redact --check --json ./s.jsonl");
-    assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40}"#);
+    assert_snapshot!(done.text(), @r#"{"path":"./s.jsonl","id":"aaaa0001","line":2,"field":"message.content","kind":"github-pat","placeholder":"[REDACTED:github-pat#1]","length":40,"places":[{"id":"aaaa0001","line":2,"field":"message.content"}]}"#);
     s.put("in/deep/two.jsonl", s.text("s.jsonl"));
     s.put("in/none.jsonl", format!("{header}\n"));
     assert_snapshot!(s.unchanged("redact --check ./in"), @"

@@ -1,0 +1,58 @@
+//! E-mail addresses: no secrets, so they are kept, but reported.
+
+use std::collections::BTreeSet;
+
+/// Adds the e-mail addresses in a text, or in lines of JSON.
+///
+/// `user@host:path`, as in the addresses of git over ssh, and `//user@host` are not e-mail.
+pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
+    for at in memchr::memchr_iter(b'@', bytes) {
+        let (before, after) = (&bytes[..at], &bytes[at + 1..]);
+        let start = before.iter().rposition(|&byte| !is_local(byte)).map_or(0, |at| at + 1);
+        // The second character of an escape, as in `\nme@example.org`.
+        let is_escape = start > 0 && before[start - 1] == b'\\';
+        let (start, end) = (start + usize::from(is_escape), after.iter().position(|&byte| !is_host(byte)));
+        let host = after[..end.unwrap_or(after.len())].trim_ascii_end();
+        let host = host.strip_suffix(b".").unwrap_or(host);
+        let next = after.get(host.len());
+        let previous = start.checked_sub(1).map(|at| before[at]);
+        let is_login = next == Some(&b':') || matches!(previous, Some(b'/' | b':'));
+        if start < at && !is_login && is_domain(host) {
+            found.insert([&before[start..], b"@", host].concat().to_ascii_lowercase());
+        }
+    }
+}
+
+fn is_local(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"._%+-".contains(&byte)
+}
+
+fn is_host(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b".-".contains(&byte)
+}
+
+/// Whether a host ends with a name of letters, as `example.org` does, and `2.0.1` or `2x.png` does not.
+fn is_domain(host: &[u8]) -> bool {
+    let labels: Vec<_> = host.split(|&byte| byte == b'.').collect();
+    let is_scale = labels[0].len() < 3 && labels[0].first().is_some_and(u8::is_ascii_digit);
+    let is_top = |label: &[u8]| label.len() > 1 && label.iter().all(u8::is_ascii_alphabetic);
+    labels.len() > 1
+        && !is_scale
+        && labels.iter().all(|label| !label.is_empty())
+        && is_top(labels[labels.len() - 1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_those_of_people() {
+        let text = br#"{"a":"Me@example.org, \nyou@a-b.example.com.","b":"<me@example.org>"}
+            git@github.com:me/it https://me@example.org/x npm i it@1.2.3 icon@2x.png @scope/it a@b @.x me@..org"#;
+        let mut found = BTreeSet::new();
+        addresses(text, &mut found);
+        let found: Vec<_> = found.iter().map(|address| String::from_utf8_lossy(address)).collect();
+        assert_eq!(found, ["me@example.org", "you@a-b.example.com"]);
+    }
+}
