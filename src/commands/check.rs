@@ -89,6 +89,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         Ok(findings) => report.session(&file.path, &findings, ui),
     })?;
-    report.summary(&args.sessions, ui);
+    report.summary(&args.sessions, ui)?;
     Ok(report.exit)
 }

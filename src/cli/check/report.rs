@@ -131,9 +131,9 @@ impl<'a> Report<'a> {
     }
 
     /// Prints the number of findings.
-    pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) {
+    pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
         if self.files == 0 {
-            return;
+            return Ok(());
         }
         let [notes, warnings, errors] = self.counts;
         let counted = |n: usize, one: &str| format!("{n} {one}{}", if n == 1 { "" } else { "s" });
@@ -150,7 +150,10 @@ impl<'a> Report<'a> {
             0 => String::new(),
             n => format!("; {n} repairable (hint: pisess check --repair {})", self.how_to_repair(sessions)),
         };
+        // The findings come first, also where both streams are one.
+        ui.flush()?;
         ui.status(&format!("{} checked: {found}{hint}", counted(self.files, "session")));
+        Ok(())
     }
 }
 
