@@ -1,17 +1,21 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
 use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, blobs, stores};
+use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
+use crate::format::age;
 use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
-use crate::session::paths::is_windows;
+use crate::session::entry::Entry;
+use crate::session::paths::{below_home, is_windows};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{
     self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, Trouble, with_suffix,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Copy, Debug)]
@@ -392,7 +396,7 @@ pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
         return Ok(as_path());
     }
     let found = Places::of(ui).names().find(name);
-    found.map(|path| Named { path, by_name: true }).map_err(unknown)
+    found.map(|path| Named { path, by_name: true }).map_err(|error| unknown(error, ui))
 }
 
 fn is_spelled_as_path(name: &str) -> bool {
@@ -401,9 +405,25 @@ fn is_spelled_as_path(name: &str) -> bool {
     matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
 }
 
-fn unknown(error: NameError) -> Failure {
-    let hint = error.hint();
-    let is_missing = matches!(error, NameError::Unknown { .. });
-    let failure = Failure::cannot(error).hint(hint);
-    if is_missing { failure.missing() } else { failure }
+fn unknown(error: NameError, ui: &Ui) -> Failure {
+    let failure = Failure::cannot(&error).hint(error.hint());
+    match error {
+        NameError::Unknown { .. } => failure.missing(),
+        NameError::Ambiguous { candidates, sessions, .. } => {
+            let more = sessions.saturating_sub(candidates.len());
+            let more = (more > 0).then(|| format!("and {more} more"));
+            let rows = candidates.iter().map(|(id, path)| candidate(id, path, ui));
+            failure.details(rows.chain(more).collect())
+        }
+        NameError::NoLast { .. } => failure,
+    }
+}
+
+/// Returns a row for a session that a name may refer to: its age, its id and its path.
+fn candidate(id: &str, path: &Path, ui: &Ui) -> String {
+    let now = Ids::new(ui).map_or_else(|_| ui.now_ms(), |ids| ids.now_ms(ui));
+    let modified = store::modified(path).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified = modified.map_or(Entry::NO_TIME, |since| since.as_millis() as i64);
+    let path = below_home(&path.to_string_lossy(), ui.home().as_deref());
+    format!("{:>6}  {id}  {path}", age(now, modified))
 }

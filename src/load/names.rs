@@ -44,8 +44,8 @@ pub enum NameError {
     Ambiguous {
         /// The name.
         name: String,
-        /// The ids and paths of some of them.
-        candidates: Vec<String>,
+        /// Some of them, with their ids.
+        candidates: Vec<(String, PathBuf)>,
         /// The number of sessions that match.
         sessions: usize,
     },
@@ -83,13 +83,7 @@ impl fmt::Display for NameError {
             NameError::Unknown { name, .. } => {
                 write!(f, "{name}: no such file, and no session with that id or name")
             }
-            NameError::Ambiguous { name, candidates, sessions } => {
-                write!(f, "{name} matches {sessions} sessions: {}", candidates.join(", "))?;
-                match sessions.saturating_sub(candidates.len()) {
-                    0 => Ok(()),
-                    more => write!(f, " and {more} more"),
-                }
-            }
+            NameError::Ambiguous { name, sessions, .. } => write!(f, "{name} matches {sessions} sessions"),
         }
     }
 }
@@ -297,13 +291,9 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
     if fits.len() < 2 {
         return Ok(fits.pop().map(|session| session.path));
     }
-    let candidates = fits.iter().take(CANDIDATES);
-    let candidates = candidates.map(|session| format!("{} ({})", session.id, session.path.display()));
-    Err(NameError::Ambiguous {
-        name: name.to_owned(),
-        candidates: candidates.collect(),
-        sessions: fits.len(),
-    })
+    let sessions = fits.len();
+    let candidates = fits.into_iter().take(CANDIDATES).map(|session| (session.id, session.path));
+    Err(NameError::Ambiguous { name: name.to_owned(), candidates: candidates.collect(), sessions })
 }
 
 /// Returns names and ids with a similar spelling, the most similar first.

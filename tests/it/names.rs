@@ -160,7 +160,7 @@ fn a_flat_folder_is_told_apart_by_cwd() {
 #[test]
 fn ids_are_named_by_their_start_or_end() {
     let d = Desk::new();
-    let path = d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
+    d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
     d.omp("0199aaaa-2222-7777-8888-00000000dcba", 2, &[]);
     d.put(
         "home/.pi/agent/sessions/--elsewhere--/renamed.jsonl",
@@ -176,14 +176,17 @@ fn ids_are_named_by_their_start_or_end() {
     ] {
         assert_eq!(d.id(name), id, "{name}");
     }
-    let several = d.pisess("tree 0199aaaa").done().fails(2);
+    let several = d.pisess("tree 0199aaaa").done();
+    let (lines, now): (Vec<_>, _) = (several.stderr.lines().collect(), "2026-02-02T02:41:00Z");
+    assert_eq!(lines[0], "pisess: 0199aaaa matches 2 sessions (hint: give more of the id, or the path)");
+    assert_eq!(lines.len(), 3, "{several}");
+    assert!(lines[1].contains(" mo  0199aaaa-2222-7777-8888-00000000dcba  ~/"), "{several}");
+    let recent = d.pisess("tree 0199aaaa").env("PISESS_NOW", now).done().stderr;
+    assert!(recent.contains("     now  0199aaaa-1111-7777-8888-00000000abcd  ~/"), "{recent}");
+    let json = d.pisess("tree --json 0199aaaa").done().fails(2);
     assert!(
-        several.starts_with("0199aaaa matches 2 sessions: 0199aaaa-2222-7777-8888-00000000dcba ("),
-        "{several}"
-    );
-    assert!(
-        several.contains(&path) && several.ends_with("(hint: give more of the id, or the path)"),
-        "{several}"
+        json.starts_with("0199aaaa matches 2 sessions: ") && json.contains(" mo  0199aaaa-1111-"),
+        "{json}"
     );
     assert_eq!(
         d.pisess("tree abc").done().fails(2),
@@ -216,7 +219,7 @@ fn names_are_the_ones_in_force() {
         assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
     }
     d.pi("0199dddd-4444", 4, &[name("photos")]);
-    assert!(d.pisess("tree photos").done().fails(2).starts_with("photos matches 2 sessions: "));
+    assert!(d.pisess("tree photos").done().stderr.starts_with("pisess: photos matches 2 sessions (hint: "));
 }
 
 #[test]

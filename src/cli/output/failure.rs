@@ -41,6 +41,8 @@ pub struct Failure {
     pub(crate) path: Option<String>,
     pub(in crate::cli) line: Option<u32>,
     pub(in crate::cli) hint: Option<String>,
+    /// Rows below the message.
+    details: Vec<String>,
     pub(in crate::cli) is_change: bool,
     pub(in crate::cli) is_missing: bool,
 }
@@ -86,7 +88,17 @@ struct Error<'a> {
 impl Failure {
     pub(in crate::cli) fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
-        Failure { exit, kind, error, path: None, line: None, hint: None, is_change: false, is_missing: false }
+        Failure {
+            exit,
+            kind,
+            error,
+            path: None,
+            line: None,
+            hint: None,
+            details: Vec::new(),
+            is_change: false,
+            is_missing: false,
+        }
     }
 
     /// Returns a failure for an unusable argument or input (exit 2).
@@ -118,6 +130,11 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Returns the failure with rows below its message.
+    pub fn details(self, details: Vec<String>) -> Self {
+        Failure { details, ..self }
     }
 
     /// Returns the failure with the path of the file it concerns.
@@ -180,11 +197,23 @@ impl Failure {
         visible(&format!("{:#}{hint}", self.error))
     }
 
+    /// Returns the message and the hint, and a line for each detail.
+    pub fn lines(&self) -> String {
+        let details = self.details.iter().map(|detail| format!("\n  {}", visible(detail)));
+        self.line() + &details.collect::<String>()
+    }
+
     /// Returns the failure as JSON, on one line.
     pub fn json(&self) -> String {
         let error = Error {
             kind: self.kind,
-            message: format!("{:#}", self.error),
+            message: match &self.details[..] {
+                [] => format!("{:#}", self.error),
+                details => {
+                    let details: Vec<_> = details.iter().map(|detail| detail.trim()).collect();
+                    format!("{:#}: {}", self.error, details.join(", "))
+                }
+            },
             path: self.path.as_deref(),
             line: self.line,
             hint: self.hint.as_deref(),

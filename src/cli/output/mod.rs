@@ -280,7 +280,7 @@ impl<'w> Ui<'w> {
     /// Prints an error on standard error, even with `-q`; returns how the command ends.
     pub fn report(&mut self, failure: &Failure) -> Exit {
         if !failure.is_silent() {
-            let line = if self.json { failure.json() } else { format!("pisess: {}", failure.line()) };
+            let line = if self.json { failure.json() } else { format!("pisess: {}", failure.lines()) };
             let _ = writeln!(self.stderr(), "{line}");
         }
         failure.exit()
