@@ -7,7 +7,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, visible};
 use crate::cli::rows::entry::{row_options, tone_style};
 use crate::load::Options;
-use crate::ops::label::{label, labelled_at_leaf, move_label};
+use crate::ops::label::{label, last_of_conversation, move_label};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::Session;
 use crate::session::collected::LabelChange;
@@ -44,6 +44,8 @@ pub const GUIDE: Guide = Guide {
 /// --help`), so that labelling twice labels the same entry. A label that is already on another entry is
 /// refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
 /// `:12`, or `done^`) is refused.
+///
+/// To name the session itself, use `pisess append --name`.
 ///
 /// As in both agents, a label is stored as a new entry under the leaf and becomes the leaf. An entry has at
 /// most one label: the last one set for it in the file, on whichever branch.
@@ -93,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns the entry to label: for the leaf, the nearest suitable one at or above it.
 fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
-    match labelled_at_leaf(&now.session).filter(|_| reference == "@") {
+    match last_of_conversation(&now.session).filter(|_| reference == "@") {
         Some(ix) => Ok(ix),
         None => now.entry(reference),
     }
@@ -111,7 +113,7 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.write.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let meant = |reference| match reference {
-        "@" => Ok(labelled_at_leaf(&open.session)),
+        "@" => Ok(last_of_conversation(&open.session)),
         other => open.resolve(other),
     };
     let only = args.target.as_deref().map(meant).transpose()?;

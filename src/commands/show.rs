@@ -7,6 +7,7 @@ use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, styled, visible, visi
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
 use crate::load::Options;
+use crate::ops::label::last_of_conversation;
 use crate::ops::rows::tone;
 use crate::ops::show::{Part, parts};
 use crate::ops::tree::rows;
@@ -25,6 +26,7 @@ use std::path::PathBuf;
 pub const GUIDE: Guide = Guide {
     verb: "show",
     examples: &[
+        Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
         Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
         Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
         Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
@@ -46,8 +48,8 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entries to show
-    #[arg(value_name = "REF", default_value = "@")]
+    /// Entries to show (default: the last entry of the conversation, which labels and names may follow)
+    #[arg(value_name = "REF")]
     pub entries: Vec<String>,
     /// List the children of each REF instead
     #[arg(long)]
@@ -82,20 +84,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let places = args.entries.iter().map(|reference| open.resolve(reference));
-    let places = places.collect::<Result<Vec<Position>, _>>()?;
+    let mut places = places.collect::<Result<Vec<Position>, _>>()?;
+    if places.is_empty() {
+        places.push(last_of_conversation(&open.session));
+    }
     if args.children {
         let tree = Tree::new(&open.session);
         let below =
             |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
         return Ok(places.into_iter().flat_map(below).collect());
     }
-    let entry = |(place, reference): (Position, &String)| {
+    let names = args.entries.iter().map(String::as_str).chain(["@"]);
+    let entry = |(place, name): (Position, &str)| {
         place.ok_or_else(|| {
-            let failure = open.input.cannot(format_args!("{reference} is not an entry"));
+            let failure = open.input.cannot(format_args!("{name} is not an entry"));
             failure.hint("root is the position before the first entry; --children lists the first entries")
         })
     };
-    places.into_iter().zip(&args.entries).map(entry).collect()
+    places.into_iter().zip(names).map(entry).collect()
 }
 
 fn print_whole(

@@ -151,6 +151,23 @@ fn entries_as_stored() {
     );
 }
 
+/// Without REF, the last entry of the conversation is shown, not a label or a name after it.
+#[test]
+fn the_last_entry() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let last = s.run("show ./two-branches.jsonl 1a2b3c07");
+    for line in
+        ["label -q ./two-branches.jsonl 1a2b3c01 first", "append -q ./two-branches.jsonl --name Kites"]
+    {
+        s.pisess(line).done();
+        assert_eq!(s.run("show ./two-branches.jsonl"), last, "{line}");
+    }
+    assert!(s.run("show ./two-branches.jsonl @").contains("session_info"));
+    assert_eq!(s.run("show --children ./two-branches.jsonl").lines().count(), 1);
+    let s = Sandbox::with(&["hazards/header-only.jsonl"]);
+    assert!(s.pisess("show ./header-only.jsonl").done().fails(2).contains("@ is not an entry"));
+}
+
 #[test]
 fn children() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
