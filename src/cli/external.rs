@@ -14,18 +14,32 @@ use std::path::{Path, PathBuf};
 /// The hint that points to the list of commands.
 pub const LOOK: &str = "see `pisess --help`";
 
-/// git commands, and the pisess commands that correspond to them.
-const FROM_GIT: &[(&str, &str)] = &[
+/// Verbs of other tools, and the commands of pisess that correspond to them.
+const FROM_ELSEWHERE: [(&str, &str); 20] = [
     ("branch", "branches"),
+    ("cat", "show"),
     ("checkout", "switch"),
     ("cherry-pick", "pick"),
+    ("clone", "fork --branches"),
     ("commit", "append"),
+    ("delete", DELETE),
+    ("doctor", "check"),
+    ("find", "grep"),
     ("fsck", "check"),
     ("log", "path"),
+    ("ls", "list"),
+    ("name", "append --name NAME"),
     ("rebase", "pick"),
+    ("remove", DELETE),
+    ("rename", "append --name NAME"),
     ("reset", "switch"),
     ("revert", "pop"),
+    ("rm", DELETE),
+    ("search", "grep"),
 ];
+
+/// What takes something away: a session is a file, and a part of one stays in the file or beside it.
+const DELETE: &str = "edit --omit";
 
 /// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
@@ -124,7 +138,7 @@ fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
 
 /// Returns the error for an unknown command, suggesting similar ones.
 fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
-    let near = match FROM_GIT.iter().find(|(word, _)| *word == name) {
+    let near = match FROM_ELSEWHERE.iter().find(|(word, _)| *word == name) {
         Some((_, command)) => vec![(*command).to_owned()],
         None => alike(name, command, ui),
     };

@@ -105,7 +105,7 @@ pub const SESSIONS: Section = Section {
          changed session for the current directory in the stores of both agents, as for their `--continue`, and \
          `last~1` the one before. Sessions of oh-my-pi without a name and without a message are skipped. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
          message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
-         name that the user gave it. Sessions for the current directory are looked up first, then all \
+         name that the user gave it (`append --name`). Sessions for the current directory are looked up first, then all \
          others. An existing path always wins. If a name matches several sessions, the command fails and \
          lists them. A command that changes a session found by name reports its path on standard error.",
         "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \

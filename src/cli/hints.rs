@@ -52,8 +52,12 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
 }
 
 /// Returns a hint for an unknown option that is a path beginning with `-`, as pi's directories do, or the value
-/// of an option of the command.
+/// of an option of the command; or for one argument too many.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
+    if !option.starts_with('-') || option == "-" {
+        let arguments: Vec<_> = verb?.get_positionals().map(ToString::to_string).collect();
+        return Some(format!("the arguments of {} are {}", verb?.get_name(), arguments.join(" ")));
+    }
     if option.contains('/') || option.ends_with(".jsonl") || option.ends_with("--") {
         return Some(format!("put ./ before a path that begins with -, as in ./{option}"));
     }

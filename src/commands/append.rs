@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 pub const GUIDE: Guide = Guide {
     verb: "append",
     examples: &[
+        Example::new("Name the session", "pisess append session.jsonl --name 'Ferry times'"),
         Example::new(
             "Append a user message, for the agent to continue from",
             "pisess append session.jsonl --user 'And by bus?'",

@@ -116,6 +116,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let [session] = &args.sessions[..]
         && (session == Path::new("-") || args.write.output.is_some())
     {
+        if session.is_dir() {
+            return Err(Failure::cannot(format_args!(
+                "-o takes only one session, and {} is a directory",
+                visible(&session.to_string_lossy())
+            ))
+            .hint("without -o, the files in it are migrated in place; --backup keeps the old ones"));
+        }
         return convert(session, args, ui);
     }
     if args.sessions.iter().any(|session| session == Path::new("-")) {

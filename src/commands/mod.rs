@@ -184,8 +184,10 @@ fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Fail
     if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
         (error.kind(), error.get(ContextKind::InvalidSubcommand))
     {
-        if let Some(topic) = guide::topic(name) {
-            ui.print(&topic)?;
+        let is_help = matches!(&**name, "--help" | "-h");
+        let help = is_help.then(|| command().render_long_help().to_string());
+        if let Some(text) = help.or_else(|| guide::topic(name)) {
+            ui.print(&text)?;
             return ui.flush().map(|()| Exit::Done.code());
         }
         return external::run(name, &["--help".into()], command(), ui);

@@ -1,7 +1,7 @@
 //! Invalid input: one line with file, line and hint, the documented exit code, and no file changed.
 
 use crate::every::{self, CHANGES, MAKES, READS};
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, program, session, user};
 use insta::assert_snapshot;
 use std::fs;
 
@@ -299,6 +299,31 @@ fn usage_is_told_on_stderr() {
         let done = s.unchanged(line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
         assert!(!done.stderr.is_empty() && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
+    }
+}
+
+#[test]
+fn one_argument_too_many() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let said = |line: &str| s.unchanged(line).fails(2);
+    assert_snapshot!(said("context ./two-branches.jsonl @ t/s.jsonl"), @"unexpected argument 't/s.jsonl' found (hint: the arguments of context are <SESSION> [REF]; see `pisess context --help`)");
+    assert_snapshot!(said("tree -t/s.jsonl"), @"unexpected argument '-t' found (hint: see `pisess tree --help`)");
+}
+
+/// What is found comes before the totals, also where both streams are one.
+#[test]
+fn findings_precede_totals() {
+    let s = Sandbox::with(&["hazards/torn-tail.jsonl"]);
+    s.put("s.jsonl", session(&[user("aaaa0001", None, "ghp_0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R")]));
+    for line in ["check torn-tail.jsonl", "redact --check s.jsonl"] {
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("{} {line} 2>&1", program().display())])
+            .current_dir(s.path(""))
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let totals = text.lines().position(|line| line.starts_with("pisess: "));
+        assert!(totals.is_some_and(|at| at > 0), "{text}");
     }
 }
 

@@ -125,6 +125,16 @@ fn a_name_that_nothing_has() {
     assert_snapshot!(said("checkout x.jsonl"), @r#"there is no command "checkout", and no pisess-checkout is on the PATH (hint: did you mean `pisess switch`?)"#);
     for (word, command) in [
         ("log", "path"),
+        ("ls", "list"),
+        ("cat", "show"),
+        ("search", "grep"),
+        ("find", "grep"),
+        ("rename", "append --name NAME"),
+        ("name", "append --name NAME"),
+        ("rm", "edit --omit"),
+        ("delete", "edit --omit"),
+        ("clone", "fork --branches"),
+        ("doctor", "check"),
         ("cherry-pick", "pick"),
         ("branch", "branches"),
         ("commit", "append"),
@@ -141,6 +151,13 @@ fn a_name_that_nothing_has() {
     assert_snapshot!(said("'\x1b[31m\u{202e}'"), @r#"there is no command "\u{1b}[31m\u{202e}" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("-q"), @"no command given (hint: see `pisess --help`)");
     assert_snapshot!(said("--list tree x.jsonl"), @"--list takes no command (hint: see `pisess --help`)");
+}
+
+#[test]
+fn the_help_of_help_is_that_of_pisess() {
+    let s = Sandbox::new();
+    assert_eq!(s.run("help --help"), s.run("--help"));
+    assert_eq!(s.run("help -h"), s.run("--help"));
 }
 
 #[test]

@@ -372,6 +372,12 @@ fn a_batch_goes_on_and_gives_the_worst_code() {
 }
 
 #[test]
+fn a_folder_has_no_single_output() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_snapshot!(s.unchanged("migrate -o - .").fails(2), @"-o takes only one session, and . is a directory (hint: without -o, the files in it are migrated in place; --backup keeps the old ones)");
+}
+
+#[test]
 fn to_another_file_and_to_stdout() {
     let s = Sandbox::with(&["v1.jsonl"]);
     assert_eq!(s.run("migrate ./v1.jsonl -o ./new.jsonl"), "");
