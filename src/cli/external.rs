@@ -22,7 +22,7 @@ const FROM_ELSEWHERE: [(&str, &str); 20] = [
     ("cherry-pick", "pick"),
     ("clone", "fork --branches"),
     ("commit", "append"),
-    ("delete", DELETE),
+    ("delete", "archive"),
     ("doctor", "check"),
     ("find", "grep"),
     ("fsck", "check"),
@@ -30,16 +30,13 @@ const FROM_ELSEWHERE: [(&str, &str); 20] = [
     ("ls", "list"),
     ("name", "append --name NAME"),
     ("rebase", "pick"),
-    ("remove", DELETE),
+    ("remove", "archive"),
     ("rename", "append --name NAME"),
     ("reset", "switch"),
     ("revert", "pop"),
-    ("rm", DELETE),
+    ("rm", "archive"),
     ("search", "grep"),
 ];
-
-/// What takes something away: a session is a file, and a part of one stays in the file or beside it.
-const DELETE: &str = "edit --omit";
 
 /// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
