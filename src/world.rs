@@ -53,6 +53,8 @@ pub struct Terminals {
     pub stderr: bool,
     /// The width of the terminal, if there is one.
     pub width: Option<usize>,
+    /// Its height, if it reports one.
+    pub height: Option<usize>,
 }
 
 impl World<'_> {

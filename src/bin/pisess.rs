@@ -10,19 +10,21 @@ use std::io::{BufWriter, IsTerminal, LineWriter, Write, stderr, stdin, stdout};
 use std::process::{Command, ExitCode};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Returns the width of the terminal, 80 if it does not report one.
-fn width() -> usize {
-    let named = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
-    named.filter(|&width| width > 0).unwrap_or(80)
+/// Returns the width and the height of the terminal, 80 columns if it does not report a width.
+fn size() -> (usize, Option<usize>) {
+    let named = terminal_size::terminal_size().filter(|(width, _)| width.0 > 0);
+    named.map_or((80, None), |(width, height)| (width.0.into(), Some(height.0.into())))
 }
 
 fn main() -> ExitCode {
     os::prepare_process();
+    let size = stdout().is_terminal().then(size);
     let terminals = Terminals {
         stdin: stdin().is_terminal(),
         stdout: stdout().is_terminal(),
         stderr: stderr().is_terminal(),
-        width: stdout().is_terminal().then(width),
+        width: size.map(|(width, _)| width),
+        height: size.and_then(|(_, height)| height),
     };
     let stdout_file = os::stdout_file();
     let unbuffered: Box<dyn Write + Send> = match &stdout_file {

@@ -6,7 +6,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
-use crate::cli::rows::tree::{Drawn, Painter, print_heading};
+use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
 use crate::ops::heading::heading;
 use crate::ops::tree::{Drawing, Filter, draw};
@@ -52,7 +52,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool results are
 /// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
-/// are flagged. On a terminal, the session's project, size and cost are printed above the tree.
+/// are flagged. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
+/// is less, it opens at the leaf.
 ///
 /// The filters, and the text of each row, are those of the file's agent. With --json, no rows are folded, and
 /// texts are exactly as in the agent.
@@ -149,10 +150,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let drawn = drawing.places.iter().map(|place| place.entry);
         drawing.set_rendered(args.renderers.rows(&open, drawn, ui)?);
         let edits = open.edits(drawing.leaf())?;
-        if ui.stdout_is_terminal() {
-            print_heading(&heading(&open.session), args.drawn().glyphs, ui)?;
-        }
-        Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(ui)?;
+        let heading = ui.stdout_is_terminal().then(|| heading(&open.session));
+        Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(heading.as_ref(), ui)?;
     }
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     Ok(if found_none { Exit::Found } else { Exit::Done })

@@ -169,6 +169,31 @@ fn long_output_goes_through_a_pager() {
     }
 }
 
+/// A tree that does not fit on the screen is opened at the leaf; the rows above and below it fill the screen.
+#[test]
+fn the_pager_opens_at_the_leaf() {
+    let s = with_pagers();
+    let id = |at: usize| format!("a{at:07}");
+    let entry = |at: usize| user(&id(at), at.checked_sub(1).map(id).as_deref(), "words");
+    s.put("long.jsonl", session(&(0..100).map(entry).collect::<Vec<_>>()));
+    let opened = |line: &[&str]| {
+        let (seen, code) = pisess(&[&["tree", "long.jsonl"], line].concat(), &s);
+        assert_eq!(code, 0, "{seen}");
+        seen.lines().next().unwrap().to_owned()
+    };
+    // The heading is the first line, and the terminal has 25 rows, the last of which is the pager's.
+    assert_eq!(opened(&["a0000050"]), "less  LESS=FRX +40g");
+    assert_eq!(opened(&[]), "less  LESS=FRX +78g", "the last screen is full");
+    assert_eq!(opened(&["a0000023"]), "less  LESS=FRX +13g");
+    assert_eq!(opened(&["a0000022"]), "less  LESS=FRX", "the first screen shows it");
+    assert_eq!(opened(&["a0000050", "--around", "30"]), "less  LESS=FRX +21g");
+    assert_eq!(opened(&["a0000050", "--around", "20"]), "less  LESS=FRX");
+    assert_eq!(opened(&["root"]), "less  LESS=FRX");
+    let mut with_options = command(&["tree", "long.jsonl"], &s);
+    with_options.env("LESS", "-R");
+    assert!(on_terminal(with_options).0.starts_with("less  LESS=-R +78g"));
+}
+
 #[test]
 fn the_environment_names_the_pager() {
     let s = with_pagers();

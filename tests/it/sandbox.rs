@@ -258,7 +258,8 @@ impl Call<'_> {
 
     /// Makes standard output and standard error a terminal of this width.
     pub fn terminal(mut self, width: usize) -> Self {
-        self.terminals = Terminals { stdin: false, stdout: true, stderr: true, width: Some(width) };
+        self.terminals =
+            Terminals { stdin: false, stdout: true, stderr: true, width: Some(width), height: None };
         self
     }
 

@@ -41,6 +41,8 @@ pub struct Ui<'w> {
     progress: ProgressLine,
     /// Whether a pager is started when something is printed.
     wants_pager: bool,
+    /// The first line that the pager shows, counted from 1.
+    first_line: usize,
     pager: Option<Pager>,
 }
 
@@ -55,6 +57,7 @@ impl<'w> Ui<'w> {
             styles: Styles::default(),
             progress: ProgressLine::default(),
             wants_pager: false,
+            first_line: 1,
             pager: None,
         }
     }
@@ -62,6 +65,15 @@ impl<'w> Ui<'w> {
     /// Lets a pager show what is printed from now on, if standard output is a terminal.
     pub fn page(&mut self) {
         self.wants_pager = self.world.terminals.stdout && !self.is_dumb();
+    }
+
+    /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows it.
+    pub fn page_at(&mut self, line: usize, lines: usize) {
+        // The last row of the terminal is the pager's own.
+        let screen = self.world.terminals.height.map_or(usize::MAX, |height| height.saturating_sub(1));
+        if line > screen {
+            self.first_line = (line - screen / 2).min(lines.saturating_sub(screen) + 1);
+        }
     }
 
     /// Waits for the pager, if one was started.
@@ -155,7 +167,7 @@ impl<'w> Ui<'w> {
     pub fn stdout(&mut self) -> &mut (dyn Write + Send) {
         self.progress.clear();
         if std::mem::take(&mut self.wants_pager) {
-            match Pager::start(&self.world) {
+            match Pager::start(&self.world, self.first_line) {
                 Ok(pager) => self.pager = pager,
                 Err(what) => self.warn(&what),
             }

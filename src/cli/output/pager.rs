@@ -25,12 +25,12 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts the pager that the environment names; `None` for `cat` or an empty name, or if there is no pager and none
-    /// was named.
+    /// Starts the pager that the environment names, at a line if it is less; `None` for `cat` or an empty name, or if
+    /// there is no pager and none was named.
     ///
     /// # Errors
     /// If the pager that was named cannot be started.
-    pub fn start(world: &World) -> Result<Option<Pager>, String> {
+    pub fn start(world: &World, first_line: usize) -> Result<Option<Pager>, String> {
         let named = VARIABLES.into_iter().find_map(|name| (world.env)(name));
         let text = named.as_deref().unwrap_or(DEFAULT).trim();
         if matches!(text, "" | "cat") {
@@ -39,6 +39,11 @@ impl Pager {
         let mut command = command(text);
         command.stdin(Stdio::piped());
         command.envs(OPTIONS.into_iter().filter(|(name, _)| (world.env)(name).is_none()));
+        if first_line > 1 {
+            let (less, options) = OPTIONS[0];
+            let options = (world.env)(less).unwrap_or_else(|| options.to_owned());
+            command.env(less, format!("{options} +{first_line}g"));
+        }
         let waiting = Waiting::begin();
         match ((world.spawn)(&mut command), &named) {
             (Ok(child), _) => Ok(Pager::of(child, waiting)),

@@ -22,7 +22,7 @@ const MOST_LEVELS: usize = 24;
 const RULE: usize = 2;
 
 /// Prints the heading of the session, above its tree.
-pub fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
+fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
     let home = ui.home().filter(|home| home.len() > 1);
     let folder = heading.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let usage = heading.usage;
@@ -129,12 +129,18 @@ impl<'a> Painter<'a> {
         })
     }
 
-    /// Prints the rows, and how many are left out before and after them.
-    pub fn paint(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let places = &self.look.drawing.places;
-        let entries = self.folds.iter().map(|fold| places[fold.last()].entry);
-        let shown = self.look.drawing.around(entries, self.around);
+    /// Prints the heading and the rows, and how many are left out before and after them. After a heading, a pager opens
+    /// at the leaf.
+    pub fn paint(&self, heading: Option<&Heading>, ui: &mut Ui) -> Result<(), Failure> {
+        let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.last()].entry);
+        let shown = self.look.drawing.around(entries(), self.around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
+        if let Some(heading) = heading {
+            let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
+            let [before, after] = [above, below].map(|count| usize::from(count > 0));
+            ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
+            print_heading(heading, self.look.glyphs, ui)?;
+        }
         self.left_out(above, "above", ui)?;
         self.paint_rows(shown, ui)?;
         self.left_out(below, "below", ui)
