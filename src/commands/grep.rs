@@ -13,7 +13,7 @@ use crate::ops::grep::{Around, Match, Pattern, PatternOptions, Query, roles, sea
 use crate::session::Header;
 use crate::session::fields::Scope;
 use crate::session::read::line_chunks::ChunkReader;
-use crate::session::search::Reach;
+use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use pisess_store::workers::Pool;
@@ -150,8 +150,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let period = args.period.read(ui)?;
     let is_listed = args.count || args.only.is_set();
-    let reach = |width: usize| Reach { before: width, after: width };
-    let reach = ui.width().filter(|_| !args.json).map_or_else(Reach::default, reach);
+    let size = |width: usize| SnippetSize { before: width, after: width };
+    let size = ui.width().filter(|_| !args.json).map_or_else(SnippetSize::default, size);
     let query = Query {
         pattern: pattern(&mut args)?,
         scope: if args.raw { Scope::Everything } else { Scope::Said },
@@ -159,7 +159,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         period,
         inverted: args.invert_match,
         active: args.active,
-        snippets: (!is_listed).then_some(reach),
+        snippets: (!is_listed).then_some(size),
     };
     let mut sessions = args.sessions.find(period, ui)?;
     let default = if ui.stdout_is_terminal() { SortKey::Time } else { SortKey::Path };

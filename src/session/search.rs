@@ -10,18 +10,18 @@ use pisess_json::Raw;
 use pisess_json::text::utf16_len;
 use std::ops::{ControlFlow, Range};
 
-/// How much of a text a snippet has.
+/// The size of a snippet.
 #[derive(Clone, Copy, Debug)]
-pub struct Reach {
+pub struct SnippetSize {
     /// The number of UTF-16 units before the match.
     pub before: usize,
     /// The number of UTF-16 units from the start of the match on.
     pub after: usize,
 }
 
-impl Default for Reach {
-    fn default() -> Reach {
-        Reach { before: 32, after: 128 }
+impl Default for SnippetSize {
+    fn default() -> SnippetSize {
+        SnippetSize { before: 32, after: 128 }
     }
 }
 
@@ -218,17 +218,17 @@ impl Hit {
     fn new(field: String, text: &str, place: Range<usize>) -> Hit {
         let start = utf16_len(&text.as_bytes()[..place.start]);
         let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-        Hit { field, range: start..end, snippet: Snippet::around(text, place, Reach::default()) }
+        Hit { field, range: start..end, snippet: Snippet::around(text, place, SnippetSize::default()) }
     }
 }
 
 impl Snippet {
     /// Returns the match at `place` with the text around it. Runs of white space become one space.
-    pub fn around(text: &str, place: Range<usize>, reach: Reach) -> Snippet {
+    pub fn around(text: &str, place: Range<usize>, size: SnippetSize) -> Snippet {
         let (before, after) = (&text[..place.start], &text[place.end..]);
-        let hit = squeezed(text[place].chars(), reach.after).text;
-        let near = squeezed(before.chars().rev(), reach.before);
-        let next = squeezed(after.chars(), reach.after.saturating_sub(utf16_len(hit.as_bytes())));
+        let hit = squeezed(text[place].chars(), size.after).text;
+        let near = squeezed(before.chars().rev(), size.before);
+        let next = squeezed(after.chars(), size.after.saturating_sub(utf16_len(hit.as_bytes())));
         let is_cut = |rest: &str| if rest.trim().is_empty() { "" } else { "…" };
         let mut snippet = String::from(is_cut(&before[..before.len() - near.walked]));
         snippet.extend(near.text.trim_end().chars().rev());
@@ -281,7 +281,7 @@ mod tests {
 
     fn around(text: &str, hit: &str) -> String {
         let start = text.find(hit).unwrap();
-        marked(&Snippet::around(text, start..start + hit.len(), Reach::default()))
+        marked(&Snippet::around(text, start..start + hit.len(), SnippetSize::default()))
     }
 
     const TURN: &str = r#"{"type":"message","message":{"role":"assistant","content":[{"thinking":"the Ferry"},

@@ -1,6 +1,6 @@
 //! Hits: places in decoded texts.
 
-use crate::session::search::{Hit, Reach, Snippet};
+use crate::session::search::{Hit, Snippet, SnippetSize};
 use pisess_json::text::{Text, utf16_len};
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ pub(super) fn nowhere() -> Hit {
 }
 
 /// Returns the hit at a place of a text.
-pub(super) fn hit_at(field: String, text: &Text, place: Range<usize>, reach: Reach) -> Hit {
+pub(super) fn hit_at(field: String, text: &Text, place: Range<usize>, size: SnippetSize) -> Hit {
     // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
     let shown = text.to_string_lossy();
     let place = whole_characters(&shown, place);
     let start = utf16_len(&text.as_bytes()[..place.start]);
     let end = start + utf16_len(&text.as_bytes()[place.clone()]);
-    let snippet = Snippet::around(&shown, place, reach);
+    let snippet = Snippet::around(&shown, place, size);
     Hit { field, range: start..end, snippet }
 }
 

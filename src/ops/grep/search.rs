@@ -11,7 +11,7 @@ use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
-use crate::session::search::{Hit, Reach, Snippet};
+use crate::session::search::{Hit, Snippet, SnippetSize};
 use crate::session::tree::active;
 use crate::session::{Header, Session};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -37,7 +37,7 @@ pub struct Query {
     /// Search only entries on the path to the leaf.
     pub active: bool,
     /// How much text to return with each match, its position and its line; without it, hits can only be counted.
-    pub snippets: Option<Reach>,
+    pub snippets: Option<SnippetSize>,
 }
 
 /// The role of a hit in the title of a session.
@@ -344,7 +344,7 @@ impl Search<'_> {
 
     /// Returns the hit at a place of a text.
     fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
-        self.query.snippets.map_or_else(nowhere, |reach| hit_at(field, text, place, reach))
+        self.query.snippets.map_or_else(nowhere, |size| hit_at(field, text, place, size))
     }
 
     /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.

@@ -7,7 +7,7 @@ use super::*;
 use crate::session::fields::Scope;
 use crate::session::period::Period;
 use crate::session::read::line_chunks::ChunkReader;
-use crate::session::search::Reach;
+use crate::session::search::SnippetSize;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
@@ -164,7 +164,7 @@ fn query(pattern: Pattern) -> Query {
         period: Period::default(),
         inverted: false,
         active: false,
-        snippets: Some(Reach::default()),
+        snippets: Some(SnippetSize::default()),
     }
 }
 
