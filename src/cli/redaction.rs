@@ -128,8 +128,8 @@ pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
     let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
     let opaque = match report.opaque {
         0 => String::new(),
-        1 => "; 1 signature or image".to_owned(),
-        n => format!("; {n} signatures and images"),
+        1 => "; 1 signature or image not searched".to_owned(),
+        n => format!("; {n} signatures and images not searched"),
     };
     ui.status(&format!("{}: {secrets}{opaque}", session.name));
     if report.addresses > 0 {

@@ -32,7 +32,7 @@ pub const GUIDE: Guide = Guide {
             "pisess stats --all --since 2026-05 --by model",
         ),
         Example::new(
-            "Print each billed entry as JSON, for a database",
+            "Print each request to a model as JSON, for a database",
             "pisess stats --by entry --json session.jsonl",
         ),
     ],
@@ -65,8 +65,8 @@ pub struct Args {
     /// The sessions to read.
     #[command(flatten)]
     pub sessions: SessionsArgs,
-    /// Print a row for each session, model, day, week, month, project, tool, file or billed entry, or for each pair
-    /// of two of these, such as `day,model`
+    /// Print a row for each session, model, day, week, month, project, tool, file or entry (that records a request to
+    /// a model), or for each pair of two of these, such as `day,model`
     #[arg(long, value_name = "KEY", value_delimiter = ',', hide_possible_values = true)]
     pub by: Vec<By>,
     /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM

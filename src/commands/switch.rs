@@ -46,8 +46,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
 /// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
-/// is only a branch summary, nothing is appended unless --summary or --summary-file is given. The id of the new
-/// entry is printed.
+/// is only a branch summary, the session continues from that summary, and no other is appended unless --summary or
+/// --summary-file is given. The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

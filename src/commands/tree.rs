@@ -55,8 +55,8 @@ pub const GUIDE: Guide = Guide {
 /// are flagged. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
 /// is less, it opens at the leaf.
 ///
-/// The filters, and the text of each row, are those of the file's agent. With --json, no rows are folded, and
-/// texts are exactly as in the agent.
+/// --filter chooses the entries that the file's agent would choose, and each row has the text that this agent would
+/// display. With --json, no rows are folded, and texts are exactly as in the agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
