@@ -252,7 +252,7 @@ fn is_stored(bodies: &dyn EntryReader, target: EntryIx, content: Option<Raw>) ->
 }
 
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except those that are a
-/// branch of their own: see [`notes_at_leaf`].
+/// branch of their own: see `notes_at_leaf`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The number of entries that are not notes.
