@@ -48,15 +48,21 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw
 }
 
 /// Returns what a stored entry of type `kind` lacks, for each agent that writes such entries. An entry that is complete
-/// for one of them is complete: it may be in a session that both agents wrote.
-pub(super) fn missing(kind: Kind, role: Role, entry: Raw) -> Vec<(Dialect, String)> {
+/// for one of them is complete: it may be in a session that both agents wrote. `message` is its message, if it has one that
+/// is an object.
+pub(super) fn missing(kind: Kind, role: Role, entry: Raw, message: Option<Raw>) -> Vec<(Dialect, String)> {
     let mut missing = Vec::new();
     for dialect in Dialect::ALL {
         let Some(fields) = kind.schema().fields.of(dialect) else { continue };
         if kind == Kind::Message && role.schema().fields.of(dialect).is_none() {
             continue;
         }
-        match (Rules { dialect, wants: Wants::Presence }).entry(kind, fields, entry) {
+        let rules = Rules { dialect, wants: Wants::Presence };
+        let lacks = match message {
+            Some(message) => rules.filled(entry, fields).and_then(|()| rules.known_role(message, role)),
+            None => rules.entry(kind, fields, entry),
+        };
+        match lacks {
             Ok(()) => return Vec::new(),
             Err((what, _)) => missing.push((dialect, what)),
         }
@@ -119,13 +125,16 @@ impl Rules {
 
     fn message(self, message: Raw) -> Result<(), Flaw> {
         self.filled(message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
-        let known = self.role(message, |role| role.schema().is_stored);
-        let (role, fields) = match known {
-            Err(_) if self.wants == Wants::Presence => return Ok(()),
-            known => known?,
-        };
+        let (role, fields) = self.role(message, |role| role.schema().is_stored)?;
         let name = format!("{role} message");
         self.filled(message, fields).map_err(|flaw| self.explained(&name, fields, flaw))
+    }
+
+    /// Validates a message whose role was read before.
+    fn known_role(self, message: Raw, role: Role) -> Result<(), Flaw> {
+        let fields = role.schema().fields.of(self.dialect).filter(|_| role.schema().is_stored);
+        let (Some(name), Some(fields)) = (role.name(), fields) else { return Ok(()) };
+        self.filled(message, fields).map_err(|flaw| self.explained(&format!("{name} message"), fields, flaw))
     }
 
     /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
@@ -226,8 +235,11 @@ impl Rules {
                     Wants::Presence => continue,
                 }
             }
-            self.filled(block, &[need("type", Want::Text)]).map_err(in_block)?;
-            let kind = block.get_text("type").unwrap_or_default();
+            let kind = block.get("type");
+            if !kind.is_some_and(Raw::is_string) {
+                self.filled(block, &[need("type", Want::Text)]).map_err(in_block)?;
+            }
+            let kind = kind.and_then(Raw::text).unwrap_or_default();
             let fields = BLOCKS.iter().find(|(name, _)| kind == *name);
             let fields = fields.and_then(|(_, fields)| fields.of(self.dialect)).unwrap_or_default();
             self.filled(block, fields).map_err(in_block)?;

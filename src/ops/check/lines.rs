@@ -151,9 +151,11 @@ fn is_plain<'l>(line: &'l [u8], keys: &mut KeyCache<Member>, blocks: &mut Vec<Bl
 /// Returns what an entry lacks, for each agent.
 fn missing(record: &Record) -> Vec<(Dialect, String)> {
     let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
-    let role = record.message.and_then(|message| message.role);
+    let message = record.message.filter(|_| kind == Kind::Message);
+    let role = message.and_then(|message| message.role);
     let role = role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes()));
-    required::missing(kind, role, Raw::checked(record.bytes))
+    let message = message.map(|message| Raw::checked(message.bytes));
+    required::missing(kind, role, Raw::checked(record.bytes), message)
 }
 
 impl LineRepair<'_> {
