@@ -304,7 +304,8 @@ pub struct Expanded {
     pub failures: Vec<Failure>,
 }
 
-/// Returns the sessions that arguments refer to: files, names, directories. Reports what is left out of a directory.
+/// Returns the sessions that arguments name: by file, name or directory. Reports the directories whose subdirectories are
+/// not searched.
 pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
     let Resolved { paths, by_name, mut failures } = resolved(arguments.iter(), ui);
     let (streams, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == Path::new("-"));

@@ -155,7 +155,8 @@ struct Relocation {
 }
 
 impl Relocation {
-    /// Returns what is left behind: files that are named after the session, or else the directory if it is empty.
+    /// Returns the files that stay behind and are named after the session. If there are none, and its directory is now
+    /// empty, returns the directory.
     fn left(&self) -> Vec<PathBuf> {
         let (Some(folder), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Vec::new();

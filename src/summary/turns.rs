@@ -47,7 +47,7 @@ impl Turn {
         }
     }
 
-    /// Drops, when the next turn begins, what is not shown of this one.
+    /// Shortens the turn to what is shown of an earlier one.
     pub fn end(&mut self) {
         self.request = ends(&self.request, OLD_TURN);
         self.said = vec![ends(self.words(), OLD_TURN)];

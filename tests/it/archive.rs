@@ -552,7 +552,7 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
             child.kill().unwrap();
             child.wait().unwrap();
             let left = h.s.files();
-            // Never none: what is not in its place is in an archive.
+            // Each session is in its place or in an archive.
             let archived = h.archives();
             for (name, bytes) in before.iter().filter(|(name, _)| !name.contains("pempty")) {
                 let is_in_place = left.get(name) == Some(bytes);

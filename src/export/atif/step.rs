@@ -26,7 +26,12 @@ impl Trajectory<'_, '_> {
     /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the step of its call.
     pub(super) fn step(&mut self, ix: EntryIx, line: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
         let entry = self.source.session.entry(ix);
-        let is_kept = copied == Copied::Kept;
+        // A compaction keeps messages, not the requests for summaries.
+        let is_summary =
+            matches!(entry.kind, Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage);
+        if copied == Copied::Kept && is_summary {
+            return Ok(None);
+        }
         match entry.kind {
             Kind::Message => match line.get("message").filter(|message| message.is_object()) {
                 Some(message) => self.message(ix, entry, message, copied),
@@ -36,13 +41,12 @@ impl Trajectory<'_, '_> {
                 let source = if starts_user_turn(line) { USER } else { SYSTEM };
                 Ok(Some(self.added(ix, source, line, copied)))
             }
-            Kind::Compaction | Kind::BranchSummary if is_kept => Ok(None),
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
                 let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, SYSTEM, None, text, extra, copied)))
             }
-            Kind::Usage | Kind::ModelUsage if !is_kept => {
+            Kind::Usage | Kind::ModelUsage => {
                 let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
                 let has_usage = self.source.session.usage_of(ix).is_some();
                 let step = |this: &mut Self| {
@@ -50,9 +54,7 @@ impl Trajectory<'_, '_> {
                 };
                 Ok(has_usage.then(|| step(self)))
             }
-            Kind::Usage
-            | Kind::ModelUsage
-            | Kind::Custom
+            Kind::Custom
             | Kind::Label
             | Kind::ModelChange
             | Kind::ThinkingLevelChange
@@ -235,7 +237,7 @@ impl Trajectory<'_, '_> {
         let sums: UsageSums = usages.iter().collect();
         let names = ["prompt_tokens", "completion_tokens", "cached_tokens", "cost_usd"];
         let step = step.json("metrics", &metrics(names, &sums).finish());
-        // The sum of a sub-agent stands for an unknown number of requests.
+        // With what a sub-agent used, the number of requests is not known.
         if usages.len() == 1 { step.number("llm_call_count", 1.0) } else { step }
     }
 
