@@ -1,15 +1,17 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
-use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, blobs, stores};
+use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, blobs, stores};
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
 use crate::load::names::{NameError, Names, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
+use crate::session::Header;
 use crate::session::entry::Entry;
 use crate::session::paths::{below_home, is_windows};
 use foldhash::{HashMap, HashSet};
+use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, Trouble, with_suffix,
 };
@@ -175,12 +177,26 @@ impl Places {
     }
 
     fn is_of_project(&self, path: &Path) -> bool {
-        let Ok(file) = Glance::open(path) else { return false };
-        let header = match Archive::read(&file) {
-            Ok(Some(archive)) => Facts::read(archive.head()).map(|facts| facts.header),
-            _ => Head::read(&file).map(|head| head.header),
-        };
-        header.is_ok_and(|header| is_of(&header, self.here()))
+        header(path).is_some_and(|header| is_of(&header, self.here()))
+    }
+
+    /// Returns the directory that a session or an archive records, if any, as an absolute path.
+    pub fn cwd(&self, path: &Path) -> Option<PathBuf> {
+        header(path)?.cwd.map(|cwd| self.absolute(&cwd))
+    }
+
+    /// Returns the absolute path of a directory that a session records.
+    pub fn absolute(&self, cwd: &Text) -> PathBuf {
+        absolute(&cwd.to_string_lossy(), self.here())
+    }
+}
+
+/// Returns the header of a session or an archive, if it can be read.
+fn header(path: &Path) -> Option<Header> {
+    let file = Glance::open(path).ok()?;
+    match Archive::read(&file) {
+        Ok(Some(archive)) => Facts::read(archive.head()).map(|facts| facts.header).ok(),
+        _ => Head::read(&file).map(|head| head.header).ok(),
     }
 }
 

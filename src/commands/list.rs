@@ -6,11 +6,13 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
+use crate::cli::repository::Repositories;
 use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::{NONE_HERE, PathsArgs};
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
-    ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, read, rows, sort,
+    ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, group, read, rows,
+    sort,
 };
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
@@ -18,6 +20,7 @@ use crate::session::usage::SubAgents;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use owo_colors::Style;
 use pisess_json::js;
+use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::workers::in_order;
@@ -44,6 +47,7 @@ pub const GUIDE: Guide = Guide {
             "Count the entries of each session below a directory",
             "pisess list -0 sessions | xargs -0 wc -l",
         ),
+        Example::new("List the sessions of all worktrees of this repository", "pisess list --repo"),
         Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
     ],
     found: None,
@@ -62,6 +66,10 @@ pub const GUIDE: Guide = Guide {
 /// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
+/// With --repo, the sessions of the repository that contains the current directory are listed: those of all of its
+/// worktrees, and of the directories in them. With --all or SESSION, sessions of one repository are listed together. A
+/// session whose directory no longer exists belongs to the nearest directory above that does.
+///
 /// On a terminal, a project is shown by the end of its path that tells it from the others, and a narrow terminal has
 /// fewer columns. Rows are sorted by the last message; with `--sort`, the column that they are sorted by is always shown.
 /// `*` marks the session that `last` refers to: the one whose file changed
@@ -77,6 +85,9 @@ pub struct Args {
     /// Include archived sessions, but not those of their sub-agents
     #[arg(long, conflicts_with = "paths")]
     pub archived: bool,
+    /// Group sessions by git repository, including those of its other worktrees
+    #[arg(long)]
+    pub repo: bool,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -111,12 +122,24 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
     let mut list: Vec<Listed> = piped(args, period, ui)?.into_iter().collect();
-    let NamedSessions { mut files, mut failed } = places.sessions(&args.paths, args.all, ui);
+    let is_here = args.paths.is_empty() && !args.all;
+    let all = args.all || args.repo && is_here;
+    let NamedSessions { mut files, mut failed } = places.sessions(&args.paths, all, ui);
     if args.archived {
-        files.extend(places.archived_files(args.all)?);
+        files.extend(places.archived_files(all)?);
     }
-    if files.is_empty() && args.paths.is_empty() && !args.all {
-        ui.warn(NONE_HERE);
+    let mut repositories = Repositories::default();
+    if args.repo && is_here {
+        let here = repositories.of(ui.folder()).ok_or_else(|| {
+            let failure = Failure::cannot("--repo: the current directory is not in a git repository");
+            failure.hint("--all includes all projects")
+        })?;
+        // The session that started a sub-agent decides.
+        let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
+        files.retain(|file| cwd(file).and_then(|cwd| repositories.of(&cwd)).as_ref() == Some(&here));
+    }
+    if files.is_empty() && is_here {
+        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
     }
     let (found, unread) = readings(files, args.forks, period, ui);
     list.extend(found);
@@ -127,20 +150,25 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     list.retain(|session| session.is_in_period);
     sort(&mut list, args.sort);
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
-    let rows = limited(rows(&list, nesting), args.limit);
+    let mut rows = limited(rows(&list, nesting), args.limit);
+    if args.repo {
+        group(&mut list, &mut rows, |session| repositories.of(&places.absolute(&session.cwd)));
+    }
     let last = places.names().newest().next();
     if args.only.is_set() {
         let mut paths = Vec::new();
         rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
-        print_json(&list, &rows, last.as_deref(), ui)?
+        print_json(&list, &rows, last.as_deref(), args.repo, ui)?
     } else {
         let now = Ids::new(ui)?.now_ms(ui);
         print(&list, &rows, &ListContext { now, last: last.as_deref(), order: args.sort }, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }
+
+const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
 
 /// Returns the session on standard input, if one of the paths is `-`.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
@@ -252,15 +280,25 @@ fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
     }
 }
 
-fn print_json(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &mut Ui) -> Result<(), Failure> {
+fn print_json(
+    list: &[Listed],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    repo: bool,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     for row in rows {
         let session = &list[row.at];
-        ui.print_json(&json(session, row, last == Some(&session.path)))?;
+        let object = json(session, row, last == Some(&session.path));
+        let repository =
+            session.repository.as_ref().map(|path| Text::from(path.to_string_lossy().into_owned()));
+        let object = if repo { object.text_or_null("repository", repository.as_ref()) } else { object };
+        ui.print_json(&object.finish())?;
     }
     Ok(())
 }
 
-fn json(session: &Listed, row: &ListRow, is_last: bool) -> Vec<u8> {
+fn json(session: &Listed, row: &ListRow, is_last: bool) -> Object {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     let agent = session.agent.agent().constants().name;
@@ -292,5 +330,4 @@ fn json(session: &Listed, row: &ListRow, is_last: bool) -> Vec<u8> {
         .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
         .number("depth", row.depth as f64)
         .bool("last", is_last)
-        .finish()
 }

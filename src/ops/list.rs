@@ -39,6 +39,8 @@ pub struct Listed {
     pub name: Option<Text<'static>>,
     /// The working directory; empty if the header has none.
     pub cwd: Text<'static>,
+    /// The repository of that directory, if the list is grouped by repository.
+    pub repository: Option<PathBuf>,
     /// The session it was forked from, as in its header: a path, or an id.
     pub parent: Option<Text<'static>>,
     /// When it was started, in milliseconds since 1970.
@@ -124,6 +126,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
         name: session.name(),
         cwd: session.header.cwd.clone().unwrap_or_default(),
+        repository: None,
         parent: header.get_text("parentSession").map(Text::into_owned),
         created,
         modified,
@@ -275,6 +278,26 @@ pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<ListRow> {
         }));
     }
     rows
+}
+
+/// Moves the rows of one repository together, to the place of its first; sessions in none come last. What is nested below
+/// a session belongs to the repository of that session.
+pub fn group(
+    list: &mut [Listed],
+    rows: &mut [ListRow],
+    mut repository: impl FnMut(&Listed) -> Option<PathBuf>,
+) {
+    let mut ranks = HashMap::default();
+    let mut above = None;
+    for row in rows.iter() {
+        if row.depth == 0 {
+            above = repository(&list[row.at]);
+        }
+        let next = ranks.len();
+        ranks.entry(above.clone()).or_insert(if above.is_some() { next } else { usize::MAX });
+        list[row.at].repository.clone_from(&above);
+    }
+    rows.sort_by_key(|row| ranks[&list[row.at].repository]);
 }
 
 /// Returns the parent of each session, such that there are no cycles.

@@ -51,6 +51,7 @@ impl Desk {
         let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl";
         fs::copy(root().join("fixtures/tour.jsonl"), store.join(name)).unwrap();
         fs::create_dir_all(desk.path("tools")).unwrap();
+        fs::create_dir_all(desk.path(".git")).unwrap();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
             for file in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {

@@ -87,6 +87,7 @@ pub const SEARCHES: &[&str] = &[
     "list F",
     "list F --json",
     "list F -l -0",
+    "list F --repo --json",
     "list F --forks --sort cost --limit 9 --since 2020-01-01 --until today",
     "relocate F . -n",
     "archive F -n",

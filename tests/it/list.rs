@@ -1,7 +1,7 @@
 //! `pisess list`: sessions to choose from.
 
 use crate::names::{Desk, time};
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, user};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -349,4 +349,93 @@ fn the_first_question_is_whole_in_json() {
     s.put("s.jsonl", format!("{header}\n"));
     assert_eq!(rows(&s.run("list . --json"))[0]["firstMessage"], "(no messages)");
     drop(fixture("tour.jsonl"));
+}
+
+#[test]
+fn sessions_of_all_worktrees_of_a_repository() {
+    let s = Sandbox::new();
+    for (project, file, text) in [
+        ("ferry", ".git/HEAD", ""),
+        ("ferry", ".git/worktrees/side/commondir", "../..\n"),
+        ("ferry", ".git/worktrees/gone/commondir", "../..\n"),
+        ("side", ".git", "gitdir: FERRY/.git/worktrees/side\n"),
+        ("broken", ".git", "nothing"),
+        ("bare.git/tree", ".git", "gitdir: ../own\n"),
+        ("bare.git", "own/commondir", "..\n"),
+        ("kite", ".git/HEAD", ""),
+        ("module", ".git", "gitdir: ../ferry/.git/modules/module\n"),
+        ("ferry", ".git/modules/module/config", "[core]\n\tworktree = ../../../../module\n"),
+    ] {
+        let ferry = s.path("ferry");
+        s.put(&format!("{project}/{file}"), text.replace("FERRY", ferry.to_str().unwrap()));
+    }
+    std::fs::create_dir_all(s.path("ferry/src")).unwrap();
+    let store = ".pi/agent/sessions";
+    for (at, project) in [
+        "ferry",
+        "kite",
+        "side",
+        "ferry/src",
+        "bare.git/tree",
+        "ferry/gone/tree",
+        "broken",
+        "plain",
+        "module",
+    ]
+    .iter()
+    .enumerate()
+    {
+        let cwd = s.path(project);
+        s.put(
+            &format!("{store}/--{at}--/2026_{at}.jsonl"),
+            format!(
+                "{{\"type\":\"session\",\"version\":3,\"id\":\"0000000{at}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":{:?}}}\n{}\n",
+                cwd.display().to_string(),
+                user("aaaa0001", None, "hi").replace("00:00:01", &format!("00:00:0{}", 9 - at)),
+            ),
+        );
+    }
+    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let listed = |line: &str| {
+        let done = s.pisess(line).env("HOME", &home).done();
+        assert_eq!(done.code, 0, "{done}");
+        let rows = done.text();
+        let rows = rows.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+        let name =
+            |value: &serde_json::Value| value.as_str().map_or("-".to_owned(), |path| path.replace("./", ""));
+        rows.map(|row| format!("{} {}", name(&row["repository"]), name(&row["cwd"])))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_snapshot!(listed(&format!("list --repo --json ./{store}")), @"
+    ferry ferry
+    ferry side
+    ferry ferry/src
+    ferry ferry/gone/tree
+    kite kite
+    bare.git bare.git/tree
+    module module
+    - broken
+    - plain
+    ");
+    assert_eq!(listed("list --repo --json --all"), listed(&format!("list --repo --json ./{store}")));
+    assert_eq!(listed("list --repo --json --all --limit 2").lines().count(), 2);
+    let table = s.pisess(&format!("list --repo ./{store}")).env("HOME", &home).env("COLUMNS", "100").done();
+    assert_snapshot!(table.text(), @"
+    age  id        repository  project       msgs  br  context  cost  name or first user message
+    4mo  00000000  ferry       ferry            1   1        1     -  hi
+    4mo  00000002  ferry       side             1   1        1     -  hi
+    4mo  00000003  ferry       src              1   1        1     -  hi
+    4mo  00000005  ferry       gone/tree        1   1        1     -  hi
+    4mo  00000001  kite        kite             1   1        1     -  hi
+    4mo  00000004  bare.git    bare.git/tr…     1   1        1     -  hi
+    4mo  00000008  module      module           1   1        1     -  hi
+    4mo  00000006  -           broken           1   1        1     -  hi
+    4mo  00000007  -           plain            1   1        1     -  hi
+    ");
+    // Without --all, of the current directory.
+    let here = || s.pisess("list --repo --json").env("HOME", &home).done();
+    assert_snapshot!(here().fails(2), @"--repo: the current directory is not in a git repository (hint: --all includes all projects)");
+    s.put(".git/HEAD", "");
+    assert_eq!(listed("list --repo --json"), ". broken\n. plain");
 }

@@ -10,6 +10,7 @@ use crate::session::paths::below_home;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use pisess_json::text::Text;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The width from which times are shown.
@@ -37,6 +38,7 @@ enum Fact {
     Time,
     Created,
     Id,
+    Repository,
     Project,
     Messages,
     Branches,
@@ -47,12 +49,13 @@ enum Fact {
 }
 
 impl Fact {
-    const ALL: [Fact; 12] = [
+    const ALL: [Fact; 13] = [
         Fact::Mark,
         Fact::Age,
         Fact::Time,
         Fact::Created,
         Fact::Id,
+        Fact::Repository,
         Fact::Project,
         Fact::Messages,
         Fact::Branches,
@@ -86,6 +89,7 @@ impl Fact {
             Fact::Time => Column::text("time"),
             Fact::Created => Column::number("created"),
             Fact::Id => Column::text("id"),
+            Fact::Repository => Column::text("repository"),
             Fact::Project => Column::text("project"),
             Fact::Messages => Column::number("msgs"),
             Fact::Branches => Column::number("br"),
@@ -100,11 +104,15 @@ impl Fact {
 /// Prints the rows of a list, with titles.
 pub fn print(list: &[Listed], rows: &[ListRow], look: &ListContext, ui: &mut Ui) -> Result<(), Failure> {
     let is_wide = ui.width().is_none_or(|width| width >= WIDE);
+    let (width, home) = (ui.width().map(|_| PROJECT[usize::from(!is_wide)]), ui.home());
+    let folders =
+        |folders: &mut dyn Iterator<Item = Cow<str>>| shown_folders(folders, width, home.as_deref());
     let shape = Shape {
         look,
         is_wide,
         id: id_length(list),
-        projects: projects(list, ui.width().map(|_| PROJECT[usize::from(!is_wide)]), ui.home().as_deref()),
+        projects: folders(&mut list.iter().map(|session| session.cwd.to_string_lossy())),
+        repositories: folders(&mut list.iter().filter_map(repository)),
         clock: Clock::new(ui),
         styles: ui.styles,
     };
@@ -125,6 +133,8 @@ struct Shape<'a> {
     id: usize,
     /// The text for each directory.
     projects: HashMap<String, String>,
+    /// The text for each repository.
+    repositories: HashMap<String, String>,
     clock: Clock,
     styles: Styles,
 }
@@ -138,6 +148,7 @@ impl Shape<'_> {
         let created =
             session.created.map(|time| if self.is_wide { self.clock.text(time) } else { age(time) });
         let project = self.projects.get(&*session.cwd.to_string_lossy());
+        let group = repository(session).and_then(|folder| self.repositories.get(&*folder));
         let sum = session.usage.tokens();
         [
             ((if is_last { "*" } else { "" }).to_owned(), styles.active),
@@ -145,6 +156,7 @@ impl Shape<'_> {
             (self.clock.text(session.modified), styles.dim),
             (created.unwrap_or_else(|| "-".to_owned()), plain),
             (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
+            (group.cloned().unwrap_or_else(|| "-".to_owned()), plain),
             (project.cloned().unwrap_or_default(), plain),
             (session.messages.to_string(), plain),
             (session.branches.to_string(), plain),
@@ -161,6 +173,7 @@ impl Shape<'_> {
         let has_information = |fact: Fact| match fact {
             Fact::Time => self.is_wide,
             Fact::Created | Fact::Tokens => false,
+            Fact::Repository => rows.iter().any(|cells| cells[fact as usize].0 != rows[0][fact as usize].0),
             Fact::Project => self.projects.len() > 1,
             _ => true,
         };
@@ -182,14 +195,21 @@ impl Shape<'_> {
     }
 }
 
-/// Returns, for each directory of a list, the last of its names that tell it from the others, cut to a width where that
+fn repository(session: &Listed) -> Option<Cow<'_, str>> {
+    session.repository.as_ref().map(|folder| folder.to_string_lossy())
+}
+
+/// Returns, for each of some directories, the last of its names that tell it from the others, cut to a width where that
 /// still tells them apart. Without a width, returns the whole path, with `~` for the home directory.
-fn projects(list: &[Listed], width: Option<usize>, home: Option<&str>) -> HashMap<String, String> {
-    let cwds: HashSet<String> =
-        list.iter().map(|session| session.cwd.to_string_lossy().into_owned()).collect();
-    let cwds: Vec<String> = cwds.into_iter().collect();
-    let whole: Vec<String> = cwds.iter().map(|cwd| visible(&below_home(cwd, home))).collect();
-    let Some(width) = width else { return cwds.into_iter().zip(whole).collect() };
+fn shown_folders(
+    folders: &mut dyn Iterator<Item = Cow<str>>,
+    width: Option<usize>,
+    home: Option<&str>,
+) -> HashMap<String, String> {
+    let folders: HashSet<String> = folders.map(Cow::into_owned).collect();
+    let folders: Vec<String> = folders.into_iter().collect();
+    let whole: Vec<String> = folders.iter().map(|folder| visible(&below_home(folder, home))).collect();
+    let Some(width) = width else { return folders.into_iter().zip(whole).collect() };
     let ends = distinct_ends(&whole);
     let fits: [&dyn Fn(&str) -> String; 4] = [
         &|text| fitted(text, width, "…"),
@@ -200,7 +220,7 @@ fn projects(list: &[Listed], width: Option<usize>, home: Option<&str>) -> HashMa
     let cut = |fit: &dyn Fn(&str) -> String| ends.iter().map(|end| fit(end)).collect::<Vec<_>>();
     let tells_apart = |texts: &Vec<String>| texts.iter().collect::<HashSet<_>>().len() == texts.len();
     let texts = fits.into_iter().map(cut).find(tells_apart).unwrap_or(whole);
-    cwds.into_iter().zip(texts).collect()
+    folders.into_iter().zip(texts).collect()
 }
 
 /// Returns the shortest end of each path, in whole names, that no other path has.
