@@ -5,7 +5,9 @@ use crate::agents::readable::{self, Folders};
 use crate::agents::row::{Form, ROW_UNITS, RowOptions};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
-use crate::session::collected::{Collected, InLine, LabelChange, OtherName, ParentId, ToolCall, ToolResult};
+use crate::session::collected::{
+    Collected, InLine, LabelChange, OddLine, OtherName, ParentId, ToolCall, ToolResult,
+};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
 use crate::session::read::header::Version;
@@ -77,6 +79,9 @@ impl Fragment {
             let end = newline.unwrap_or(bytes.len());
             let line = LineNo(self.lines);
             let non_ascii = scanner.take_non_ascii();
+            let (span, problems) =
+                (Span { start: start + pos as u64, len: (end - pos) as u64 }, self.problems.len());
+            let is_value = whole && matches!(parsed, Some(Ok(())));
             match parsed {
                 None => {}
                 Some(Ok(())) if whole => {
@@ -84,7 +89,6 @@ impl Fragment {
                     if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
                         self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
                     }
-                    let span = Span { start: start + pos as u64, len: (end - pos) as u64 };
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
                         // Grows only if an entry was added.
@@ -98,6 +102,14 @@ impl Fragment {
                     let torn = newline.is_none();
                     let kind = if torn { ProblemKind::TornTail } else { ProblemKind::Malformed };
                     self.problems.push(Problem { line, kind });
+                }
+            }
+            if let Some(is_plain) = reading.options.plain {
+                let is_read = is_value && newline.is_some() && self.problems.len() == problems;
+                if is_read && is_plain(&record, &blocks) {
+                    self.collected.plain_lines[usize::from(bytes[..end].ends_with(b"\r"))] += 1;
+                } else {
+                    self.collected.odd_lines.push(OddLine { line, span });
                 }
             }
             self.lines += 1;

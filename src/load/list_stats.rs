@@ -4,7 +4,7 @@ use crate::agents::row::{forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::list_stats::{EntryKey, ListStats, Opening, PREVIEW, Question};
 use crate::session::period::Period;
-use crate::session::read::record::{Block, Content, MessageFacts, Typed};
+use crate::session::read::record::{Block, Content, Member, MessageFacts, Typed};
 use crate::session::usage::model_name;
 use foldhash::quality::FixedState;
 use pisess_json::Raw;
@@ -31,7 +31,7 @@ impl ListStats {
         if role == Role::Assistant {
             self.model(message);
         }
-        if !matches!(role, Role::User | Role::Assistant) || !message.has_content {
+        if !matches!(role, Role::User | Role::Assistant) || !message.members.has(Member::Content) {
             return;
         }
         let recorded = message.timestamp.and_then(Raw::number);

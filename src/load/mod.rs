@@ -23,7 +23,7 @@ use crate::session::list_stats::ListStatsOptions;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
-use crate::session::read::record;
+use crate::session::read::record::{self, Block, Record};
 use crate::session::search::Words;
 use crate::session::{Header, Session};
 use fragment::{Fragment, Reading};
@@ -57,6 +57,8 @@ pub struct Options {
     pub file_calls: bool,
     /// Collect what a list of sessions shows.
     pub digest: Option<ListStatsOptions>,
+    /// Keep the places of lines that are not plain: those with a problem, without a newline, or for which this is false.
+    pub plain: Option<fn(&Record, &[Block]) -> bool>,
 }
 
 impl Default for Options {
@@ -71,6 +73,7 @@ impl Default for Options {
             messages: false,
             file_calls: false,
             digest: None,
+            plain: None,
         }
     }
 }

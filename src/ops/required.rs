@@ -1,8 +1,7 @@
-//! Validates that an entry has what an agent requires of it, by the tables of [`crate::session::entry`].
+//! Validates that a new entry has what an agent requires of it, by the tables of [`crate::session::entry`].
 //!
-//! `append` refuses an entry that an agent would not have written; `check` reports what a stored entry lacks and its agent
-//! reads without checking. Fields outside of the tables are not validated, nor are entries of a type that neither agent
-//! knows.
+//! `append` refuses an entry that an agent would not have written. Fields outside of the tables are not validated, nor are
+//! entries of a type that neither agent knows. What a stored entry lacks is in [`super::check`].
 
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
@@ -12,6 +11,7 @@ use pisess_json::Raw;
 /// What is wrong with an entry, and what to try.
 pub(super) type Flaw = (String, Option<String>);
 
+/// The blocks of content.
 const BLOCKS: &[(&str, Fields)] = &[
     ("text", Fields::both(&[need("text", Want::Text)])),
     ("thinking", Fields::both(&[need("thinking", Want::Text)])),
@@ -23,7 +23,8 @@ const BLOCKS: &[(&str, Fields)] = &[
     ("image", Fields::pi(&[need("data", Want::Text), need("mimeType", Want::Text)])),
 ];
 
-const USAGE: &[FieldSchema] = &[
+/// The tokens and cost of a turn.
+pub(super) const USAGE: &[FieldSchema] = &[
     need("input", Want::Number),
     need("output", Want::Number),
     need("cacheRead", Want::Number),
@@ -31,13 +32,22 @@ const USAGE: &[FieldSchema] = &[
     need("cost", Want::Object),
 ];
 
+/// What it cost.
+pub(super) const COST: &[FieldSchema] = &[need("total", Want::Number)];
+
 const STOP_REASONS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
+
+/// Returns the fields that an agent requires in a block whose type `is` this.
+pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'static [FieldSchema] {
+    let fields = BLOCKS.iter().find(|(name, _)| is(name));
+    fields.and_then(|(_, fields)| fields.of(dialect)).unwrap_or_default()
+}
 
 /// Validates a new entry of type `kind`.
 pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw> {
     let schema = &kind.schema().fields;
     match (schema.of(dialect), schema.writer()) {
-        (Some(fields), _) => Rules { dialect, wants: Wants::Types }.entry(kind, fields, entry),
+        (Some(fields), _) => Rules { dialect }.entry(kind, fields, entry),
         (None, Some(writer)) => {
             let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().constants().name);
             let agent = dialect.agent().constants().name;
@@ -45,29 +55,6 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw
         }
         (None, None) => Ok(()),
     }
-}
-
-/// Returns what a stored entry of type `kind` lacks, for each agent that writes such entries. An entry that is complete
-/// for one of them is complete: it may be in a session that both agents wrote. `message` is its message, if it has one that
-/// is an object.
-pub(super) fn missing(kind: Kind, role: Role, entry: Raw, message: Option<Raw>) -> Vec<(Dialect, String)> {
-    let mut missing = Vec::new();
-    for dialect in Dialect::ALL {
-        let Some(fields) = kind.schema().fields.of(dialect) else { continue };
-        if kind == Kind::Message && role.schema().fields.of(dialect).is_none() {
-            continue;
-        }
-        let rules = Rules { dialect, wants: Wants::Presence };
-        let lacks = match message {
-            Some(message) => rules.filled(entry, fields).and_then(|()| rules.known_role(message, role)),
-            None => rules.entry(kind, fields, entry),
-        };
-        match lacks {
-            Ok(()) => return Vec::new(),
-            Err((what, _)) => missing.push((dialect, what)),
-        }
-    }
-    missing
 }
 
 /// Whether any agent writes entries of this type.
@@ -78,7 +65,7 @@ pub(super) fn is_known(kind: Kind) -> bool {
 /// Validates a message of a context. It may lack fields that only entries require, but not those that a model
 /// reads.
 pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
-    let rules = Rules { dialect, wants: Wants::Types };
+    let rules = Rules { dialect };
     let (_, fields) = rules.role(message, |_| true)?;
     let read = fields.iter().filter_map(|field| match *field {
         (name @ "content", ..) => Some(need(name, Want::Content)),
@@ -88,26 +75,13 @@ pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
     rules.filled(message, &read.collect::<Vec<_>>())
 }
 
-/// What is required of a field.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Wants {
-    /// Its type, as the agents write it.
-    Types,
-    /// That it exists, if no other finding of `check` reports it.
-    Presence,
-}
-
 /// At least the number of fields in any row of the tables.
 const MOST: usize = 8;
-
-/// The fields whose absence `check` reports as a defect of its own.
-const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptEntryId"];
 
 /// The rules for the entries of an agent.
 #[derive(Clone, Copy)]
 struct Rules {
     dialect: Dialect,
-    wants: Wants,
 }
 
 impl Rules {
@@ -128,13 +102,6 @@ impl Rules {
         let (role, fields) = self.role(message, |role| role.schema().is_stored)?;
         let name = format!("{role} message");
         self.filled(message, fields).map_err(|flaw| self.explained(&name, fields, flaw))
-    }
-
-    /// Validates a message whose role was read before.
-    fn known_role(self, message: Raw, role: Role) -> Result<(), Flaw> {
-        let fields = role.schema().fields.of(self.dialect).filter(|_| role.schema().is_stored);
-        let (Some(name), Some(fields)) = (role.name(), fields) else { return Ok(()) };
-        self.filled(message, fields).map_err(|flaw| self.explained(&format!("{name} message"), fields, flaw))
     }
 
     /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
@@ -174,7 +141,7 @@ impl Rules {
         }
         for (&(name, want, needed), value) in fields.iter().zip(given) {
             match value {
-                None if self.requires(name, needed) => return Err((format!("`{name}` is missing"), None)),
+                None if needed != Needed::Never => return Err((format!("`{name}` is missing"), None)),
                 None => {}
                 Some(value) => self
                     .fits(value, want)
@@ -184,18 +151,8 @@ impl Rules {
         Ok(())
     }
 
-    fn requires(self, name: &str, needed: Needed) -> bool {
-        match self.wants {
-            Wants::Types => needed != Needed::Never,
-            Wants::Presence => needed == Needed::Always && !REPORTED.contains(&name),
-        }
-    }
-
     fn fits(self, value: Raw, want: Want) -> Result<(), Flaw> {
-        let is = |fits: bool, what: &str| match self.wants {
-            Wants::Types if !fits => Err((format!("is {what}"), None)),
-            _ => Ok(()),
-        };
+        let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
         match want {
             Want::Text => is(value.is_string(), "not a string"),
             Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
@@ -212,8 +169,7 @@ impl Rules {
             Want::Usage => {
                 self.filled(value, USAGE)?;
                 let cost = value.get("cost").unwrap_or(Raw::NULL);
-                self.filled(cost, &[need("total", Want::Number)])
-                    .map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
+                self.filled(cost, COST).map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
             }
             Want::StopReason => {
                 let is_known = STOP_REASONS.iter().any(|reason| value.is(reason));
@@ -230,19 +186,14 @@ impl Rules {
         for (at, block) in content.items().enumerate() {
             let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
             if !block.is_object() {
-                match self.wants {
-                    Wants::Types => return Err(in_block(("it is not an object".to_owned(), None))),
-                    Wants::Presence => continue,
-                }
+                return Err(in_block(("it is not an object".to_owned(), None)));
             }
             let kind = block.get("type");
             if !kind.is_some_and(Raw::is_string) {
                 self.filled(block, &[need("type", Want::Text)]).map_err(in_block)?;
             }
             let kind = kind.and_then(Raw::text).unwrap_or_default();
-            let fields = BLOCKS.iter().find(|(name, _)| kind == *name);
-            let fields = fields.and_then(|(_, fields)| fields.of(self.dialect)).unwrap_or_default();
-            self.filled(block, fields).map_err(in_block)?;
+            self.filled(block, block_fields(self.dialect, |name| kind == *name)).map_err(in_block)?;
         }
         Ok(())
     }

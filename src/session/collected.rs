@@ -4,7 +4,7 @@
 //! [`Collected`], and store it where `load` reads the lines.
 
 use super::column::Column;
-use super::entry::{Entry, EntryIx, Kinds, Slice};
+use super::entry::{Entry, EntryIx, Kinds, LineNo, Slice, Span};
 use super::file_calls::FileCall;
 use super::list_stats::ListStats;
 use super::search::Matches;
@@ -77,6 +77,15 @@ pub struct ParentId {
     pub id: Slice,
 }
 
+/// A line that is not plain: see [`Options::plain`](crate::load::Options::plain).
+#[derive(Clone, Copy, Debug)]
+pub struct OddLine {
+    /// The physical line.
+    pub line: LineNo,
+    /// Its location, without its newline.
+    pub span: Span,
+}
+
 /// The numbers of the entries, strings, lines and records before a part of a file.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // Each is named after what it counts.
@@ -140,6 +149,12 @@ impl Join for Kinds {
     }
 }
 
+impl Join for [u32; 2] {
+    fn join(&mut self, next: &mut Self, _: Base) {
+        (0..2).for_each(|at| self[at] += std::mem::take(&mut next[at]));
+    }
+}
+
 macro_rules! collected {
     ($($(#[$doc:meta])* $field:ident: $type:ty,)*) => {
         /// What is collected from the lines of a file besides its entries.
@@ -185,6 +200,10 @@ collected! {
     messages: Vec<InLine>,
     /// What a list of sessions shows of it of sessions, if requested.
     digest: ListStats,
+    /// The lines after the header that are not plain, if requested.
+    odd_lines: Vec<OddLine>,
+    /// The numbers of plain lines that end with LF, and with CR LF, if requested.
+    plain_lines: [u32; 2],
 }
 
 impl Renumber for EntryIx {
@@ -204,6 +223,12 @@ impl Renumber for Slice {
 impl<T> Renumber for (EntryIx, T) {
     fn renumber(&mut self, base: Base) {
         self.0.renumber(base);
+    }
+}
+
+impl Renumber for OddLine {
+    fn renumber(&mut self, base: Base) {
+        self.line.0 += base.lines;
     }
 }
 

@@ -1,29 +1,27 @@
 //! Checks each line, and derives the file with its lines repaired.
 //!
-//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Workers find the other lines,
-//! which are then checked one by one, in order.
+//! Nearly all lines are plain entries, in which nothing is to be repaired or reported. Loading the file finds the other
+//! lines, which are then checked one by one, in order.
 //!
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken line, a value
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Draft, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, named};
+use super::missing::missing;
 use super::patched::Patched;
 use super::resync;
-use crate::ops::required;
+use crate::session::Session;
 use crate::session::blobs::blobs;
-use crate::session::dialect::Dialect;
-use crate::session::entry::{Kind, LineNo, Role, Span};
-use crate::session::read::header::{Version, is_title_slot, read as read_header, version_number};
-use crate::session::read::line_chunks::{ChunkReader, Line, ranges};
-use crate::session::read::record::{self, Block, Member, Record, scan, scan_into};
+use crate::session::collected::{Collected, OddLine};
+use crate::session::entry::{LineNo, Span};
+use crate::session::read::header::{Preamble, Version, is_title_slot, read as read_header, version_number};
+use crate::session::read::line_chunks::{Line, LineChunk, each_line};
+use crate::session::read::record::{Block, Record, scan};
 use pisess_json::edit::Edit;
-use pisess_json::string::is_utf8;
-use pisess_json::{KeyCache, Raw, Scanner};
+use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
-use pisess_store::workers::{Pool, in_order};
 use std::io;
-use std::ops::{ControlFlow, Range};
 
 /// The length of oh-my-pi's title line in bytes, including its newline.
 const TITLE_LINE: usize = 256;
@@ -31,9 +29,11 @@ const TITLE_LINE: usize = 256;
 /// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
 
-/// Checks all lines; on `workers` threads, finds those that are not plain entries.
-pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<LineRepair<'a>> {
-    let version = read_header(source).ok().map(|preamble| preamble.version);
+/// Checks the lines of a file that is a `session` of the current version: those that are not plain entries, as it was
+/// loaded with [`is_plain`]. Of any other file, checks each line.
+pub(super) fn mend<'a>(source: &'a dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair<'a>> {
+    let preamble = read_header(source).ok();
+    let version = preamble.as_ref().map(|preamble| preamble.version);
     let mut mending = LineRepair {
         file: Patched::new(source),
         findings: Vec::new(),
@@ -49,26 +49,19 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Lin
         ends: [false; 2],
         last: LineNo(0),
     };
-    // In an older format, each entry is looked at.
-    let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
-    let may_be_plain = version == Some(Version::Three);
-    let look = |range| readers.with(|(reader, keys)| sift(source, range, may_be_plain, reader, keys));
-    let (mut number, mut at) = (LineNo(0), 0);
-    in_order(ranges(source, 0), workers, look, |part| {
-        let part = part?;
-        for Odd { before, span, newline } in part.odd {
-            mending.pass(number, before, Span { start: at, len: span.start - at });
-            number.0 += before + 1;
-            let bytes = source.read_range(span.range())?;
-            mending.line(number, &Line { span, bytes: &bytes, newline });
-            at = span.end() + u64::from(newline);
+    match (session, preamble) {
+        (Some(session), Some(preamble)) if version == Some(Version::Three) => {
+            mending.odd_lines(source, &preamble, &session.collected)?;
         }
-        let end = part.end.max(at);
-        mending.pass(number, part.rest, Span { start: at, len: end - at });
-        (number.0, at) = (number.0 + part.rest, end);
-        (0..2).for_each(|end| mending.ends[end] |= part.ends[end]);
-        Ok::<(), io::Error>(())
-    })?;
+        _ => {
+            let mut number = LineNo(0);
+            each_line(source, |line| {
+                number.0 += 1;
+                mending.line(number, &line);
+                Ok::<(), io::Error>(())
+            })?;
+        }
+    }
     // The last value decides the leaf.
     let last = mending.last;
     let ends_with =
@@ -84,81 +77,45 @@ pub(super) fn mend<'a>(source: &'a dyn ReadAt, workers: usize) -> io::Result<Lin
     Ok(mending)
 }
 
-/// What is to be looked at in a range of the file.
-#[derive(Default)]
-struct Sifted {
-    odd: Vec<Odd>,
-    /// The number of plain lines after the last odd one.
-    rest: u32,
-    /// How the plain lines end: with LF, and with CR LF.
-    ends: [bool; 2],
-    /// The end of the last line that begins in the range; 0 if none does.
-    end: u64,
-}
-
-/// A line that is not a plain entry.
-struct Odd {
-    /// The number of plain lines between it and the previous odd one.
-    before: u32,
-    span: Span,
-    newline: bool,
-}
-
-/// Finds the lines of a range that are not plain entries; all of them if none may be.
-fn sift(
-    source: &dyn ReadAt,
-    range: Range<u64>,
-    may_be_plain: bool,
-    reader: &mut ChunkReader,
-    keys: &mut KeyCache<Member>,
-) -> io::Result<Sifted> {
-    let mut sifted = Sifted::default();
-    let _: ControlFlow<()> = reader.read(source, range, |chunk| {
-        let mut blocks = Vec::new();
-        for Line { span, bytes, newline } in chunk.lines() {
-            if may_be_plain && newline && is_plain(bytes, keys, &mut blocks) {
-                sifted.rest += 1;
-                sifted.ends[usize::from(bytes.ends_with(b"\r"))] = true;
-            } else {
-                let before = std::mem::take(&mut sifted.rest);
-                sifted.odd.push(Odd { before, span, newline });
-            }
-        }
-        sifted.end = chunk.start + chunk.bytes.len() as u64;
-        ControlFlow::Continue(())
-    })?;
-    Ok(sifted)
-}
-
-/// Whether a line is certainly an entry with nothing to repair or to report.
-fn is_plain<'l>(line: &'l [u8], keys: &mut KeyCache<Member>, blocks: &mut Vec<Block<'l>>) -> bool {
-    let (mut scanner, mut record) = (Scanner::new(line), Record::default());
-    if scanner.at_end() || scan_into(&mut scanner, keys, &mut record, blocks).is_err() || !scanner.at_end() {
-        return false;
-    }
+/// Whether a record that was read without a problem is certainly an entry with nothing to repair or to report.
+pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
     let is = |name| record.kind.is_some_and(|kind| kind.is(name));
-    let non_ascii = scanner.take_non_ascii();
     record.id.is_some()
         && record.parent_id.is_none_or(|parent| parent.is_string() || parent.is_null())
         && !is("session")
         && !is("title")
         && (!is("message") || record.message.is_some())
-        && (non_ascii.is_empty() || is_utf8(&line[non_ascii]))
-        && blobs(line).next().is_none()
-        && missing(&record).is_empty()
-}
-
-/// Returns what an entry lacks, for each agent.
-fn missing(record: &Record) -> Vec<(Dialect, String)> {
-    let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
-    let message = record.message.filter(|_| kind == Kind::Message);
-    let role = message.and_then(|message| message.role);
-    let role = role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes()));
-    let message = message.map(|message| Raw::checked(message.bytes));
-    required::missing(kind, role, Raw::checked(record.bytes), message)
+        && blobs(record.bytes).next().is_none()
+        && missing(record, blocks).is_empty()
 }
 
 impl LineRepair<'_> {
+    /// Checks the lines up to the header, and the odd ones after it.
+    fn odd_lines(
+        &mut self,
+        source: &dyn ReadAt,
+        preamble: &Preamble,
+        collected: &Collected,
+    ) -> io::Result<()> {
+        let bytes = source.read_range(0..preamble.end)?;
+        let (mut number, mut at) = (LineNo(0), preamble.end);
+        for line in (LineChunk { start: 0, bytes: &bytes }).lines() {
+            number.0 += 1;
+            self.line(number, &line);
+        }
+        for &OddLine { line, span } in &collected.odd_lines {
+            self.pass(number, line.0 - number.0 - 1, Span { start: at, len: span.start - at });
+            let (bytes, newline) = (source.read_range(span.range())?, span.end() < source.len());
+            self.line(line, &Line { span, bytes: &bytes, newline });
+            (number, at) = (line, span.end() + u64::from(newline));
+        }
+        let lines =
+            preamble.lines + collected.odd_lines.len() as u32 + collected.plain_lines.iter().sum::<u32>();
+        self.pass(number, lines - number.0, Span { start: at, len: source.len() - at });
+        (0..2).for_each(|end| self.ends[end] |= collected.plain_lines[end] > 0);
+        Ok(())
+    }
+
     /// Keeps plain lines, which follow the line `number`.
     fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
         if lines > 0 {
@@ -187,11 +144,12 @@ impl LineRepair<'_> {
             return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
         }
         self.last = number;
-        let scanned = scan(&mut scanner, &mut Vec::new());
+        let mut blocks = Vec::new();
+        let scanned = scan(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
         let located = Located { number, bytes, start, alone: true, newline: line.newline, non_ascii };
         match scanned {
-            Ok(record) if scanner.at_end() => self.value(&located, &record),
+            Ok(record) if scanner.at_end() => self.value(&located, &record, &blocks),
             _ => self.broken(&located),
         }
     }
@@ -232,7 +190,8 @@ impl LineRepair<'_> {
             at = at.max(value.end);
             let bytes = &located.bytes[value.clone()];
             let mut scanner = Scanner::new(bytes);
-            if let Ok(record) = scan(&mut scanner, &mut Vec::new()) {
+            let mut blocks = Vec::new();
+            if let Ok(record) = scan(&mut scanner, &mut blocks) {
                 let part = Located {
                     bytes,
                     start: located.start + value.start as u64,
@@ -240,7 +199,7 @@ impl LineRepair<'_> {
                     non_ascii: !scanner.take_non_ascii().is_empty(),
                     ..*located
                 };
-                self.value(&part, &record);
+                self.value(&part, &record, &blocks);
             }
         }
         gaps.for_each(|gap| self.take_out(located, gap, true));
@@ -264,7 +223,7 @@ impl LineRepair<'_> {
     }
 
     /// Checks one value.
-    fn value(&mut self, located: &Located, record: &Record) {
+    fn value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
             return self.title(located, record);
@@ -281,7 +240,7 @@ impl LineRepair<'_> {
             return self.no_message(located, record);
         }
         self.note_body(located, record);
-        self.note_missing(located, record);
+        self.note_missing(located, record, blocks);
         self.note_ids(record);
         self.keep_valid(located, record);
     }
@@ -389,8 +348,8 @@ impl LineRepair<'_> {
     }
 
     /// Records what an entry lacks, for the agent that the session turns out to belong to.
-    fn note_missing(&mut self, located: &Located, record: &Record) {
-        for (dialect, what) in missing(record) {
+    fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
+        for (dialect, what) in missing(record, blocks) {
             let draft = named(Draft::new(located.number, K::MissingField, what), record);
             self.incomplete.push((dialect, draft));
         }

@@ -1,14 +1,14 @@
 //! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
-//! There are two steps. `lines` reads a file line by line and derives a file with repaired lines, of which
-//! only the changes are stored (`mended`). It is loaded like any other, and `graph` and `conversation` check
-//! its entries. A finding is reported as repairable exactly if the repair fixes it, because both are derived
-//! in the same walk.
+//! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks these one by one, and
+//! derives a file with repaired lines, of which only the changes are stored (`Patched`). If there are any, that file is
+//! loaded like any other. `graph` and `conversation` check the entries. A finding is reported as repairable exactly if the
+//! repair fixes it, because both are derived in the same walk.
 //!
 //! ```text
-//!   source ── lines ──> mended file ── load ──> session ── graph, conversation ──> findings
-//!                │                                 │                                  │
-//!                └── removed ────────────────── new ids, new parents ──> Repair <─────┘
+//!   source ── load ──> session, odd lines ── lines ──> repaired file ── load ──> session ── graph, conversation
+//!                                              │             │                                   │
+//!                                              └─ removed ───┴───── new ids, new parents ──> Repair, findings
 //! ```
 
 mod conversation;
@@ -17,6 +17,7 @@ mod graph;
 mod groups;
 mod line_repair;
 mod lines;
+mod missing;
 mod patched;
 mod resync;
 
@@ -26,7 +27,7 @@ pub use groups::{Group, grouped};
 use self::finding::Draft;
 use self::graph::Links;
 use self::line_repair::LineRepair;
-use self::lines::mend;
+use self::lines::{is_plain, mend};
 use self::patched::Patched;
 use crate::load::{LoadError, Options, load};
 use crate::ops::plan::copy_all;
@@ -56,12 +57,16 @@ pub struct Checkup<'a> {
 /// # Errors
 /// If it cannot be read, or is not a session even with its lines repaired.
 pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a>, LoadError> {
-    let mut mending = mend(source, options.workers)?;
     let options = &Options { calls: true, ..options.clone() };
-    let session = match load(&mending.file, options) {
-        Ok(session) => session,
+    let (loaded, refused) = match load(source, &Options { plain: Some(is_plain), ..options.clone() }) {
+        Ok(session) => (Some(session), None),
+        Err(error) => (None, Some(error)),
+    };
+    let mut mending = mend(source, loaded.as_ref())?;
+    let session = match loaded.filter(|_| mending.file.is_whole()) {
+        Some(session) => session,
         // The error of the original file describes it better.
-        Err(error) => return Err(load(source, options).err().unwrap_or(error)),
+        None => load(&mending.file, options).map_err(|error| refused.unwrap_or(error))?,
     };
     if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
         // The header was found only by repairing lines, which is not allowed if entries refer to each other

@@ -22,6 +22,12 @@ impl<'a> Patched<'a> {
         Patched { source, pieces: Vec::new(), len: 0 }
     }
 
+    /// Whether it is the source, unchanged.
+    pub fn is_whole(&self) -> bool {
+        let is_kept = self.pieces.iter().all(|(_, piece)| matches!(piece, Piece::Kept(_)));
+        is_kept && self.len == self.source.len()
+    }
+
     /// Appends bytes of the source.
     pub fn keep(&mut self, span: Span) {
         if span.len == 0 {

@@ -42,10 +42,10 @@ pub struct Record<'a> {
 pub struct MessageFacts<'a> {
     /// The bytes of the object.
     pub bytes: &'a [u8],
+    /// The members it has, of whatever type.
+    pub members: Members,
     pub role: Option<RawString<'a>>,
     pub content: Content<'a>,
-    /// Whether it has a `content`, of whatever type.
-    pub has_content: bool,
     pub timestamp: Option<Raw<'a>>,
     pub provider: Option<Raw<'a>>,
     pub model: Option<Raw<'a>>,
@@ -109,6 +109,10 @@ pub enum Content<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)] // Each field is named after its member.
 pub struct Block<'a> {
+    /// Its index in the array.
+    pub at: u32,
+    /// The members it has, of whatever type.
+    pub members: Members,
     pub kind: Option<RawString<'a>>,
     /// `text` of a text block.
     pub text: Option<Raw<'a>>,
@@ -125,77 +129,92 @@ impl Block<'_> {
     }
 }
 
-/// A member of a record, a message or a block; `Other` is one that no walk collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each is named after its key.
-pub enum Member {
-    Type,
-    Id,
-    ParentId,
-    Timestamp,
-    Message,
-    Parent,
-    TargetId,
-    Label,
-    Model,
-    Provider,
-    Name,
-    Usage,
-    Role,
-    Content,
-    StopReason,
-    ErrorMessage,
-    Command,
-    ToolCallId,
-    ToolName,
-    ResponseModel,
-    Details,
-    ErrorId,
-    RetryRecovery,
-    NestedCalls,
-    IsError,
-    ExitCode,
-    Cancelled,
-    Text,
-    Arguments,
-    Other,
+macro_rules! members {
+    ($($member:ident = $key:literal,)*) => {
+        /// A member of a record, a message or a block; `Other` is one that no walk collects.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // Each is named after its key.
+        pub enum Member {
+            $($member,)*
+            Other,
+        }
+
+        impl Member {
+            /// Returns the member with this key.
+            pub fn named(key: &[u8]) -> Self {
+                $(if key == $key.as_bytes() { return Member::$member; })*
+                Member::Other
+            }
+        }
+    };
 }
 
-impl Member {
-    /// Returns the member with this key.
-    fn named(key: &[u8]) -> Self {
-        match key {
-            b"type" => Member::Type,
-            b"id" => Member::Id,
-            b"parentId" => Member::ParentId,
-            b"timestamp" => Member::Timestamp,
-            b"message" => Member::Message,
-            b"parent" => Member::Parent,
-            b"targetId" => Member::TargetId,
-            b"label" => Member::Label,
-            b"model" => Member::Model,
-            b"provider" => Member::Provider,
-            b"name" => Member::Name,
-            b"usage" => Member::Usage,
-            b"role" => Member::Role,
-            b"content" => Member::Content,
-            b"stopReason" => Member::StopReason,
-            b"errorMessage" => Member::ErrorMessage,
-            b"command" => Member::Command,
-            b"toolCallId" => Member::ToolCallId,
-            b"toolName" => Member::ToolName,
-            b"responseModel" => Member::ResponseModel,
-            b"details" => Member::Details,
-            b"errorId" => Member::ErrorId,
-            b"retryRecovery" => Member::RetryRecovery,
-            b"nestedCalls" => Member::NestedCalls,
-            b"isError" => Member::IsError,
-            b"exitCode" => Member::ExitCode,
-            b"cancelled" => Member::Cancelled,
-            b"text" => Member::Text,
-            b"arguments" => Member::Arguments,
-            _ => Member::Other,
-        }
+members! {
+    Type = "type",
+    Id = "id",
+    ParentId = "parentId",
+    Timestamp = "timestamp",
+    Message = "message",
+    Parent = "parent",
+    TargetId = "targetId",
+    Label = "label",
+    Model = "model",
+    Provider = "provider",
+    Name = "name",
+    Usage = "usage",
+    Role = "role",
+    Content = "content",
+    StopReason = "stopReason",
+    ErrorMessage = "errorMessage",
+    Command = "command",
+    ToolCallId = "toolCallId",
+    ToolName = "toolName",
+    ResponseModel = "responseModel",
+    Details = "details",
+    ErrorId = "errorId",
+    RetryRecovery = "retryRecovery",
+    NestedCalls = "nestedCalls",
+    IsError = "isError",
+    ExitCode = "exitCode",
+    Cancelled = "cancelled",
+    Text = "text",
+    Arguments = "arguments",
+    Thinking = "thinking",
+    Data = "data",
+    MimeType = "mimeType",
+    CustomType = "customType",
+    Output = "output",
+    Code = "code",
+    Files = "files",
+    Input = "input",
+    CacheRead = "cacheRead",
+    CacheWrite = "cacheWrite",
+    Cost = "cost",
+    Total = "total",
+}
+
+/// A set of members.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Members(u64);
+
+const _: () = assert!((Member::Other as u32) < u64::BITS, "each member has a bit");
+
+impl Members {
+    /// Returns the members of an object.
+    pub fn of(object: Raw) -> Self {
+        let mut members = Members::default();
+        object.members().for_each(|(key, _)| members.insert(Member::named(key.text().as_bytes())));
+        members
+    }
+
+    #[inline]
+    fn insert(&mut self, member: Member) {
+        self.0 |= 1 << member as u32;
+    }
+
+    /// Whether a member is in the set.
+    pub fn has(self, member: Member) -> bool {
+        self.0 >> member as u32 & 1 == 1
     }
 }
 
@@ -282,12 +301,10 @@ fn message<'a>(
     let start = scanner.pos();
     let facts = message.insert(MessageFacts::default());
     scanner.members(keys, |scanner, keys, key| {
+        facts.members.insert(key);
         match key {
             Member::Role => facts.role = string(scanner, keys)?,
-            Member::Content => {
-                facts.has_content = true;
-                facts.content = content(scanner, keys, blocks)?;
-            }
+            Member::Content => facts.content = content(scanner, keys, blocks)?,
             Member::Timestamp => facts.timestamp = Some(value(scanner, keys)?),
             Member::Provider => facts.provider = Some(value(scanner, keys)?),
             Member::Model => facts.model = Some(value(scanner, keys)?),
@@ -322,11 +339,14 @@ fn content<'a>(
     match scanner.peek() {
         b'"' => scanner.string().map(Content::Text),
         b'[' => {
+            let mut count = 0;
             scanner.array(|scanner| {
+                let at = count;
+                count += 1;
                 if scanner.peek() != b'{' {
                     return scanner.skip_value_with(keys);
                 }
-                blocks.push(block(scanner, keys)?);
+                blocks.push(Block { at, ..block(scanner, keys)? });
                 Ok(())
             })?;
             Ok(Content::Blocks)
@@ -339,6 +359,7 @@ fn content<'a>(
 fn block<'a>(scanner: &mut Scanner<'a>, keys: &mut KeyCache<Member>) -> Result<Block<'a>, Malformed> {
     let mut block = Block::default();
     scanner.members(keys, |scanner, keys, key| {
+        block.members.insert(key);
         match key {
             Member::Type => block.kind = string(scanner, keys)?,
             Member::Text => block.text = Some(value(scanner, keys)?),
