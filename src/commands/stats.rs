@@ -54,7 +54,8 @@ pub const GUIDE: Guide = Guide {
 /// entry`, every copy is printed, and what tool results report of sub-agents. Messages that `pisess pick` copied
 /// cost nothing.
 ///
-/// Time is the sum of all turns, each from the request to the reply that ends it, without idle time. Files are
+/// Time is the sum of all turns, each from the request to the reply that ends it, without idle time: more than an hour
+/// between two entries of a turn counts as nothing. Files are
 /// those named in calls to `write` and `edit`. Days are local, and weeks begin on Monday. The usage of sub-agents
 /// is read from their sessions if these are included, else from the tool results that report it.
 ///

@@ -62,6 +62,14 @@ fn agree(s: &Sandbox, what: &str) {
             assert_eq!(sums["messages"], listed["messageCount"], "{what}: {line}");
         }
     }
+    let seconds = |by: &str| {
+        let rows = rows(&run(s, &format!("stats {by} --json ./s.jsonl")));
+        rows.iter().map(|row| row["seconds"].as_f64().unwrap()).sum::<f64>()
+    };
+    for by in ["session", "model", "day", "project"] {
+        let (part, whole) = (seconds(&format!("--by {by}")), seconds(""));
+        assert!((part - whole).abs() < 0.001, "{what}: stats --by {by}: {part} of {whole} seconds");
+    }
     let by_model = rows(&run(s, "stats --by model --json ./s.jsonl"));
     for model in &models {
         assert!(by_model.iter().any(|row| row["model"] == **model), "{what}: {model} in {by_model:?}");

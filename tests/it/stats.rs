@@ -388,6 +388,14 @@ fn idle_hours_are_no_time() {
     let aborted =
         format!(r#""role":"assistant","content":[],"stopReason":"aborted","timestamp":{}"#, at("20:06"));
     assert_eq!(seconds(&[&work[..2], &[message("20:06", &aborted)]].concat()), 60.0);
+    // A tool that waited for the user, and a machine that slept during a request.
+    let result = r#""role":"toolResult","toolCallId":"1","content":[]"#;
+    let waited = [&work[..2], &[message("20:04", result), message("20:06", reply)]].concat();
+    assert_eq!(seconds(&waited), 180.0);
+    assert_eq!(seconds(&[&work[..3], &[message("20:06", reply)]].concat()), 240.0);
+    // An hour of work counts.
+    let long = [&work[..2], &[message("11:01", result), message("11:02", reply)]].concat();
+    assert_eq!(seconds(&long), 3720.0);
 }
 
 #[test]

@@ -238,7 +238,7 @@ impl Collector<'_> {
 
     /// Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
     /// first reply that calls no tools. What follows without a request, as a message that another program appended,
-    /// or a reply to an extension, took no longer than its own generation.
+    /// or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
     fn took(&mut self, entered: &Entered, time_ms: i64) -> i64 {
         let is_timed = time_ms != Entry::NO_TIME;
         let last = self.last;
@@ -268,7 +268,7 @@ impl Collector<'_> {
             _ => (self.turn, 0),
         };
         self.turn = next;
-        took.max(0)
+        if (0..=LONGEST_STEP).contains(&took) { took } else { 0 }
     }
 
     fn agents(&mut self, sessions: Vec<String>) -> (u32, u32) {
@@ -300,6 +300,10 @@ impl Collector<'_> {
         }
     }
 }
+
+/// The maximum number of milliseconds between two entries of a turn that count as work: an hour. What takes longer waited
+/// for a user, or for the machine to wake up.
+const LONGEST_STEP: i64 = 60 * 60 * 1000;
 
 /// What the conversation is waiting for, with the latest time of what is being done.
 #[derive(Clone, Copy)]
