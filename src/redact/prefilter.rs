@@ -259,12 +259,16 @@ mod tests {
     #[test]
     fn ordinary_words_call_for_nothing() {
         let needles = Prefilter::of_rules();
-        for text in
-            ["the token and the secret of a string", "tokens, keys and passwords", "https://x.org/a:b"]
-        {
+        for text in [
+            "the token and the secret of a string",
+            "token: string;",
+            r#"\"key\": value"#,
+            "https://x.org/a:b",
+        ] {
             assert_eq!(needles.calls_in(text.as_bytes()), Calls::default(), "{text}");
         }
-        for text in ["token: ", "TOKEN=", r#"{\\\"secret\\\": \\\"x"#, "https://u:p@h"] {
+        for text in ["token: 'x", "TOKEN=", r#"{\\\"secret\\\": \\\"x"#, "token :=\\n\\\"x", "https://u:p@h"]
+        {
             assert!(needles.calls_in(text.as_bytes()).any(Calls::TEXT), "{text}");
         }
     }

@@ -77,12 +77,14 @@ pub fn is_contextual(kind: &str) -> bool {
     RULES.iter().any(|rule| rule.kind == kind && rule.is_contextual)
 }
 
-/// Whether a value is assigned: `:` or `=` follows, perhaps after a quote and white space.
+/// Whether a value is assigned: `=` follows, or `:` or `=` with a value in quotes, perhaps after a quote and white space.
 fn is_assigned(rest: &[u8]) -> bool {
-    let mut before = 0;
+    let (mut before, mut is_named) = (0, false);
     for &byte in rest.iter().take(64) {
         match byte {
-            b':' | b'=' => return true,
+            b'=' if before == 0 => return true,
+            b'"' | b'\'' if is_named => return true,
+            b':' | b'=' => is_named = true,
             b'"' | b'\'' | b'\\' | b' ' | b'\t' | b'\r' | b'\n' => {}
             b'n' | b't' | b'r' if before == b'\\' => {}
             _ => return false,
