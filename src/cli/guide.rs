@@ -223,8 +223,8 @@ pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
         "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
-         add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads, which \
-         it keeps in `SESSION.pruned`; `archive` removes a session only after its archive was read again; and only `check --repair` removes lines, which it keeps in \
+         add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads and removes \
+         branches, which it keeps in `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
          `FILE.rejected`.",
         "Added entries are appended to the file with a single write, followed by fsync. If a file must \
          be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \

@@ -154,6 +154,14 @@ impl Input {
         Some(self.busy(format_args!("an agent runs in its directory (process {pid}) and may have it open")))
     }
 
+    /// Refuses a session that an agent may have open, because it runs in one of these directories, unless `force` is set.
+    pub fn refuse_running(&self, folders: &[&Path], force: bool) -> Result<(), Failure> {
+        match self.running_agent(folders).filter(|_| !force) {
+            None => Ok(()),
+            Some(failure) => Err(failure.hint("end that agent first, or use --force")),
+        }
+    }
+
     /// Returns a failure to read this session.
     pub fn unreadable(&self, error: std::io::Error) -> Failure {
         Failure::reading(&self.name, error)

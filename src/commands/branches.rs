@@ -5,6 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Cell, Column, Exit, Failure, Styles, Table, Ui, fitted, visible};
+use crate::cli::prune::pruned_branches;
 use crate::cli::rows::entry::{row_options, tone_style};
 use crate::format::{age, tokens};
 use crate::load::Options;
@@ -45,6 +46,8 @@ pub const GUIDE: Guide = Guide {
 /// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
 /// conversation, it also counts as the end of a branch.
+///
+/// How many branches `prune --branch` removed is reported on standard error.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -103,6 +106,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?
     } else {
         listing.print(ui)?
+    }
+    if let Some(pruned) = pruned_branches(&open) {
+        ui.status(&format!("{pruned} pruned; `pisess prune --restore` restores them"));
     }
     Ok(Exit::Done)
 }

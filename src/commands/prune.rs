@@ -1,10 +1,10 @@
-//! `pisess prune`: moves large payloads of a session into a file beside it, and back.
+//! `pisess prune`: moves parts of a session into a file beside it, and back.
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{WriteArgs, amount};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::prune::{Job, own_path};
+use crate::cli::prune::{Job, Task, own_path};
 use crate::load::Options;
 use crate::ops::prune::{PayloadKind, Wanted, pruned_file};
 use std::path::{Path, PathBuf};
@@ -22,21 +22,32 @@ pub const GUIDE: Guide = Guide {
             "Prune large payloads, and put them back",
             "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
         ),
+        Example::new(
+            "List what deleting a branch would remove",
+            "pisess prune -n --branch 10000019 session.jsonl",
+        ),
     ],
     found: None,
     writes: true,
     refers: false,
 };
 
-/// Move large payloads of a session into a file beside it.
+/// Move payloads or a branch of a session into a file beside it.
 ///
 /// Images, results of tools and commands, and details stored by extensions and tools are moved to
 /// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is replaced by
 /// a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model sees. All other bytes of
 /// the session stay as they are.
 ///
-/// With --restore, the payloads are put back and SESSION.pruned is removed. The session is then what it was,
-/// byte for byte, plus any entries added since.
+/// With --branch, the branch that REF is on is moved: the child of the nearest branch point above REF, and all that
+/// follows. Labels in it that other entries have, and the name of the session, stay; labels of its entries go with them.
+/// If several branches end in it, they are listed, and --force is required; likewise for the active branch, where the leaf
+/// moves to the branch point. Sub-agents that it started and forks of the session are listed; they stay. While an agent may
+/// have the session open, the branch is not pruned (exit 3): a running pi keeps its leaf in memory, and would continue
+/// from an entry that is gone. --force overrides this, too.
+///
+/// With --restore, everything that was pruned is put back and SESSION.pruned is removed. The session is then what it
+/// was, byte for byte, plus any entries added since.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the session
 /// is either as it was or pruned, and can be restored in both cases. The path of SESSION.pruned is printed.
@@ -56,8 +67,11 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
-    /// Restore the original (put the payloads back)
-    #[arg(long, conflicts_with_all = ["over", "images", "results", "details"])]
+    /// Prune the branch that REF is on, from the nearest branch point above REF
+    #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
+    pub branch: Option<String>,
+    /// Restore the original (put back what was pruned)
+    #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub restore: bool,
     /// Output and locking options.
     #[command(flatten)]
@@ -81,7 +95,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::usage("-o -: the payloads go to a file beside the result, so it must be a file");
         return Err(failure.hint("give a path with -o"));
     }
-    let open = OpenSession::open(&args.session, Options { messages: true, ..Options::default() }, ui)?;
+    let options = Options { messages: true, usage: args.branch.is_some(), ..Options::default() };
+    let open = OpenSession::open(&args.session, options, ui)?;
     let place = match (&args.write.output, open.input.file()) {
         (Some(path), _) => path.clone(),
         (None, Some(file)) => own_path(file),
@@ -90,8 +105,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             return Err(open.input.cannot("a stream cannot be pruned").hint("give the path of a file"));
         }
     };
-    let (restores, wanted, write) = (args.restore, args.wanted(), &args.write);
-    let job = Job { restores, wanted, write, open: &open, pruned: pruned_file(&place), place };
+    let task = match &args.branch {
+        _ if args.restore => Task::Restore,
+        Some(reference) => Task::Branch(reference.clone()),
+        None => Task::Payloads(args.wanted()),
+    };
+    let job = Job { task, write: &args.write, open: &open, pruned: pruned_file(&place), place };
     match (args.restore, args.write.dry_run) {
         (false, true) => job.plan(ui),
         (false, false) => job.prune(ui),

@@ -289,21 +289,13 @@ impl Batch<'_> {
             }
         }
         if status == "moved" {
-            self.refuse_running(&open.input, old_cwd.as_deref(), cwd)?;
+            let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();
+            open.input.refuse_running(&folders, self.args.force)?;
             let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));
             self.rewrite(&open.input, &changes, ui)?;
             self.moved.insert(old.clone(), to.clone());
         }
         Ok(Relocation { path: old, to, status, by_name: open.input.by_name() })
-    }
-
-    /// Refuses a session that an agent may have open.
-    fn refuse_running(&self, input: &Input, old: Option<&Path>, new: &Path) -> Result<(), Failure> {
-        let folders: Vec<_> = old.into_iter().chain([new]).collect();
-        match input.running_agent(&folders).filter(|_| !self.args.force) {
-            None => Ok(()),
-            Some(failure) => Err(failure.hint("end that agent first, or use --force")),
-        }
     }
 
     /// Changes the header of a session.

@@ -97,6 +97,18 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     branches
 }
 
+/// Returns the first entry of the branch that an entry is on, and the entry at which it diverges from others, which may
+/// be the root; `None` if the session does not branch above the entry.
+pub fn start_of(session: &Session, tree: &Tree, ix: EntryIx) -> Option<(EntryIx, Position)> {
+    let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
+    let is_part = parts(session, &order);
+    let ways_on = ways_on(session, &is_part);
+    let roots = tree.roots().iter().filter(|root| is_part[root.at()]).count();
+    let diverges = |above: Position| above.map_or(roots, |above| ways_on[above.at()] as usize) > 1;
+    let starts = |&ix: &EntryIx| is_part[ix.at()] && diverges(session.entry(ix).parent);
+    session.upwards(Some(ix)).find(starts).map(|first| (first, session.entry(first).parent))
+}
+
 /// Returns for each entry whether it is part of a branch: there is conversation at or below it, or it is one
 /// of the notes that lead to the leaf while the conversation continues beside them.
 fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {

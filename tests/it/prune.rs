@@ -1,4 +1,6 @@
-//! `pisess prune`: payloads into a file beside the session, and back.
+//! `pisess prune`: payloads, branches and what is above compactions into a file beside the session, and back.
+
+mod branch;
 
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
@@ -51,9 +53,10 @@ fn payloads_go_beside_the_session_and_notes_in_their_place() {
         .lines()
         .map(|line| serde_json::from_str(&line.replace("1e400", "1").replace("\\ud83d", "")).unwrap())
         .collect();
-    assert_eq!(rows.len(), 5);
-    assert_eq!(rows[1]["field"], "message.content[0].text");
-    assert!(rows[1]["payload"].as_str().unwrap().starts_with("a line of output\n"));
+    assert_eq!(rows.len(), 6);
+    assert_eq!(rows[0]["operations"][0]["records"], 5);
+    assert_eq!(rows[2]["field"], "message.content[0].text");
+    assert!(rows[2]["payload"].as_str().unwrap().starts_with("a line of output\n"));
     // A model reads the placeholders.
     let text = s.pisess("context -q ./s.jsonl --as text").done().text();
     assert!(
@@ -126,16 +129,16 @@ fn a_dry_run_shows_what_would_shrink() {
 fn reports_are_json() {
     let s = with_large();
     assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --over 1k").done().text(), @r#"
-    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"bytes":9296}
+    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"entries":0,"branches":0,"bytes":9296}
     "#);
     assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --over 1k").done().text(), @r#"
-    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"bytes":0}
+    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"entries":0,"branches":0,"bytes":0}
     "#);
     assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --restore").done().text(), @r#"
-    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"bytes":0}
+    {"path":"./s.jsonl","action":"rewrite","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":5,"entries":0,"branches":0,"bytes":0}
     "#);
     assert_snapshot!(s.pisess("prune -q --json ./s.jsonl --restore").done().text(), @r#"
-    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"bytes":0}
+    {"path":"./s.jsonl","action":"nothing","dryRun":false,"pruned":"./s.jsonl.pruned","payloads":0,"entries":0,"branches":0,"bytes":0}
     "#);
 }
 
@@ -246,29 +249,52 @@ mod unix {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
+    /// A session with a branch that takes some time to write, and a leaf elsewhere.
+    fn branched() -> String {
+        let mut parent = "null".to_owned();
+        let mut text = String::new();
+        for (at, line) in larger().lines().enumerate() {
+            let line = line.replacen("\"parentId\":null", &format!("\"parentId\":{parent}"), 1);
+            text += &(line + "\n");
+            parent = if at == 0 { parent } else { format!("\"{:08x}\"", at - 1) };
+        }
+        text + &crate::sandbox::user("aaaa0001", Some("00000000"), "elsewhere") + "\n"
+    }
+
+    /// Sessions, and what prunes them.
+    fn prunings() -> [(String, &'static str); 2] {
+        [(larger(), "prune s.jsonl --over 1k"), (branched(), "prune s.jsonl --branch 00000001")]
+    }
+
     /// Whenever the process is killed, the session is the old one or the new one, and can be restored.
     #[test]
     fn a_kill_leaves_one_of_the_two_states() {
-        let whole = larger();
+        for (whole, line) in prunings() {
+            kill(&whole, line);
+        }
+    }
+
+    fn kill(whole: &str, pruning: &str) {
         let s = Sandbox::new();
-        s.put("s.jsonl", &whole);
-        s.pisess("prune -q ./s.jsonl --over 1k").done();
+        s.put("s.jsonl", whole);
+        s.pisess(&pruning.replace(" s.jsonl", " -q ./s.jsonl")).done();
         let (pruned, payloads) = (s.text("s.jsonl"), s.text("s.jsonl.pruned"));
+        assert!(pruned.len() < whole.len() / 2);
         // The duration of a run determines the times at which later runs are killed.
         let started = std::time::Instant::now();
-        s.put("s.jsonl", &whole);
+        s.put("s.jsonl", whole);
         fs::remove_file(s.path("s.jsonl.pruned")).unwrap();
-        start(&s, "prune s.jsonl --over 1k").wait().unwrap();
+        start(&s, pruning).wait().unwrap();
         let span = started.elapsed();
         let mut seen = std::collections::BTreeMap::new();
         for at in 0..16_u32 {
             for restores in [false, true] {
                 let folder = Sandbox::new();
-                folder.put("s.jsonl", if restores { &pruned } else { &whole });
+                folder.put("s.jsonl", if restores { &*pruned } else { whole });
                 if restores {
                     folder.put("s.jsonl.pruned", &payloads);
                 }
-                let line = if restores { "prune s.jsonl --restore" } else { "prune s.jsonl --over 1k" };
+                let line = if restores { "prune s.jsonl --restore" } else { pruning };
                 let mut child = start(&folder, line);
                 std::thread::sleep(span * at / 14);
                 child.kill().unwrap();
@@ -276,7 +302,7 @@ mod unix {
                 let now = folder.text("s.jsonl");
                 assert!(now == whole || now == pruned, "{at} {line}: {} bytes", now.len());
                 let is_beside = folder.path("s.jsonl.pruned").exists();
-                assert!(now == whole || is_beside, "{at} {line}: the payloads are gone");
+                assert!(now == whole || is_beside, "{at} {line}: what was pruned is gone");
                 *seen.entry((restores, now == whole, is_beside)).or_insert(0) += 1;
                 assert_eq!(folder.pisess("prune -q ./s.jsonl --restore").done().code, 0, "{at} {line}");
                 assert_eq!(folder.text("s.jsonl"), whole, "{at} {line}");
@@ -290,17 +316,18 @@ mod unix {
     /// A limit on the size of files represents a full disk.
     #[test]
     fn a_full_disk_changes_nothing() {
-        let whole = larger();
-        for limit in ["100", "500", "1500"] {
-            let s = Sandbox::new();
-            s.put("s.jsonl", &whole);
-            let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" prune s.jsonl --over 1k");
-            let mut command = Command::new("sh");
-            command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(s.path(""));
-            let done = command.output().unwrap();
-            assert_eq!(done.status.code(), Some(2), "{done:?}");
-            assert_eq!(s.text("s.jsonl"), whole);
-            assert_eq!(s.names(), ["s.jsonl"], "{limit}");
+        for (whole, pruning) in prunings() {
+            for limit in ["100", "500", "1500"] {
+                let s = Sandbox::new();
+                s.put("s.jsonl", &whole);
+                let line = format!("trap '' XFSZ; ulimit -f {limit} && exec \"$0\" {pruning}");
+                let mut command = Command::new("sh");
+                command.args(["-c", &line]).arg(env!("CARGO_BIN_EXE_pisess")).current_dir(s.path(""));
+                let done = command.output().unwrap();
+                assert_eq!(done.status.code(), Some(2), "{done:?}");
+                assert_eq!(s.text("s.jsonl"), whole);
+                assert_eq!(s.names(), ["s.jsonl"], "{limit}");
+            }
         }
     }
 }

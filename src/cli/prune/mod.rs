@@ -1,17 +1,23 @@
-//! Moves payloads out of a session and back, and reports it.
+//! Moves parts of a session to the file beside it and back, and reports it.
 
+mod branch;
 mod report;
 mod restore;
 
+pub use self::restore::opened;
+
+use self::branch::described;
 use self::report::Outcome;
-use self::restore::found_places;
+use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
 use super::transaction::{Attempted, store_options, under_lock};
 use crate::format::size;
-use crate::ops::prune::{Prune, Wanted, pruned_file};
-use pisess_store::{self as store, Attempt, Beside, Committed, Locked, SessionFile, StoreError};
+use crate::ops::prune::{Payloads, Prune, Restore, Wanted, operations, pruned_file};
+use pisess_store::{
+    self as store, Attempt, Beside, Committed, Glance, Locked, SessionFile, StoreError, WriteOptions,
+};
 use std::path::{Path, PathBuf};
 
 /// Returns the path as given, or with links resolved if it is a symbolic link.
@@ -27,12 +33,30 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     }
 }
 
+/// Returns how many branches were pruned from a session, if any, for a message.
+pub fn pruned_branches(open: &OpenSession) -> Option<String> {
+    let pruned = Glance::open(&pruned_file(&own_path(open.input.file()?))).ok()?;
+    let operations = operations(&pruned, &open.session.header.id).ok()?;
+    let branches = operations.iter().map(|operation| operation.branches).sum();
+    let of_branches = operations.iter().filter(|operation| operation.branches > 0);
+    let entries = of_branches.map(|operation| operation.entries).sum();
+    (branches > 0).then(|| described(entries, branches))
+}
+
+/// What to do with a session.
+pub enum Task {
+    /// Prune payloads.
+    Payloads(Wanted),
+    /// Prune the branch that this reference is on.
+    Branch(String),
+    /// Put back what was pruned.
+    Restore,
+}
+
 /// A session to prune or to restore.
 pub struct Job<'a> {
-    /// Whether payloads are put back.
-    pub restores: bool,
-    /// The payloads to move.
-    pub wanted: Wanted,
+    /// What to do.
+    pub task: Task,
     /// Output and locking options.
     pub write: &'a WriteArgs,
     /// The session.
@@ -46,32 +70,55 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Prunes the session.
     pub fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.name_dependents(ui)?;
         let (committed, outcome) = match &self.write.output {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
-                let options = store_options(self.write, &self.open.session);
-                let mut attempt = |grown: Option<Input>, locked: Locked| self.attempt(grown, locked);
-                under_lock(&self.open.input, &options, &mut attempt)?
+                self.refuse_running()?;
+                let mut attempt = |grown: Option<Input>, locked: Locked| self.attempt(grown, locked, ui);
+                under_lock(&self.open.input, &self.options(), &mut attempt)?
             }
         };
-        if outcome.payloads == 0 {
-            ui.status(&format!(
-                "{}: no payload is larger than {}",
-                self.open.input.name,
-                size(self.wanted.over as usize)
-            ));
+        if outcome.is_nothing() {
+            ui.status(&format!("{}: {}", self.open.input.name, self.nothing()));
         }
         self.report(committed, &outcome, ui)
     }
 
+    /// Returns what is reported if there is nothing to prune.
+    fn nothing(&self) -> String {
+        match &self.task {
+            Task::Payloads(wanted) => format!("no payload is larger than {}", size(wanted.over as usize)),
+            Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
+        }
+    }
+
+    /// Whether entries leave the session, or only payloads.
+    fn removes_entries(&self) -> bool {
+        matches!(self.task, Task::Branch(_))
+    }
+
+    /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
+    fn options(&self) -> WriteOptions {
+        let options = store_options(self.write, &self.open.session);
+        WriteOptions { is_omp: options.is_omp || self.removes_entries(), ..options }
+    }
+
+    /// Refuses to remove entries of a session that an agent may have open: it would continue from one that is gone.
+    fn refuse_running(&self) -> Result<(), Failure> {
+        let cwd = self.open.session.header.cwd.as_ref().filter(|_| self.removes_entries());
+        let cwd = cwd.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        self.open.input.refuse_running(&cwd.iter().map(|cwd| &**cwd).collect::<Vec<_>>(), self.write.force)
+    }
+
     /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
     /// be written, the file beside it is what it was.
-    fn attempt(&self, grown: Option<Input>, locked: Locked) -> Attempted<Outcome> {
+    fn attempt(&self, grown: Option<Input>, locked: Locked, ui: &Ui) -> Attempted<Outcome> {
         let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
         let now = grown.as_ref().unwrap_or(self.open);
-        let prune = self.find(now)?;
-        let outcome = Outcome { payloads: prune.payloads.len(), bytes: prune.saved() };
-        if prune.payloads.is_empty() {
+        let prune = self.find(now, ui)?;
+        let outcome = Outcome::of(&prune, &now.session);
+        if prune.is_empty() {
             return Ok((None, outcome));
         }
         let old = existing(&self.pruned)?;
@@ -84,13 +131,21 @@ impl Job<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    fn find(&self, now: &OpenSession) -> Result<Prune, Failure> {
-        let prune = Prune::new(&now.session, now.input.source(), self.wanted.clone());
-        prune.map_err(|error| now.input.unreadable(error))
+    /// Returns what to prune.
+    fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
+        let unreadable = |error| now.input.unreadable(error);
+        let source = now.input.source();
+        match &self.task {
+            Task::Payloads(wanted) => {
+                Payloads::new(&now.session, source, wanted.clone()).map(Prune::Payloads).map_err(unreadable)
+            }
+            Task::Branch(reference) => Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh)),
+            Task::Restore => Err(now.input.cannot("it is to be restored")),
+        }
     }
 
-    /// Writes the lines of the file beside the session that are still needed, then the new payloads: those that a killed
-    /// run wrote are in the session, too. Neither adds to a file that pisess did not write, nor replaces one.
+    /// Writes the records of the file beside the session that are still needed, then what is pruned now: what a killed
+    /// run wrote is in the session, too. Neither adds to a file that pisess did not write, nor replaces one.
     fn write_pruned(
         &self,
         now: &OpenSession,
@@ -99,25 +154,23 @@ impl Job<'_> {
         replaces: bool,
     ) -> Result<Beside, Failure> {
         if let Some(there) = existing(&self.pruned)?.filter(|_| replaces) {
-            found_places(now, &there)?;
+            opened(now, &there)?;
         }
-        let old = old.map(|old| Ok::<_, Failure>((old, found_places(now, old)?))).transpose()?;
+        let old = old.map(|old| Ok::<_, Failure>((opened(now, old)?, old))).transpose()?;
+        let old = old.as_ref().map(|(restore, old): &(Restore, _)| (restore, *old as &dyn store::ReadAt));
         let made = store::create_beside(&self.pruned, now.input.file(), replaces, &mut |out| {
-            if let Some((old, places)) = &old {
-                places.write_missing(*old, out)?;
-            }
-            prune.write_payloads(&now.session, now.input.source(), out)
+            prune.write_pruned(&now.session, now.input.source(), old, out)
         });
         Ok(made?)
     }
 
-    /// Writes a pruned copy, whose file of payloads includes those pruned before.
+    /// Writes a pruned copy, whose file beside it includes what was pruned before.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
-        let prune = self.find(self.open)?;
+        let prune = self.find(self.open, ui)?;
         let force = self.write.force;
         let old =
             self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
-        let is_needed = old.is_some() || !prune.payloads.is_empty();
+        let is_needed = old.is_some() || !prune.is_empty();
         let beside =
             is_needed.then(|| self.write_pruned(self.open, &prune, old.as_ref(), force)).transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
@@ -125,6 +178,6 @@ impl Job<'_> {
             prune.write_session(session, source, out)
         })?;
         beside.into_iter().for_each(|beside| ui.warn_of(&beside.keep()));
-        Ok((Some(written), Outcome { payloads: prune.payloads.len(), bytes: prune.saved() }))
+        Ok((Some(written), Outcome::of(&prune, session)))
     }
 }

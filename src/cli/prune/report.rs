@@ -1,11 +1,14 @@
 //! The rows of a plan, and the result of `prune`.
 
+use super::branch::described;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::prune::Job;
+use crate::cli::prune::{Job, Task};
 use crate::format::{counted, size, tokens};
-use crate::ops::prune::{PayloadKind, Prune};
-use crate::session::entry::EntryIx;
+use crate::ops::prune::{Placed, Prune};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, LineNo};
 use owo_colors::Style;
+use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::Committed;
 
@@ -13,33 +16,91 @@ use pisess_store::Committed;
 #[derive(Default)]
 pub struct Outcome {
     pub payloads: usize,
+    pub entries: usize,
+    pub branches: usize,
     pub bytes: usize,
 }
 
+impl Outcome {
+    /// Returns what is pruned.
+    pub fn of(prune: &Prune, session: &Session) -> Outcome {
+        let bytes = if prune.is_empty() { 0 } else { prune.saved(session) };
+        match prune {
+            Prune::Payloads(found) => Outcome { payloads: found.payloads.len(), bytes, ..Outcome::default() },
+            Prune::Entries(removal) => Outcome {
+                entries: removal.entries.len(),
+                branches: removal.branches,
+                bytes,
+                ..Outcome::default()
+            },
+        }
+    }
+
+    /// Returns what is restored.
+    pub fn restored(placed: &[Placed]) -> Outcome {
+        let entries = placed.iter().filter(|placed| placed.field.is_none()).count();
+        Outcome { payloads: placed.len() - entries, entries, ..Outcome::default() }
+    }
+
+    /// Whether it is nothing.
+    pub fn is_nothing(&self) -> bool {
+        self.payloads + self.entries == 0
+    }
+
+    /// Returns it for a message.
+    fn described(&self) -> String {
+        let payloads = counted(self.payloads, "payload", "payloads");
+        let entries = described(self.entries, self.branches);
+        match (self.payloads, self.entries) {
+            (_, 0) => payloads,
+            (0, _) => entries,
+            _ => format!("{entries} and {payloads}"),
+        }
+    }
+}
+
+/// A row of a plan: an entry or a part of it, and its kind and size.
+pub struct PlanRow<'a> {
+    pub id: Text<'a>,
+    pub line: LineNo,
+    pub field: Option<&'a str>,
+    pub what: Option<(Text<'a>, usize)>,
+}
+
 impl Job<'_> {
-    /// Prints a row for each payload, and the sizes of session and context before and after.
+    /// Prints a row for each payload or entry, and the sizes of session and context before and after.
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
+        self.name_dependents(ui)?;
         let (session, source) = (&self.open.session, self.open.input.source());
-        let unreadable = |error| self.open.input.unreadable(error);
-        let prune = Prune::new(session, source, self.wanted.clone()).map_err(unreadable)?;
-        let payloads = prune.payloads.iter();
-        self.print_rows(
-            payloads.map(|found| (found.entry, &*found.field, Some((found.kind, found.bytes)))),
-            ui,
-        )?;
-        let [before, after] = prune.tokens(session, source).map_err(unreadable)?;
+        let prune = self.find(self.open, ui)?;
+        let place = |ix: EntryIx| (session.id(ix), session.entry(ix).line);
         let whole = source.len() as usize;
-        let (payloads, context) = (
-            counted(prune.payloads.len(), "payload", "payloads"),
-            [before, after].map(|count| tokens(count as f64)),
-        );
-        let summary = format!(
-            "{payloads}; session {} to {}; context {} to {} tokens",
-            size(whole),
-            size(whole - prune.saved()),
-            context[0],
-            context[1]
-        );
+        let sizes = format!("session {} to {}", size(whole), size(whole - prune.saved(session)));
+        let summary = match &prune {
+            Prune::Payloads(found) => {
+                let rows = found.payloads.iter().map(|payload| {
+                    let (id, line) = place(payload.entry);
+                    let what = (Text::from(payload.kind.name()), payload.bytes);
+                    PlanRow { id, line, field: Some(&*payload.field), what: Some(what) }
+                });
+                self.print_rows(rows, ui)?;
+                let tokens_at = found.tokens(session, source);
+                let [before, after] = tokens_at
+                    .map_err(|error| self.open.input.unreadable(error))?
+                    .map(|count| tokens(count as f64));
+                let payloads = counted(found.payloads.len(), "payload", "payloads");
+                format!("{payloads}; {sizes}; context {before} to {after} tokens")
+            }
+            Prune::Entries(removal) => {
+                let rows = removal.entries.iter().map(|&ix| {
+                    let (id, line) = place(ix);
+                    let what = (session.kind_name(ix), session.entry(ix).span.len as usize);
+                    PlanRow { id, line, field: None, what: Some(what) }
+                });
+                self.print_rows(rows, ui)?;
+                format!("{}; {sizes}", described(removal.entries.len(), removal.branches))
+            }
+        };
         if self.write.json {
             ui.status(&summary)
         } else {
@@ -48,29 +109,29 @@ impl Job<'_> {
         Ok(Exit::Done)
     }
 
-    /// Prints a row for each payload: its entry and field, and its kind and size.
+    /// Prints the rows of a plan.
     pub fn print_rows<'p>(
         &self,
-        payloads: impl Iterator<Item = (EntryIx, &'p str, Option<(PayloadKind, usize)>)>,
+        rows: impl Iterator<Item = PlanRow<'p>>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let session = &self.open.session;
         let text = Column::text("");
-        let sizes = if self.restores { vec![] } else { vec![text, Column::number("")] };
+        let sizes = if matches!(self.task, Task::Restore) { vec![] } else { vec![text, Column::number("")] };
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
-        for (entry, field, what) in payloads {
-            let id = session.id(entry);
+        for PlanRow { id, line, field, what } in rows {
             if self.write.json {
-                let row = Object::new().text_or_null("id", Some(&id).filter(|id| !id.is_empty()));
-                let row = row.number("line", f64::from(session.entry(entry).line.0)).str("field", field);
-                let row = row.with(what, |row, (kind, bytes)| {
-                    row.str("kind", kind.name()).number("bytes", bytes as f64)
-                });
+                let field = field.map(Text::from);
+                let row = Object::new()
+                    .text_or_null("id", Some(&id).filter(|id| !id.is_empty()))
+                    .number("line", f64::from(line.0))
+                    .text_or_null("field", field.as_ref())
+                    .with(what, |row, (kind, bytes)| row.text("kind", &kind).number("bytes", bytes as f64));
                 ui.print_json(&row.finish())?;
                 continue;
             }
-            let sizes = what.into_iter().flat_map(|(kind, bytes)| [kind.name().to_owned(), size(bytes)]);
-            let cells = [visible(&id.to_string_lossy())].into_iter().chain(sizes).chain([visible(field)]);
+            let shown = |text: &Text| visible(&text.to_string_lossy());
+            let sizes = what.into_iter().flat_map(|(kind, bytes)| [shown(&kind), size(bytes)]);
+            let cells = [shown(&id)].into_iter().chain(sizes).chain([visible(field.unwrap_or_default())]);
             table.row(cells.map(|text| vec![(text, Style::new())]).collect());
             table.stream(ui)?;
         }
@@ -97,7 +158,6 @@ impl Job<'_> {
     }
 
     fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
-        let Outcome { payloads, bytes } = outcome;
         let pruned = self.pruned.to_string_lossy();
         if self.write.json {
             let action = match (is_written, &self.write.output) {
@@ -110,18 +170,20 @@ impl Job<'_> {
                 .str("action", action)
                 .bool("dryRun", false)
                 .str("pruned", &pruned)
-                .number("payloads", *payloads as f64)
-                .number("bytes", *bytes as f64);
+                .number("payloads", outcome.payloads as f64)
+                .number("entries", outcome.entries as f64)
+                .number("branches", outcome.branches as f64)
+                .number("bytes", outcome.bytes as f64);
             return ui.print_json(&report.finish());
         }
-        if *payloads == 0 {
+        if outcome.is_nothing() {
             return Ok(());
         }
-        let payloads = counted(*payloads, "payload", "payloads");
-        if self.restores {
-            ui.status(&format!("{}: {payloads} restored", self.open.input.name))
+        let what = outcome.described();
+        if matches!(self.task, Task::Restore) {
+            ui.status(&format!("{}: {what} restored", self.open.input.name))
         } else {
-            ui.status(&format!("{}: {payloads} pruned, {}", self.open.input.name, size(*bytes)));
+            ui.status(&format!("{}: {what} pruned, {}", self.open.input.name, size(outcome.bytes)));
             ui.print(&format!("{}\n", visible(&pruned)))?;
         }
         Ok(())

@@ -1,34 +1,39 @@
-//! `--restore`: puts the payloads back.
+//! `--restore`: puts back what was pruned.
 
-use super::report::Outcome;
+use super::report::{Outcome, PlanRow};
 use super::{Job, existing, own_path};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{Attempted, store_options, under_lock};
-use crate::ops::prune::{Restore, RestoreError, find_places, pruned_file};
+use crate::ops::plan::copy_all;
+use crate::ops::prune::{Restore, SideError, SideFile, pruned_file};
 use pisess_store::{self as store, Attempt, Locked, SessionFile};
 
 impl Job<'_> {
-    /// Restores the session, or prints which payloads would be put back.
+    /// Restores the session, or prints what would be put back.
     pub fn restore(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         let file = self.open.input.file();
-        let source_of_payloads =
-            file.map_or_else(|| self.pruned.clone(), |file| pruned_file(&own_path(file)));
-        let Some(pruned) = existing(&source_of_payloads)? else {
+        let beside = file.map_or_else(|| self.pruned.clone(), |file| pruned_file(&own_path(file)));
+        let Some(pruned) = existing(&beside)? else {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
         };
         if self.write.dry_run {
             let restore = self.places(self.open, &pruned)?;
-            let payloads = restore.places().map(|(entry, field)| (entry, field, None));
-            return self.print_rows(payloads, ui).map(|()| Exit::Done);
+            let rows = restore.placed.iter().map(|placed| PlanRow {
+                id: placed.id.borrowed(),
+                line: placed.line,
+                field: placed.field.as_deref(),
+                what: None,
+            });
+            return self.print_rows(rows, ui).map(|()| Exit::Done);
         }
         if self.write.output.is_some() {
             let restore = self.places(self.open, &pruned)?;
-            let committed = store::create(&self.place, file, self.write.force, &mut |out| {
-                restore.write_session(&self.open.session, self.open.input.source(), &pruned, out)
-            })?;
-            return self.report(Some(committed), &Outcome { payloads: restore.count(), bytes: 0 }, ui);
+            let whole = restore.whole(self.open.input.source(), &pruned);
+            let committed =
+                store::create(&self.place, file, self.write.force, &mut |out| copy_all(&whole, out))?;
+            return self.report(Some(committed), &Outcome::restored(&restore.placed), ui);
         }
         let options = store_options(self.write, &self.open.session);
         let mut unremoved = None;
@@ -45,19 +50,16 @@ impl Job<'_> {
                 return Ok((None, Outcome::default()));
             };
             let restore = self.places(now, &pruned)?;
-            let outcome = Outcome { payloads: restore.count(), bytes: 0 };
+            let outcome = Outcome::restored(&restore.placed);
             let is_whole = restore.lost.is_empty();
-            if restore.count() == 0 {
+            if outcome.is_nothing() {
                 remove(is_whole);
                 return Ok((None, outcome));
             }
-            let (session, source) = (&now.session, now.input.source());
+            let whole = restore.whole(now.input.source(), &pruned);
             // Under the lock, because another pisess may prune as soon as it is released.
-            let attempt: Attempt = locked.rewrite_then(
-                None,
-                &mut |out| restore.write_session(session, source, &pruned, out),
-                &mut || remove(is_whole),
-            )?;
+            let attempt: Attempt =
+                locked.rewrite_then(None, &mut |out| copy_all(&whole, out), &mut || remove(is_whole))?;
             Ok((Some(attempt), outcome))
         };
         let (committed, outcome) = under_lock(&self.open.input, &options, &mut attempt)?;
@@ -67,9 +69,9 @@ impl Job<'_> {
         self.report(committed, &outcome, ui)
     }
 
-    /// Returns the places of all payloads; fails if one has none, unless --force is given.
+    /// Returns what is to be restored; fails if something has no place, unless --force is given.
     fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-        let restore = found_places(now, pruned)?;
+        let restore = opened(now, pruned)?;
         let name = visible(&pruned.path().to_string_lossy());
         match restore.lost.first().filter(|_| !self.write.force) {
             None => Ok(restore),
@@ -87,13 +89,20 @@ impl Job<'_> {
     }
 }
 
-/// Returns the places of all payloads that have one.
-pub fn found_places(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
+/// Reads the file beside a session, and finds where its content belongs.
+///
+/// # Errors
+/// If it is damaged, or belongs to another session.
+pub fn opened(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
     let name = visible(&pruned.path().to_string_lossy());
-    find_places(&now.session, now.input.source(), pruned).map_err(|error| match error {
-        RestoreError::Io(error) => Failure::reading(&name, error),
-        RestoreError::NotAPayload { line } => {
-            Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
-        }
-    })
+    let side = SideFile::read(pruned, &now.session.header.id).map_err(|error| match error {
+        SideError::Io(error) => Failure::reading(&name, error),
+        error => match error.line() {
+            Some(line) => {
+                Failure::cannot(format_args!("{name}:{}: {error}", line.0)).path(&name).on_line(line.0)
+            }
+            None => Failure::cannot(format_args!("{name}: {error}")).path(&name),
+        },
+    })?;
+    Restore::new(&now.session, now.input.source(), side, pruned).map_err(|error| now.input.unreadable(error))
 }

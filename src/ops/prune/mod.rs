@@ -1,123 +1,104 @@
-//! Moves large payloads of a session to a file beside it, and back.
+//! Moves parts of a session to a file beside it, and back: large payloads, the entries above compactions, a branch.
 //!
-//! The file holds a JSON line for each payload: the entry's `id` and `line`, the `field`, the `kind`, the
-//! number of `bytes`, the `note` that took its place, and the `payload` byte for byte. Lines are changed by
-//! splicing, so restoring the payloads gives the original line. Lines are processed as stored, without
-//! migrating older formats.
+//! ```text
+//!   Prune ── write_session ──> the session without them      Restore ── Whole ──> the session with them
+//!         └─ write_records ──> SESSION.pruned ([`side`])
+//! ```
+//!
+//! A payload is replaced by a note. An entry is removed with its line; those that follow it get the nearest ancestor that
+//! stays as their parent. Several runs add to the file; to restore, they are undone from the last to the first, whatever
+//! was appended since.
 
+mod branch;
 mod payload;
+mod payloads;
+mod removal;
 mod restore;
+mod side;
+mod whole;
 
+pub use branch::{BranchChoice, branch_at};
 pub use payload::{PayloadKind, Wanted};
-pub use restore::{Restore, RestoreError, find_places};
+pub use payloads::{Payloads, Pruned};
+pub use removal::{Damaged, Removal};
+pub use restore::{Placed, Restore};
+pub use side::{Operation, SideError, SideFile, operations};
+pub use whole::Whole;
 
-use crate::ops::plan::copy;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::{EntryReader, FileReader};
-use payload::{Payload, payloads};
-use pisess_json::Raw;
-use pisess_json::edit::Edit;
-use pisess_json::write::Object;
+use pisess_json::text::Text;
 use pisess_store::{ReadAt, with_suffix};
-use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the file beside a session that holds its pruned payloads.
+/// Returns the file beside a session that holds what was pruned from it.
 pub fn pruned_file(session: &Path) -> PathBuf {
     with_suffix(session, ".pruned")
 }
 
-/// A payload to prune.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pruned {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The path of the payload in the line.
-    pub field: String,
-    /// Its kind.
-    pub kind: PayloadKind,
-    /// The number of bytes it takes in the line.
-    pub bytes: usize,
-    /// The number of bytes of its note.
-    pub note: usize,
-}
-
-/// The payloads to prune from a session.
+/// What to prune from a session.
 #[derive(Clone, Debug)]
-pub struct Prune {
-    /// Which payloads to prune.
-    pub wanted: Wanted,
-    /// The payloads in file order.
-    pub payloads: Vec<Pruned>,
+pub enum Prune {
+    /// Payloads.
+    Payloads(Payloads),
+    /// Entries.
+    Entries(Removal),
 }
 
 impl Prune {
-    /// Finds the payloads of a session.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
-    pub fn new(session: &Session, source: &dyn ReadAt, wanted: Wanted) -> io::Result<Prune> {
-        let mut found = Vec::new();
-        for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
-            with_payloads(session, source, entry, &wanted, &mut |_, payloads| {
-                found.extend(payloads.iter().map(|payload| Pruned {
-                    entry,
-                    field: payload.field.clone(),
-                    kind: payload.kind,
-                    bytes: payload.value.bytes().len(),
-                    note: payload.note.len(),
-                }));
-                Ok(())
-            })?;
+    /// Whether there is nothing to prune.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Prune::Payloads(payloads) => payloads.payloads.is_empty(),
+            Prune::Entries(removal) => removal.entries.is_empty(),
         }
-        Ok(Prune { wanted, payloads: found })
     }
 
     /// Returns the number of bytes by which the session becomes shorter.
-    pub fn saved(&self) -> usize {
-        self.payloads.iter().map(|payload| payload.bytes - payload.note).sum()
+    pub fn saved(&self, session: &Session) -> usize {
+        match self {
+            Prune::Payloads(payloads) => payloads.saved(),
+            Prune::Entries(removal) => removal.saved(session),
+        }
     }
 
-    /// Returns the entries that change.
-    fn entries(&self) -> impl Iterator<Item = EntryIx> {
-        self.payloads.chunk_by(|one, next| one.entry == next.entry).map(|payloads| payloads[0].entry)
+    /// Returns the operation that the pruned file will list.
+    fn operation(&self) -> Operation {
+        match self {
+            Prune::Payloads(payloads) => Operation {
+                name: side::PAYLOADS.to_owned(),
+                records: payloads.payloads.len(),
+                ..Operation::default()
+            },
+            Prune::Entries(removal) => removal.operation(),
+        }
     }
 
-    /// Writes the lines of the pruned file.
+    /// Writes the pruned file: what is still needed of the old one, then what is pruned now.
     ///
     /// # Errors
     /// If reading or writing fails.
-    pub fn write_payloads(
+    pub fn write_pruned(
         &self,
         session: &Session,
         source: &dyn ReadAt,
+        old: Option<(&Restore, &dyn ReadAt)>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        for entry in self.entries() {
-            with_payloads(session, source, entry, &self.wanted, &mut |_, payloads| {
-                payloads.iter().try_for_each(|payload| {
-                    let fields = Object::new()
-                        .text_or_null("id", Some(&session.id(entry)).filter(|id| !id.is_empty()))
-                        .number("line", f64::from(session.entry(entry).line.0))
-                        .str("field", &payload.field)
-                        .str("kind", payload.kind.name())
-                        .number("bytes", payload.value.bytes().len() as f64)
-                        .json("note", &payload.note)
-                        .finish();
-                    // The payload byte for byte, even if it is invalid.
-                    out.write_all(&fields[..fields.len() - 1])?;
-                    out.write_all(b",\"payload\":")?;
-                    out.write_all(payload.value.bytes())?;
-                    out.write_all(b"}\n")
-                })
-            })?;
+        let own = Some(self.operation()).filter(|_| !self.is_empty());
+        let before = old.map(|(restore, _)| restore.missing()).unwrap_or_default();
+        let listed: Vec<_> = before.iter().map(|(operation, _)| operation.clone()).chain(own).collect();
+        side::write_first(&session.header.id, &listed, out)?;
+        if let Some((_, pruned)) = old {
+            side::copy_records(pruned, before.iter().flat_map(|(_, records)| records.iter().copied()), out)?;
         }
-        Ok(())
+        match self {
+            Prune::Payloads(payloads) => payloads.write_records(session, source, out),
+            Prune::Entries(removal) => removal.write_records(session, source, out),
+        }
     }
 
-    /// Writes the session with notes in place of the payloads.
+    /// Writes the session without what is pruned.
     ///
     /// # Errors
     /// If reading or writing fails.
@@ -127,87 +108,16 @@ impl Prune {
         source: &dyn ReadAt,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        write_changed(session, source, &mut self.entries(), out, &mut |entry, out| {
-            with_payloads(session, source, entry, &self.wanted, &mut |line, payloads| {
-                out.write_all(&noted(line, payloads)?)
-            })
-        })
-    }
-
-    /// Returns the size of the context at the leaf before and after pruning, as the sum of the agent's
-    /// estimates for its messages.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
-    pub fn tokens(&self, session: &Session, source: &dyn ReadAt) -> io::Result<[u64; 2]> {
-        let bodies = FileReader::new(session, source);
-        let pruned = PrunedReader { session, bodies: &bodies, prune: self };
-        Ok([estimate(session, &bodies)?, estimate(session, &pruned)?])
-    }
-}
-
-fn estimate(session: &Session, bodies: &dyn EntryReader) -> io::Result<u64> {
-    let agent = session.agent();
-    let context = agent.context(session, &session.path(session.leaf), bodies)?;
-    context.messages.iter().map(|message| message.with(bodies, |json| agent.message_tokens(json))).sum()
-}
-
-/// The lines of the pruned session.
-struct PrunedReader<'a> {
-    session: &'a Session,
-    bodies: &'a FileReader<'a>,
-    prune: &'a Prune,
-}
-
-impl EntryReader for PrunedReader<'_> {
-    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
-        let line = self.bodies.line(ix)?;
-        if self.session.entry(ix).span.len <= self.prune.wanted.over {
-            return Ok(line);
+        match self {
+            Prune::Payloads(payloads) => payloads.write_session(session, source, out),
+            Prune::Entries(removal) => removal.write_session(session, source, out),
         }
-        let payloads = payloads(Raw::checked(line.trim_ascii()), &self.prune.wanted);
-        noted(&line, &payloads).map(Cow::Owned)
     }
 }
 
-/// Receives a line and its payloads.
-type See<'a> = dyn FnMut(&[u8], &[Payload]) -> io::Result<()> + 'a;
-
-fn with_payloads(
-    session: &Session,
-    source: &dyn ReadAt,
-    entry: EntryIx,
-    wanted: &Wanted,
-    see: &mut See,
-) -> io::Result<()> {
-    let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
-    let payloads = payloads(Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted);
-    see(&line, &payloads)
-}
-
-/// Returns a line with notes in place of these payloads, which must be parts of it.
-fn noted(line: &[u8], payloads: &[Payload]) -> io::Result<Vec<u8>> {
-    let mut edit = Edit::new(line).map_err(invalid)?;
-    payloads.iter().for_each(|payload| edit.replace(payload.value, &payload.note));
-    Ok(edit.finish())
-}
-
-/// Writes a session with changes to these entries, which are in file order; all other bytes are unchanged.
-fn write_changed(
-    session: &Session,
-    source: &dyn ReadAt,
-    entries: &mut dyn Iterator<Item = EntryIx>,
-    out: &mut dyn Write,
-    change: &mut dyn FnMut(EntryIx, &mut dyn Write) -> io::Result<()>,
-) -> io::Result<()> {
-    let mut at = 0;
-    for entry in entries {
-        let span = session.entry(entry).span;
-        copy(source, Span { start: at, len: span.start - at }, out)?;
-        change(entry, out)?;
-        at = span.end();
-    }
-    copy(source, Span { start: at, len: source.len() - at }, out)
+/// Returns the id, unless it is empty.
+fn some_id<'a>(id: Text<'a>) -> Option<Text<'a>> {
+    Some(id).filter(|id| !id.is_empty())
 }
 
 fn invalid(error: pisess_json::Malformed) -> io::Error {

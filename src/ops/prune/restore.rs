@@ -1,170 +1,392 @@
-//! Puts payloads back into the session they were removed from.
+//! Finds where what was pruned belongs, from the last operation to the first.
 
+use super::invalid;
 use super::payload::at_path;
-use super::{invalid, write_changed};
-use crate::ops::plan::copy;
+use super::side::{Operation, Record, SideFile, What};
+use super::whole::{From, Part, Parts, Whole};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, LineNo, Span};
+use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::FileReader;
 use crate::session::read::line_chunks::each_line;
+use foldhash::HashMap;
 use pisess_json::edit::Edit;
+use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
-use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
-/// Payloads and their places in the session.
-#[derive(Clone, Debug, Default)]
+/// What was pruned from a session, and its places there.
+#[derive(Debug, Default)]
 pub struct Restore {
-    /// For each entry and field, the line of the pruned file that contains the payload.
-    places: BTreeMap<(EntryIx, String), Span>,
-    /// Payloads without a place in the session: the ids of their entries, and their fields.
+    /// The session with what was pruned.
+    parts: Parts,
+    /// What was put in its place, in the order of the pruned file.
+    pub placed: Vec<Placed>,
+    /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
-    /// The lines of the pruned file whose payloads the session does not contain.
-    missing: Vec<Span>,
+    operations: Vec<(Operation, Vec<Record>)>,
+    /// For each record of each operation, whether the session does not contain what it records.
+    is_missing: Vec<Vec<bool>>,
 }
 
-/// Why a file is not a valid pruned file.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// It cannot be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// A line does not have the format that pruning writes.
-    #[error("the line is not a pruned payload")]
-    NotAPayload {
-        /// Its number.
-        line: LineNo,
-    },
+/// Something that was put in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// The id of the entry; empty if it has none.
+    pub id: Text<'static>,
+    /// The line on which it was before it was pruned.
+    pub line: LineNo,
+    /// The path of the value; `None` for a whole entry.
+    pub field: Option<String>,
 }
 
-/// Finds the places of all payloads. A payload that the session contains needs none: pisess may have been
-/// killed before the pruned file was removed, or right after it was written.
-///
-/// # Errors
-/// If a file cannot be read, or the pruned file is not valid.
-pub fn find_places(
-    session: &Session,
-    source: &dyn ReadAt,
-    pruned: &dyn ReadAt,
-) -> Result<Restore, RestoreError> {
-    let bodies = FileReader::new(session, source);
-    let mut restore = Restore::default();
-    let mut number = 0;
-    each_line(pruned, |line| {
-        number += 1;
-        if line.bytes.trim_ascii().is_empty() {
-            return Ok(());
-        }
-        let not_a_payload = || RestoreError::NotAPayload { line: LineNo(number) };
-        let record = Raw::parse(line.bytes.trim_ascii()).map_err(|_| not_a_payload())?;
-        let record = Record::read(record).ok_or_else(not_a_payload)?;
-        let mut is_back = false;
-        let mut place = None;
-        for entry in record.entries(session) {
-            let stored = bodies.stored(session.entry(entry).span)?;
-            let value = at_path(Raw::parse(stored.trim_ascii()).map_err(invalid)?, &record.field);
-            if value.is_some_and(|value| record.is_note(value)) {
-                place = Some(entry);
-                break;
-            }
-            is_back |= value.is_some_and(|value| value.bytes() == record.payload.bytes());
-        }
-        if place.is_some() || !is_back {
-            restore.missing.push(line.span);
-        }
-        match place {
-            Some(entry) => drop(restore.places.insert((entry, record.field), line.span)),
-            None if is_back => {}
-            None => restore.lost.push((record.id, record.field)),
-        }
-        Ok::<(), RestoreError>(())
-    })?;
-    Ok(restore)
+/// A line of the session with what was pruned.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    /// The number in the session of this line, or of the last one before it that is in the session.
+    number: u32,
+    is_pruned: bool,
+    span: Span,
+    newline: bool,
+    /// One more than the index of its id, if it was pruned, or of its edits; 0 for none.
+    id: u32,
+    edits: u32,
 }
+
+/// The value at a path, to be replaced by bytes of the pruned file.
+type LineEdits = Vec<(String, Span)>;
 
 impl Restore {
-    /// Returns the number of payloads to restore.
-    pub fn count(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Returns the entries and fields to restore.
-    pub fn places(&self) -> impl Iterator<Item = (EntryIx, &str)> {
-        self.places.keys().map(|(entry, field)| (*entry, &**field))
-    }
-
-    /// Copies the lines of the pruned file whose payloads the session does not contain.
+    /// Finds the places of everything that was pruned. What the session contains needs none: pisess may have been
+    /// killed before the pruned file was removed, or right after it was written.
     ///
     /// # Errors
-    /// If reading or writing fails.
-    pub fn write_missing(&self, pruned: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        self.missing.iter().try_for_each(|line| {
-            copy(pruned, *line, out)?;
-            out.write_all(b"\n")
-        })
-    }
-
-    /// Writes the session with its payloads.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
-    pub fn write_session(
-        &self,
+    /// If a file cannot be read.
+    pub fn new(
         session: &Session,
         source: &dyn ReadAt,
+        side: SideFile,
         pruned: &dyn ReadAt,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let mut entries: Vec<_> = self.places.keys().map(|(entry, _)| *entry).collect();
-        entries.dedup();
-        write_changed(session, source, &mut entries.into_iter(), out, &mut |entry, out| {
-            let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
-            let root = Raw::parse(line.trim_ascii()).map_err(invalid)?;
-            let mut edit = Edit::new(&line).map_err(invalid)?;
-            let first = (entry, String::new());
-            for ((_, field), span) in self.places.range(first..).take_while(|((of, _), _)| *of == entry) {
-                let payload = pruned.read_range(span.range())?;
-                let record = Raw::parse(payload.trim_ascii()).map_err(invalid)?;
-                if let (Some(value), Some(payload)) = (at_path(root, field), record.get("payload")) {
-                    edit.replace(value, payload.bytes());
+    ) -> io::Result<Restore> {
+        let mut lines = Lines::read(session, source, &side, pruned)?;
+        let mut is_missing = Vec::new();
+        let mut placed = Vec::new();
+        let mut lost = Vec::new();
+        for (_, records) in side.operations.iter().rev() {
+            let fates = lines.undo(records)?;
+            for (record, fate) in records.iter().zip(&fates).rev() {
+                let field = match &record.what {
+                    What::Value { field, .. } => Some(field.clone()),
+                    What::Entry { .. } => None,
+                    What::Mark => continue,
+                };
+                match fate {
+                    Fate::Placed => placed.push(Placed { id: record.id.clone(), line: record.line, field }),
+                    Fate::Lost => lost.push((
+                        record.id.to_string_lossy().into_owned(),
+                        field.unwrap_or_else(|| "the entry".to_owned()),
+                    )),
+                    Fate::There => {}
                 }
             }
-            out.write_all(&edit.finish())
-        })
+            is_missing.push(fates.iter().map(|fate| *fate != Fate::There).collect());
+        }
+        is_missing.reverse();
+        placed.reverse();
+        lost.reverse();
+        Ok(Restore { parts: lines.finish()?, placed, lost, operations: side.operations, is_missing })
+    }
+
+    /// Returns the session with what was pruned, read from these files.
+    pub fn whole<'a>(&'a self, session: &'a dyn ReadAt, pruned: &'a dyn ReadAt) -> Whole<'a> {
+        Whole { parts: &self.parts, session, pruned }
+    }
+
+    /// Returns what the session does not contain: the operations, with their records.
+    pub(super) fn missing(&self) -> Vec<(Operation, Vec<&Record>)> {
+        let mut found = Vec::new();
+        for ((operation, records), is_missing) in self.operations.iter().zip(&self.is_missing) {
+            let is_mark = |record: &Record| matches!(record.what, What::Mark);
+            let kept: Vec<_> = records
+                .iter()
+                .zip(is_missing)
+                .filter(|(_, missing)| **missing)
+                .map(|(record, _)| record)
+                .collect();
+            if kept.iter().all(|record| is_mark(record)) {
+                continue;
+            }
+            let entries = kept.iter().filter(|record| matches!(record.what, What::Entry { .. })).count();
+            let branches = if entries > 0 { operation.branches } else { 0 };
+            let name = operation.name.clone();
+            found.push((Operation { name, records: kept.len(), entries, branches }, kept));
+        }
+        found
     }
 }
 
-/// A line of the pruned file.
-struct Record<'a> {
-    id: String,
-    line: u32,
-    field: String,
-    note: Raw<'a>,
-    payload: Raw<'a>,
+/// What became of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It was put in its place.
+    Placed,
+    /// The session contains what it records.
+    There,
+    /// It has no place.
+    Lost,
 }
 
-impl<'a> Record<'a> {
-    fn read(record: Raw<'a>) -> Option<Record<'a>> {
-        Some(Record {
-            id: record.get_text("id").unwrap_or_default().to_string_lossy().into_owned(),
-            line: record.get("line")?.index().and_then(|line| u32::try_from(line).ok())?,
-            field: record.get_text("field")?.to_string_lossy().into_owned(),
-            note: record.get("note")?,
-            payload: record.get("payload")?,
-        })
+/// The lines of the session, with what was put in place so far.
+struct Lines<'a> {
+    session: &'a Session,
+    source: &'a dyn ReadAt,
+    bodies: FileReader<'a>,
+    pruned: &'a dyn ReadAt,
+    lines: Vec<Line>,
+    /// The ids of the lines that were pruned.
+    ids: Vec<Text<'static>>,
+    /// The fields of each entry that were pruned, by any operation.
+    fields: HashMap<Text<'static>, Vec<String>>,
+    edits: Vec<LineEdits>,
+}
+
+impl<'a> Lines<'a> {
+    fn read(
+        session: &'a Session,
+        source: &'a dyn ReadAt,
+        side: &SideFile,
+        pruned: &'a dyn ReadAt,
+    ) -> io::Result<Lines<'a>> {
+        let mut lines = Vec::new();
+        each_line(source, |line| {
+            let number = lines.len() as u32 + 1;
+            let (span, newline) = (line.span, line.newline);
+            lines.push(Line { number, is_pruned: false, span, newline, id: 0, edits: 0 });
+            Ok::<(), io::Error>(())
+        })?;
+        let bodies = FileReader::new(session, source);
+        let mut fields: HashMap<_, Vec<_>> = HashMap::default();
+        for record in side.operations.iter().flat_map(|(_, records)| records) {
+            if let What::Value { field, .. } = &record.what {
+                fields.entry(record.id.clone()).or_default().push(field.clone());
+            }
+        }
+        Ok(Lines { session, source, bodies, pruned, lines, ids: Vec::new(), fields, edits: Vec::new() })
     }
 
-    /// Returns the candidates for the entry: the one on the original line, and the one with the id in case
-    /// lines have moved.
-    fn entries(&self, session: &Session) -> impl Iterator<Item = EntryIx> {
-        let on_line = session.entries.binary_search_by_key(&self.line, |entry| entry.line.0);
-        let with_id = session.find(&pisess_json::text::Text::from(&*self.id)).filter(|_| !self.id.is_empty());
-        on_line.ok().map(EntryIx::new).into_iter().chain(with_id)
+    /// Undoes an operation, and returns what became of its records.
+    fn undo(&mut self, records: &[Record]) -> io::Result<Vec<Fate>> {
+        let mut fates = vec![Fate::Lost; records.len()];
+        let mark = records.iter().position(|record| matches!(record.what, What::Mark));
+        if let Some(at) = mark {
+            fates[at] = self.remove_mark(&records[at])?;
+        }
+        self.put_entries_back(records, &mut fates)?;
+        for (record, fate) in records.iter().zip(&mut fates) {
+            if let What::Value { field, note } = &record.what {
+                *fate = self.put_value_back(record, field, note)?;
+            }
+        }
+        Ok(fates)
     }
 
-    /// Whether a value is the note, even if an agent has rewritten the file with another formatting.
-    fn is_note(&self, value: Raw) -> bool {
-        value.bytes().len() <= 8 * self.note.bytes().len() && js::stringify(value) == js::stringify(self.note)
+    /// Removes a mark, if nothing follows it. Otherwise it stays: what follows refers to it.
+    fn remove_mark(&mut self, record: &Record) -> io::Result<Fate> {
+        let Some(last) = self.lines.last().copied().filter(|last| last.edits == 0) else {
+            return Ok(Fate::Lost);
+        };
+        let is_mark = last.span.len == record.payload.len
+            && self.bytes(last)? == self.pruned.read_range(record.payload.range())?;
+        if is_mark {
+            self.lines.pop();
+            if let Some(before) = self.lines.last_mut().filter(|_| !record.newline) {
+                before.newline = false;
+            }
+        }
+        Ok(Fate::Placed)
     }
+
+    /// Inserts the lines that were removed.
+    fn put_entries_back(&mut self, records: &[Record], fates: &mut [Fate]) -> io::Result<()> {
+        let mut waiting: HashMap<Option<Text>, Vec<(usize, u32)>> = HashMap::default();
+        for (at, record) in records.iter().enumerate() {
+            let What::Entry { after, distance } = &record.what else { continue };
+            if self.contains(record)? {
+                fates[at] = Fate::There;
+            } else {
+                waiting.entry(after.clone()).or_default().push((at, *distance));
+            }
+        }
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let old = std::mem::take(&mut self.lines);
+        let mut lines = Vec::with_capacity(old.len() + records.len());
+        let mut old = old.into_iter().peekable();
+        while let Some(line) = old.next() {
+            let anchor = self.anchor(line);
+            lines.push(line);
+            let Some(run) = anchor.and_then(|anchor| waiting.remove(&anchor)) else { continue };
+            let (start, mut number) = (lines.len() - 1, line.number);
+            for (at, distance) in run {
+                // Lines between them that are not entries stayed.
+                while lines.len() < start + distance as usize
+                    && let Some(between) = old.next_if(|&next| self.anchor(next).is_none())
+                {
+                    number = between.number;
+                    lines.push(between);
+                }
+                let record = &records[at];
+                self.ids.push(record.id.clone());
+                let (id, newline) = (self.ids.len() as u32, record.newline);
+                lines.push(Line { number, is_pruned: true, span: record.payload, newline, id, edits: 0 });
+                fates[at] = Fate::Placed;
+            }
+        }
+        self.lines = lines;
+        Ok(())
+    }
+
+    /// Returns the id of the entry on a line, `None` inside for the header; `None` for any other line.
+    fn anchor(&self, line: Line) -> Option<Option<Text<'static>>> {
+        if line.is_pruned {
+            return Some(Some(self.ids[line.id as usize - 1].clone()));
+        }
+        if line.number == self.session.header.line.0 {
+            return Some(None);
+        }
+        let ix = self.session.entry_on(LineNo(line.number))?;
+        Some(Some(self.session.id(ix).into_owned())).filter(|_| !self.session.entry(ix).id.is_empty())
+    }
+
+    /// Whether the session contains an entry that was removed, other than by values that were pruned as well.
+    fn contains(&self, record: &Record) -> io::Result<bool> {
+        let Some(ix) = self.session.find(&record.id) else { return Ok(false) };
+        let there = self.bodies.stored(self.session.entry(ix).span)?;
+        let removed = self.pruned.read_range(record.payload.range())?;
+        let fields = self.fields.get(&record.id).map_or(&[][..], |fields| &fields[..]);
+        Ok(without(&there, fields)? == without(&removed, fields)?)
+    }
+
+    /// Puts a value back, where its note is.
+    fn put_value_back(&mut self, record: &Record, field: &str, note: &[u8]) -> io::Result<Fate> {
+        let note = Raw::checked(note);
+        let mut fate = Fate::Lost;
+        for at in self.candidates(record) {
+            let line = self.lines[at];
+            let earlier = line.edits.checked_sub(1).and_then(|edits| {
+                let edits = &self.edits[edits as usize];
+                edits.iter().rev().find(|(other, _)| other == field).map(|(_, span)| *span)
+            });
+            let bytes = match earlier {
+                Some(span) => self.pruned.read_range(span.range())?,
+                None => self.bytes(line)?,
+            };
+            let root = Raw::parse(bytes.trim_ascii()).map_err(invalid)?;
+            let value = match earlier {
+                Some(_) => Some(root),
+                None => at_path(root, field).filter(|_| is_of(root, record)),
+            };
+            if value.is_some_and(|value| is_note(value, note)) {
+                self.edit(at, field, record.payload);
+                return Ok(Fate::Placed);
+            }
+            let is_back = |value: Raw| -> io::Result<bool> {
+                Ok(value.bytes().len() as u64 == record.payload.len
+                    && value.bytes() == self.pruned.read_range(record.payload.range())?)
+            };
+            if value.map_or(Ok(false), is_back)? {
+                fate = Fate::There;
+            }
+        }
+        Ok(fate)
+    }
+
+    fn edit(&mut self, at: usize, field: &str, payload: Span) {
+        if self.lines[at].edits == 0 {
+            self.edits.push(Vec::new());
+            self.lines[at].edits = self.edits.len() as u32;
+        }
+        self.edits[self.lines[at].edits as usize - 1].push((field.to_owned(), payload));
+    }
+
+    /// Returns the lines on which a value may be: the original line, and the one with the id, in case lines have moved.
+    fn candidates(&self, record: &Record) -> impl Iterator<Item = usize> + use<> {
+        let on_line = (record.line.0 as usize).checked_sub(1).filter(|&at| at < self.lines.len());
+        let with_id = self.session.find(&record.id).filter(|_| !record.id.is_empty()).and_then(|ix| {
+            let number = self.session.entry(ix).line.0;
+            let at = self.lines.partition_point(|line| line.number < number);
+            self.lines.get(at).filter(|line| line.number == number && !line.is_pruned).map(|_| at)
+        });
+        on_line.into_iter().chain(with_id.filter(|at| Some(*at) != on_line))
+    }
+
+    /// Returns the bytes of a line.
+    fn bytes(&self, line: Line) -> io::Result<Vec<u8>> {
+        if line.is_pruned { self.pruned.read_range(line.span.range()) } else { self.bodies.stored(line.span) }
+    }
+
+    /// Returns the content.
+    fn finish(self) -> io::Result<Parts> {
+        let mut parts = Parts::default();
+        for (at, &line) in self.lines.iter().enumerate() {
+            let from = if line.is_pruned { From::Pruned } else { From::Session };
+            parts.begin_line((!line.is_pruned).then_some(LineNo(line.number)));
+            let mut start = line.span.start;
+            for (value, payload) in self.splices(line)? {
+                parts.push(Part { from, span: Span { start, len: value.start - start } });
+                parts.push(Part { from: From::Pruned, span: payload });
+                start = value.end();
+            }
+            parts.push(Part { from, span: Span { start, len: line.span.end() - start } });
+            if line.newline || at + 1 < self.lines.len() {
+                // The newline of a line of the session is the next byte, if it has one.
+                let is_there = !line.is_pruned && line.span.end() < self.source.len();
+                let newline = Part { from: From::Newline, span: Span { start: 0, len: 1 } };
+                let next = Part { from, span: Span { start: line.span.end(), len: 1 } };
+                parts.push(if is_there { next } else { newline });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Returns where values of a line are replaced in its file, and by what, in order.
+    fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
+        let Some(edits) = line.edits.checked_sub(1) else { return Ok(Vec::new()) };
+        let bytes = self.bytes(line)?;
+        let root = Raw::parse(bytes.trim_ascii()).map_err(invalid)?;
+        let last: HashMap<&str, Span> =
+            self.edits[edits as usize].iter().map(|(field, span)| (&**field, *span)).collect();
+        let mut splices = Vec::new();
+        for (field, payload) in last {
+            if let Some(value) = at_path(root, field) {
+                let offset = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
+                let start = line.span.start + offset as u64;
+                splices.push((Span { start, len: value.bytes().len() as u64 }, payload));
+            }
+        }
+        splices.sort_by_key(|(value, _)| value.start);
+        Ok(splices)
+    }
+}
+
+/// Returns an entry as JSON, whatever its formatting, without the values of these fields.
+fn without(line: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
+    let line = line.trim_ascii();
+    let root = Raw::parse(line).map_err(invalid)?;
+    let mut edit = Edit::new(line).map_err(invalid)?;
+    for value in fields.iter().filter_map(|field| at_path(root, field)) {
+        edit.replace(value, b"null");
+    }
+    Ok(js::stringify(Raw::checked(&edit.finish())).into_owned())
+}
+
+/// Whether a line may be that of a record: it has the same id, or none, as in older formats.
+fn is_of(line: Raw, record: &Record) -> bool {
+    record.id.is_empty() || line.get_text("id").is_none_or(|id| id == record.id)
+}
+
+/// Whether a value is the note, even if an agent has rewritten the file with another formatting.
+fn is_note(value: Raw, note: Raw) -> bool {
+    value.bytes().len() <= 8 * note.bytes().len() && js::stringify(value) == js::stringify(note)
 }

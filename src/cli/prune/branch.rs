@@ -1,0 +1,135 @@
+//! `--branch`: the branch to prune, and what refers to it.
+
+use super::{Job, Task};
+use crate::cli::locate::Places;
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Failure, Ui, visible};
+use crate::format::counted;
+use crate::load::peek::Head;
+use crate::ops::IdSource;
+use crate::ops::archive::folder_of;
+use crate::ops::branches::Branch;
+use crate::ops::prune::{BranchChoice, Damaged, Prune, Removal, branch_at};
+use crate::session::usage::{end_of, places};
+use pisess_json::Raw;
+use pisess_store::{Glance, files_below};
+use std::path::{Path, PathBuf};
+
+/// The maximum number of tips in a message.
+const NAMED: usize = 8;
+
+impl Job<'_> {
+    /// Returns the removal of the branch that a reference is on.
+    pub(super) fn branch(
+        &self,
+        now: &OpenSession,
+        reference: &str,
+        fresh: &mut IdSource,
+    ) -> Result<Prune, Failure> {
+        let choice = self.choice(now, reference)?;
+        if !self.write.force && !self.write.dry_run {
+            self.refuse(now, reference, &choice)?;
+        }
+        let removal = Removal::new("branch", &now.session, now.input.source(), choice.leaves, fresh);
+        let mut removal = removal.map_err(|error| now.input.unreadable(error))?;
+        removal.branches = choice.tips.len();
+        Ok(Prune::Entries(removal))
+    }
+
+    fn choice(&self, now: &OpenSession, reference: &str) -> Result<BranchChoice, Failure> {
+        let damaged = |error: Damaged| damaged(now, error);
+        Damaged::check(&now.session).map_err(damaged)?;
+        let entry = now.entry(reference)?;
+        branch_at(&now.session, entry).map_err(damaged)?.ok_or_else(|| {
+            let failure = now.input.cannot(format_args!("the session does not branch above {reference}"));
+            failure.hint("`pisess branches` lists the branches; `pisess archive` moves a whole session away")
+        })
+    }
+
+    /// Refuses the active branch, and several branches.
+    fn refuse(&self, now: &OpenSession, reference: &str, choice: &BranchChoice) -> Result<(), Failure> {
+        let id = |branch: &Branch| visible(&now.session.id(branch.tip).to_string_lossy());
+        let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).collect();
+        let more = choice.tips.len() - tips.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let tips = format!("{}{more}", tips.join(" "));
+        let count = choice.tips.len();
+        let point = choice.point.map_or("root".to_owned(), |ix| now.session.id(ix).to_string());
+        let hint = match (choice.is_active, count) {
+            (true, _) => format!("--force prunes it, and moves the leaf to {}", visible(&point)),
+            (false, 2..) => "--force prunes them all; give an entry nearer to a tip to prune one".to_owned(),
+            (false, _) => return Ok(()),
+        };
+        let what = match count {
+            0 | 1 => format!("{reference} is on the active branch"),
+            _ if choice.is_active => format!("{count} branches end there, the active one too: {tips}"),
+            _ => format!("{count} branches end there: {tips}"),
+        };
+        Err(now.input.cannot(what).hint(hint))
+    }
+
+    /// Reports the sub-agents that the branch started, and the forks of the session: they stay.
+    pub(super) fn name_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
+        let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {
+            return Ok(());
+        };
+        let choice = self.choice(self.open, reference)?;
+        let session = file.resolved().to_owned();
+        for path in self.agents_of(&session, &choice) {
+            ui.status(&format!("a sub-agent of the branch stays: {}", visible(&path.to_string_lossy())));
+        }
+        for path in self.forks_of(&session, ui) {
+            ui.status(&format!("a fork of the session stays: {}", visible(&path.to_string_lossy())));
+        }
+        Ok(())
+    }
+
+    /// Returns the sessions of the sub-agents that the branch started.
+    fn agents_of(&self, session: &Path, choice: &BranchChoice) -> Vec<PathBuf> {
+        let billed = &self.open.session.collected.billed;
+        let leaving = billed.iter().filter(|request| choice.leaves[request.entry.at()]);
+        let ends: Vec<_> = leaving
+            .filter_map(|request| request.agents.as_deref())
+            .flat_map(|reported| places(session, reported))
+            .collect();
+        if ends.is_empty() {
+            return Vec::new();
+        }
+        let files = folder_of(session).and_then(|folder| files_below(&folder).ok()).unwrap_or_default();
+        let is_named = |path: &Path| ends.contains(&end_of(&path.to_string_lossy()));
+        files.into_iter().map(|(path, _)| path).filter(|path| is_named(path)).collect()
+    }
+
+    /// Returns the sessions in the stores whose header names this session as the one they were forked from.
+    fn forks_of(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
+        let id = &self.open.session.header.id;
+        let is_fork = |path: &PathBuf| {
+            let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
+            let parent = head.and_then(|head| {
+                Raw::checked(&head.header.bytes).get_text("parentSession").map(|parent| parent.into_owned())
+            });
+            parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
+        };
+        let files = Places::of(ui).everywhere().files;
+        files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path).filter(is_fork).collect()
+    }
+}
+
+/// Returns the failure for a session whose entries cannot be pruned.
+fn damaged(now: &OpenSession, error: Damaged) -> Failure {
+    let name = &now.input.name;
+    let hint = match error {
+        Damaged::OldFormat => format!("`pisess migrate {name}` brings it to version 3"),
+        _ => format!("see `pisess check {name}`; --repair may help"),
+    };
+    now.input.cannot(error).hint(hint)
+}
+
+/// Returns what was pruned, for a message.
+pub(super) fn described(entries: usize, branches: usize) -> String {
+    let entries = counted(entries, "entry", "entries");
+    match branches {
+        0 => entries,
+        _ => format!("{} ({entries})", counted(branches, "branch", "branches")),
+    }
+}

@@ -1,0 +1,64 @@
+//! The branch to prune: from the child of the nearest branch point above an entry, with all that follows.
+
+use super::removal::{Damaged, alone};
+use crate::ops::branches::{Branch, branches, start_of};
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::reference::Position;
+use crate::session::tree::Tree;
+
+/// A branch that may be pruned.
+#[derive(Clone, Debug)]
+pub struct BranchChoice {
+    /// The entry from which it diverges from others; `None` for the root.
+    pub point: Position,
+    /// The branches that end in it, newest first.
+    pub tips: Vec<Branch>,
+    /// Whether the leaf is in it.
+    pub is_active: bool,
+    /// For each entry of the session, whether it leaves.
+    pub leaves: Vec<bool>,
+}
+
+/// Returns the branch that an entry is on; `None` if the session does not branch above the entry.
+///
+/// Labels of other entries and the name of the session stay, even if they were set in the branch.
+///
+/// # Errors
+/// If an entry shares its line with something else.
+pub fn branch_at(session: &Session, ix: EntryIx) -> Result<Option<BranchChoice>, Damaged> {
+    let tree = Tree::new(session);
+    let Some((first, point)) = start_of(session, &tree, ix) else { return Ok(None) };
+    let mut is_inside = vec![false; session.entries.len()];
+    for ix in tree.walk(&vec![false; session.entries.len()]) {
+        is_inside[ix.at()] = ix == first || session.entry(ix).parent.is_some_and(|up| is_inside[up.at()]);
+    }
+    let is_active = session.leaf.is_some_and(|leaf| is_inside[leaf.at()]);
+    let mut leaves = is_inside.clone();
+    for ix in notes_that_stay(session, |ix| is_inside[ix.at()]) {
+        leaves[ix.at()] = false;
+    }
+    let alone = alone(session);
+    if let Some(fused) = session.all().find(|ix| leaves[ix.at()] && !alone[ix.at()]) {
+        return Err(Damaged::Fused { line: session.entry(fused).line });
+    }
+    let tips = branches(session, &tree);
+    let tips = tips.into_iter().filter(|branch| is_inside[branch.tip.at()]).collect();
+    Ok(Some(BranchChoice { point, tips, is_active, leaves }))
+}
+
+/// Returns the bookkeeping that is in effect for what stays: the last label of each entry that stays, and the last name
+/// of the session.
+pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> bool) -> Vec<EntryIx> {
+    let mut last = foldhash::HashMap::default();
+    for change in &session.collected.labels {
+        last.insert(session.bytes(change.target), change);
+    }
+    let labels = last.into_values().filter(|change| {
+        let target = session.find(&session.text(change.target));
+        target.is_some_and(|target| !leaves(target))
+    });
+    let names = [Kind::SessionInfo, Kind::TitleChange];
+    let names = names.map(|kind| session.all().rev().find(|&ix| session.entry(ix).kind == kind));
+    labels.map(|change| change.entry).chain(names.into_iter().flatten()).collect()
+}

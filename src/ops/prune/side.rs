@@ -1,0 +1,304 @@
+//! The file beside a session that holds what was pruned from it.
+//!
+//! Its first line has the id of the session and the operations, oldest first, each with the number of its records. The
+//! records follow, in the order of the operations:
+//!
+//! ```text
+//! {"session":"…","operations":[{"operation":"payloads","records":1,…},{"operation":"branch","records":2,…}]}
+//! {"id":"a1","line":4,"field":"message.content[1]","kind":"image",…,"note":{…},"payload":{…}}    a value and its note
+//! {"id":"b7","line":9,"kind":"entry",…,"after":"b6","distance":1,"payload":{…}}                  a whole line
+//! {"id":"c3","line":12,"field":"parentId","kind":"link",…,"note":"b6","payload":"b7"}            a value that changed
+//! {"id":"d2","line":15,"kind":"mark",…,"payload":{…}}                                            a line that was added
+//! ```
+//!
+//! `payload` is always last, and its bytes are those of the session. `line` is the number that the line had before the
+//! operation. The line of an entry was `distance` lines after that of the entry `after` (`null`: the header), which
+//! stayed. A file that an earlier version wrote has no first line of this kind, and only values and their notes.
+
+use crate::ops::plan::copy;
+use crate::session::entry::{LineNo, Span};
+use crate::session::read::line_chunks::{Line, each_line};
+use memchr::memmem;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_store::ReadAt;
+use std::io::{self, Write};
+
+/// The name of the operation that prunes payloads.
+pub const PAYLOADS: &str = "payloads";
+/// The `kind` of a record of a whole line.
+pub const ENTRY: &str = "entry";
+/// The `kind` of a record of a line that was added.
+pub const MARK: &str = "mark";
+/// The `kind` of a record of a value that names another entry.
+pub const LINK: &str = "link";
+
+/// What one run of `prune` did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// The number of its records.
+    pub records: usize,
+    /// The number of entries that it removed.
+    pub entries: usize,
+    /// The number of branches that it removed.
+    pub branches: usize,
+}
+
+/// A record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The id of its entry; empty if that has none.
+    pub id: Text<'static>,
+    /// The number of its line before the operation.
+    pub line: LineNo,
+    /// What it records.
+    pub what: What,
+    /// Whether that line, or for a mark the line before it, ended with a newline.
+    pub newline: bool,
+    /// The location of the bytes of the session.
+    pub payload: Span,
+    /// The location of the record.
+    pub whole: Span,
+}
+
+/// What a record records.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A value that was replaced.
+    Value {
+        /// Its path in the line.
+        field: String,
+        /// The JSON that replaced it.
+        note: Vec<u8>,
+    },
+    /// A line that was removed.
+    Entry {
+        /// The entry before it that stayed; `None` for the header.
+        after: Option<Text<'static>>,
+        /// The number of lines from that entry to it.
+        distance: u32,
+    },
+    /// A line that was added at the end.
+    Mark,
+}
+
+/// The content of the file.
+#[derive(Clone, Debug, Default)]
+pub struct SideFile {
+    /// The operations, oldest first, with their records.
+    pub operations: Vec<(Operation, Vec<Record>)>,
+}
+
+/// Why a file is not a valid pruned file.
+#[derive(Debug, thiserror::Error)]
+pub enum SideError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A line does not have the format that pruning writes.
+    #[error("the line is not a pruned payload")]
+    NotAPayload {
+        /// Its number.
+        line: LineNo,
+    },
+    /// A line has changed since it was written.
+    #[error("the line is damaged: its bytes do not have the checksum that was recorded")]
+    Damaged {
+        /// Its number.
+        line: LineNo,
+    },
+    /// Lines are missing at its end, or there are more.
+    #[error("the file is damaged: it should have {wanted} lines")]
+    OtherLength {
+        /// The number of lines that it should have.
+        wanted: usize,
+    },
+    /// It belongs to another session.
+    #[error("the file belongs to another session: {id}")]
+    OtherSession {
+        /// The id of that session.
+        id: String,
+    },
+}
+
+impl SideError {
+    /// Returns the number of the line that it is about.
+    pub fn line(&self) -> Option<LineNo> {
+        match self {
+            SideError::NotAPayload { line } | SideError::Damaged { line } => Some(*line),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the operations that a pruned file lists, without reading its records.
+///
+/// # Errors
+/// If it cannot be read, or belongs to another session.
+pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>, SideError> {
+    let mut length = 4096;
+    let first = loop {
+        let bytes = pruned.read_range(0..pruned.len().min(length))?;
+        match memchr::memchr(b'\n', &bytes) {
+            Some(end) => break bytes[..end].to_vec(),
+            None if length >= pruned.len() => break bytes,
+            None => length *= 2,
+        }
+    };
+    let first = Raw::parse(first.trim_ascii()).unwrap_or(Raw::NULL);
+    Ok(listed(first, session)?.unwrap_or_default())
+}
+
+/// Returns the operations that a first line lists; `None` if it lists none.
+fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError> {
+    let Some(operations) = line.get("operations") else { return Ok(None) };
+    let id = line.get_text("session").unwrap_or_default();
+    if id != *session {
+        return Err(SideError::OtherSession { id: id.into_string_lossy() });
+    }
+    let operation = |listed: Raw| {
+        let number = |key| listed.get(key).and_then(Raw::index).unwrap_or_default();
+        Operation {
+            name: listed.get_text("operation").unwrap_or_default().into_string_lossy(),
+            records: number("records"),
+            entries: number("entries"),
+            branches: number("branches"),
+        }
+    };
+    Ok(Some(operations.items().map(operation).collect()))
+}
+
+impl SideFile {
+    /// Reads and checks a pruned file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is damaged, or belongs to another session.
+    pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<SideFile, SideError> {
+        let mut operations = None;
+        let mut records = Vec::new();
+        let mut number = 0;
+        each_line(pruned, |line| {
+            number += 1;
+            if number == 1
+                && let Ok(first) = Raw::parse(line.bytes.trim_ascii())
+                && let Some(listed) = listed(first, session)?
+            {
+                operations = Some(listed);
+            } else if !line.bytes.trim_ascii().is_empty() {
+                records.push(Record::read(line, LineNo(number))?);
+            }
+            Ok::<(), SideError>(())
+        })?;
+        let Some(operations) = operations else {
+            let operation =
+                Operation { name: PAYLOADS.to_owned(), records: records.len(), ..Operation::default() };
+            let operations = if records.is_empty() { vec![] } else { vec![(operation, records)] };
+            return Ok(SideFile { operations });
+        };
+        let wanted = operations.iter().fold(0_usize, |sum, one| sum.saturating_add(one.records));
+        if wanted != records.len() {
+            return Err(SideError::OtherLength { wanted: wanted.saturating_add(1) });
+        }
+        let mut records = records.into_iter();
+        let own = |one: Operation| {
+            let records = records.by_ref().take(one.records).collect();
+            (one, records)
+        };
+        Ok(SideFile { operations: operations.into_iter().map(own).collect() })
+    }
+}
+
+impl Record {
+    fn read(line: Line, number: LineNo) -> Result<Record, SideError> {
+        const BEFORE: &[u8] = b",\"payload\":";
+        let not_a_payload = || SideError::NotAPayload { line: number };
+        // No string contains these bytes, because its quotes are escaped.
+        let at = memmem::find(line.bytes, BEFORE).ok_or_else(not_a_payload)?;
+        let end = line.bytes.strip_suffix(b"}").ok_or_else(not_a_payload)?.len();
+        let payload = line.bytes.get(at + BEFORE.len()..end).ok_or_else(not_a_payload)?;
+        let fields = [&line.bytes[..at], b"}"].concat();
+        let fields = Raw::parse(&fields).map_err(|_| not_a_payload())?;
+        match fields.get("crc").map(Raw::index) {
+            Some(crc) if crc != Some(crc32fast::hash(payload) as usize) => {
+                return Err(SideError::Damaged { line: number });
+            }
+            // An earlier version wrote no checksum.
+            None if Raw::parse(payload).is_err() => return Err(not_a_payload()),
+            _ => {}
+        }
+        let small = |value: Raw| value.index().and_then(|number| u32::try_from(number).ok());
+        let kind = fields.get_text("kind").unwrap_or_default();
+        let what = match kind.as_bytes() {
+            kind if kind == ENTRY.as_bytes() => What::Entry {
+                after: fields.get_text("after").map(Text::into_owned),
+                distance: fields.get("distance").and_then(small).ok_or_else(not_a_payload)?,
+            },
+            kind if kind == MARK.as_bytes() => What::Mark,
+            _ => What::Value {
+                field: fields.get_text("field").ok_or_else(not_a_payload)?.into_string_lossy(),
+                note: fields.get("note").ok_or_else(not_a_payload)?.bytes().to_vec(),
+            },
+        };
+        Ok(Record {
+            id: fields.get_text("id").unwrap_or_default().into_owned(),
+            line: LineNo(fields.get("line").and_then(small).ok_or_else(not_a_payload)?),
+            what,
+            newline: fields.get("newline").and_then(Raw::bool).unwrap_or(true),
+            payload: Span { start: line.span.start + (at + BEFORE.len()) as u64, len: payload.len() as u64 },
+            whole: line.span,
+        })
+    }
+}
+
+/// Writes the first line.
+///
+/// # Errors
+/// If writing fails.
+pub fn write_first(session: &Text, operations: &[Operation], out: &mut dyn Write) -> io::Result<()> {
+    let listed = operations.iter().map(|one| {
+        Object::new()
+            .str("operation", &one.name)
+            .number("records", one.records as f64)
+            .number("entries", one.entries as f64)
+            .number("branches", one.branches as f64)
+            .finish()
+    });
+    let first = Object::new().text("session", session).json("operations", &array(listed)).finish();
+    out.write_all(&first)?;
+    out.write_all(b"\n")
+}
+
+/// Returns the first members of a record.
+pub fn record(id: &Text, line: LineNo) -> Object {
+    Object::new().text_or_null("id", Some(id).filter(|id| !id.is_empty())).number("line", f64::from(line.0))
+}
+
+/// Writes a record with these members and this payload, byte for byte, even if it is invalid.
+///
+/// # Errors
+/// If writing fails.
+pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    let fields = members.number("crc", f64::from(crc32fast::hash(payload))).finish();
+    out.write_all(&fields[..fields.len() - 1])?;
+    out.write_all(b",\"payload\":")?;
+    out.write_all(payload)?;
+    out.write_all(b"}\n")
+}
+
+/// Copies records.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn copy_records<'a>(
+    pruned: &dyn ReadAt,
+    mut records: impl Iterator<Item = &'a Record>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    records.try_for_each(|record| {
+        copy(pruned, record.whole, out)?;
+        out.write_all(b"\n")
+    })
+}

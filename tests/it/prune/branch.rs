@@ -1,0 +1,379 @@
+//! `--branch`: a branch leaves the session, and comes back.
+
+use crate::sandbox::{Sandbox, fixture, hazards, session, user};
+use insta::assert_snapshot;
+
+fn tour() -> Sandbox {
+    Sandbox::with(&["tour.jsonl"])
+}
+
+#[test]
+fn a_branch_leaves_and_comes_back() {
+    let s = tour();
+    let done = s.pisess("prune ./tour.jsonl --branch 5c07d14b").done();
+    assert_snapshot!(done, @"
+    ./tour.jsonl.pruned
+    2> pisess: ./tour.jsonl: 1 branch (8 entries) pruned, 3.6 kB
+    ");
+    assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
+       id        age  entries  tokens  last user message
+    *  2f5dc03e  1mo       21    1.5k  648dc1b3 [green] Now a line for the changelog, for people who don't read code.
+    ");
+    let tree = s.pisess("tree -q ./tour.jsonl --filter all --json").done().text();
+    assert!(!tree.contains("3ac9d7e4") && tree.contains("2f5dc03e"), "{tree}");
+    assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
+    let rows = s.text("tour.jsonl.pruned");
+    assert!(rows.starts_with(r#"{"session":"#) && rows.lines().count() > 8, "{rows}");
+    let restored = s.unchanged("prune -q -n ./tour.jsonl --restore").text();
+    assert!(restored.contains("3ac9d7e4"), "{restored}");
+    assert_snapshot!(s.pisess("prune ./tour.jsonl --restore").done(), @"2> pisess: ./tour.jsonl: 8 entries restored");
+    assert_eq!(s.bytes("tour.jsonl"), fixture("tour.jsonl"));
+    assert_eq!(s.names(), ["tour.jsonl"]);
+}
+
+#[test]
+fn a_dry_run_lists_what_would_leave() {
+    let s = tour();
+    assert_snapshot!(s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b").text(), @"
+    3ac9d7e4  message  227 B
+    8b16f09d  message  747 B
+    d43e5a21  message  333 B
+    72c0e8b6  message  560 B
+    15f9ad3c  message  402 B
+    a6d84170  message  610 B
+    ee2b93f5  message  215 B
+    5c07d14b  message  526 B
+    1 branch (8 entries); session 14 kB to 9.9 kB
+    ");
+    let row = s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b --json").text();
+    assert_snapshot!(row.lines().next().unwrap(), @r#"{"id":"3ac9d7e4","line":11,"field":null,"kind":"message","bytes":227}"#);
+    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --branch 5c07d14b --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":1,"bytes":3628}"#);
+    assert_snapshot!(s.pisess("prune -q ./tour.jsonl --restore --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":0,"bytes":0}"#);
+}
+
+#[test]
+fn the_active_branch_and_several_need_force() {
+    let s = tour();
+    assert_snapshot!(s.unchanged("prune -q ./tour.jsonl --branch @").fails(2), @"./tour.jsonl: @ is on the active branch (hint: --force prunes it, and moves the leaf to f05b1e83)");
+    // Two branches, below an entry of a third.
+    let lines = [
+        user("aaaa0001", None, "a"),
+        user("aaaa0002", Some("aaaa0001"), "b"),
+        user("aaaa0003", Some("aaaa0002"), "c"),
+        user("aaaa0004", Some("aaaa0002"), "d"),
+        user("aaaa0005", Some("aaaa0001"), "e"),
+    ];
+    let whole = session(&lines);
+    s.put("s.jsonl", &whole);
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch aaaa0002").fails(2), @"./s.jsonl: 2 branches end there: aaaa0004 aaaa0003 (hint: --force prunes them all; give an entry nearer to a tip to prune one)");
+    s.pisess("prune -q ./s.jsonl --branch aaaa0002 --force").done();
+    assert_eq!(s.bytes("s.jsonl"), session(&[&lines[0], &lines[4]]));
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch @").fails(2), @"./s.jsonl: the session does not branch above @ (hint: `pisess branches` lists the branches; `pisess archive` moves a whole session away)");
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.bytes("s.jsonl"), whole);
+    // The leaf moves to the branch point, by a mark that leaves when the branch comes back.
+    s.pisess("prune -q ./s.jsonl --branch @ --force").done();
+    let pruned = s.text("s.jsonl");
+    let mark = pruned.lines().last().unwrap();
+    assert!(mark.contains("pisess.switch") && mark.contains(r#""parentId":"aaaa0001""#), "{mark}");
+    assert_eq!(s.pisess("context -q ./s.jsonl --as text").done().text(), "[User]: a\n");
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.bytes("s.jsonl"), whole);
+    // It stays if something was appended below it.
+    s.pisess("prune -q ./s.jsonl --branch @ --force").done();
+    s.pisess("append -q ./s.jsonl --user more").done();
+    let added: Vec<_> = s.text("s.jsonl").lines().rev().take(2).map(str::to_owned).collect();
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    let text = String::from_utf8(whole).unwrap();
+    assert_eq!(s.text("s.jsonl"), format!("{text}{}\n{}\n", added[1], added[0]));
+}
+
+#[test]
+fn labels_and_the_name_of_the_session_stay() {
+    let s = tour();
+    s.pisess("switch -q ./tour.jsonl 5c07d14b").done();
+    s.pisess("label -q ./tour.jsonl 0d9a6c31 start").done();
+    s.pisess("label -q ./tour.jsonl ee2b93f5 gone").done();
+    s.pisess("append -q ./tour.jsonl --name Ferries").done();
+    s.pisess("switch -q ./tour.jsonl 2f5dc03e").done();
+    let before = s.bytes("tour.jsonl");
+    s.pisess("prune -q ./tour.jsonl --branch 5c07d14b").done();
+    let labels = s.pisess("label -q ./tour.jsonl").done().text();
+    assert!(labels.contains("start") && !labels.contains("gone"), "{labels}");
+    assert!(s.pisess("list -q ./tour.jsonl").done().text().contains("Ferries"));
+    assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
+    s.pisess("prune -q ./tour.jsonl --restore").done();
+    assert_eq!(s.bytes("tour.jsonl"), before);
+}
+
+/// Several runs add to one file, and one `--restore` undoes them all, whatever was appended between them.
+#[test]
+fn several_runs_are_undone_together() {
+    let s = Sandbox::new();
+    let large = |id: &str, parent: &str| {
+        user(id, Some(parent), "").replace(
+            r#""content":"""#,
+            &format!(
+                r#""content":[{{"type":"image","mimeType":"image/png","data":"{}"}}]"#,
+                "AAAA".repeat(900)
+            ),
+        )
+    };
+    let lines = [
+        user("aaaa0001", None, "a"),
+        large("aaaa0002", "aaaa0001"),
+        "broken".to_owned(),
+        user("aaaa0003", Some("aaaa0002"), "c"),
+        String::new(),
+        large("aaaa0004", "aaaa0001"),
+        user("aaaa0005", Some("aaaa0001"), "e"),
+    ];
+    let whole = session(&lines);
+    s.put("s.jsonl", &whole);
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    s.pisess("append -q ./s.jsonl --user one").done();
+    s.pisess("prune -q ./s.jsonl --branch aaaa0003").done();
+    s.pisess("append -q ./s.jsonl --user two").done();
+    s.pisess("label -q ./s.jsonl aaaa0004 x").done();
+    s.pisess("prune -q ./s.jsonl --branch aaaa0004").done();
+    s.pisess("append -q ./s.jsonl --user three").done();
+    assert_eq!(s.text("s.jsonl.pruned").lines().count(), 1 + 2 + 2 + 2);
+    let pruned = s.text("s.jsonl");
+    assert!(!pruned.contains("aaaa0004") && !pruned.contains("aaaa0002"), "{pruned}");
+    let added: Vec<_> = pruned
+        .lines()
+        .filter(|line| ["one", "two", "three"].iter().any(|text| line.contains(&format!("\"{text}\""))))
+        .collect();
+    assert_eq!(added.len(), 3);
+    // Into another file first.
+    s.pisess("prune -q ./s.jsonl --restore -o ./whole.jsonl").done();
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    let restored = s.text("s.jsonl");
+    assert!(restored.as_bytes().starts_with(&whole), "{restored}");
+    let rest: Vec<_> = restored[whole.len()..].lines().collect();
+    assert_eq!(rest.iter().filter(|line| !line.contains("\"label\"")).copied().collect::<Vec<_>>(), added);
+    assert_eq!(rest.len(), 4, "{restored}");
+    assert_eq!(s.text("whole.jsonl"), restored);
+    assert_eq!(s.names(), ["s.jsonl", "whole.jsonl"]);
+}
+
+#[test]
+fn a_last_line_without_a_newline_comes_back_without_one() {
+    for (branch, force) in [("aaaa0003", " --force"), ("aaaa0002", "")] {
+        let lines = [
+            user("aaaa0001", None, "a"),
+            user("aaaa0002", Some("aaaa0001"), "b"),
+            user("aaaa0003", Some("aaaa0001"), "c"),
+        ];
+        let mut whole = session(&lines);
+        whole.pop();
+        let s = Sandbox::new();
+        s.put("s.jsonl", &whole);
+        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}")).done();
+        assert_ne!(s.bytes("s.jsonl"), whole);
+        assert!(!s.text("s.jsonl").contains(&format!(r#""id":"{branch}""#)));
+        s.pisess("prune -q ./s.jsonl --restore").done();
+        assert_eq!(s.bytes("s.jsonl"), whole, "{branch}");
+        s.pisess(&format!("prune -q ./s.jsonl --branch {branch}{force}")).done();
+        s.pisess("append -q ./s.jsonl --user more").done();
+        s.pisess("prune -q ./s.jsonl --restore").done();
+        let restored = s.bytes("s.jsonl");
+        assert!(restored.starts_with(&[&whole[..], b"\n"].concat()), "{branch}");
+    }
+}
+
+#[test]
+fn a_file_of_another_session_or_a_damaged_one_changes_nothing() {
+    let s = tour();
+    s.pisess("prune -q ./tour.jsonl --branch 5c07d14b").done();
+    let pruned = s.text("tour.jsonl.pruned");
+    let lines: Vec<_> = pruned.lines().collect();
+    let joined = |lines: &[&str]| lines.join("\n") + "\n";
+    let mut swapped = lines.clone();
+    swapped.swap(1, 2);
+    let cases = [
+        ("another session", pruned.replacen(r#"{"session":"#, r#"{"session":"x"#, 1).replace("\"x\"", "\"x")),
+        ("a line is missing", joined(&lines[..lines.len() - 1])),
+        ("a line more", joined(&[&lines[..], &lines[1..2]].concat())),
+        ("another byte", pruned.replacen("That is one line", "This is one line", 1)),
+        ("a torn line", pruned[..pruned.len() - 20].to_owned()),
+        ("not ours", "{}\n".to_owned()),
+        ("a number too large", pruned.replacen("\"records\":", "\"records\":9", 1)),
+        ("no distance", pruned.replacen("\"distance\":", "\"distances\":", 1)),
+    ];
+    for (what, text) in cases {
+        assert_ne!(text, pruned, "{what}");
+        s.put("tour.jsonl.pruned", &text);
+        for line in ["prune -q ./tour.jsonl --restore", "prune -q ./tour.jsonl --over 1"] {
+            s.unchanged(line).fails(2);
+        }
+    }
+    // The order of the records does not matter, because each names its place.
+    s.put("tour.jsonl.pruned", joined(&swapped));
+    let done = s.pisess("prune -q ./tour.jsonl --restore --force").done();
+    assert_eq!(done.code, 0, "{done}");
+}
+
+/// Whatever a session is like, nothing is lost.
+#[test]
+fn every_session_is_restored() {
+    let mut names: Vec<_> = hazards().iter().map(|name| format!("hazards/{name}.jsonl")).collect();
+    names.extend(
+        ["tour", "two-branches", "omp", "omp-no-slot", "v1", "v2", "draft-tree"]
+            .map(|name| format!("{name}.jsonl")),
+    );
+    let mut pruned = 0;
+    for name in names {
+        let s = Sandbox::with(&[&name]);
+        let file = name.rsplit('/').next().unwrap();
+        let ids = s.pisess(&format!("tree -q --filter all --json ./{file}")).done().text();
+        let count = ids.lines().count();
+        for at in 0..count {
+            let done = s.pisess(&format!("prune -q --force ./{file} --branch ':{}'", at + 2)).done();
+            assert!([0, 2].contains(&done.code), "{name} {at}: {done}");
+            if done.code == 2 {
+                assert_eq!(s.bytes(file), fixture(&name), "{name} {at}");
+                continue;
+            }
+            pruned += 1;
+            let done = s.pisess(&format!("prune -q ./{file} --restore")).done();
+            assert_eq!(done.code, 0, "{name} {at}: {done}");
+            assert_eq!(s.bytes(file), fixture(&name), "{name} {at}");
+            assert_eq!(s.names(), [file]);
+        }
+    }
+    assert!(pruned > 30, "{pruned}");
+}
+
+/// Labels, marks and what an agent writes after a prune refer to entries that stay.
+#[test]
+fn nothing_refers_to_what_is_gone() {
+    let s = tour();
+    s.pisess("label -q ./tour.jsonl 5c07d14b bad").done();
+    s.pisess("append -q ./tour.jsonl --user more").done();
+    let before = s.bytes("tour.jsonl");
+    let context = s.pisess("context -q ./tour.jsonl").done().text();
+    s.pisess("prune -q ./tour.jsonl --branch 5c07d14b").done();
+    // The label went with the entry, and the message after it follows the one before it.
+    assert!(!s.text("tour.jsonl").contains("\"bad\""));
+    assert_eq!(s.pisess("context -q ./tour.jsonl").done().text(), context);
+    assert_eq!(s.pisess("check ./tour.jsonl").done().code, 0);
+    s.pisess("prune -q ./tour.jsonl --restore").done();
+    assert_eq!(s.bytes("tour.jsonl"), before);
+}
+
+#[test]
+fn branches_reports_how_many_were_pruned() {
+    let s = tour();
+    assert_eq!(s.pisess("branches ./tour.jsonl").done().stderr, "");
+    s.pisess("prune -q ./tour.jsonl --branch 5c07d14b").done();
+    assert_snapshot!(s.pisess("branches ./tour.jsonl").done().stderr, @"pisess: 1 branch (8 entries) pruned; `pisess prune --restore` restores them");
+    s.put("tour.jsonl.pruned", "damaged");
+    assert_eq!(s.pisess("branches ./tour.jsonl").done().stderr, "");
+}
+
+#[test]
+fn sub_agents_and_forks_are_named() {
+    let s = Sandbox::new();
+    let task = user("aaaa0003", Some("aaaa0002"), "").replace(
+        r#""role":"user","content":"""#,
+        r#""role":"toolResult","toolCallId":"c","toolName":"task","content":[],"isError":false,"details":{"usage":{"input":1},"results":[{"outputPath":"/p/s/scout.md"}]}"#,
+    );
+    let lines = [
+        user("aaaa0001", None, "a"),
+        user("aaaa0002", Some("aaaa0001"), "b"),
+        task,
+        user("aaaa0004", Some("aaaa0001"), "c"),
+    ];
+    let store = ".pi/agent/sessions/--p--";
+    s.put(&format!("{store}/s.jsonl"), session(&lines));
+    s.put(&format!("{store}/s/scout.jsonl"), session(&lines[..1]));
+    s.put(&format!("{store}/s/other.jsonl"), session(&lines[..1]));
+    let home = s.path("").display().to_string();
+    let fork = String::from_utf8(session(&lines[..2])).unwrap();
+    let source = s.path(&format!("{store}/s.jsonl")).display().to_string();
+    let fork = fork.replacen(r#""cwd":"#, &format!(r#""parentSession":{source:?},"cwd":"#), 1);
+    s.put(&format!("{store}/fork.jsonl"), fork);
+    let line = format!("prune -n ./{store}/s.jsonl --branch aaaa0002");
+    let done = s.pisess(&line).env("HOME", &home).done();
+    assert_snapshot!(done.stderr, @"
+    pisess: a sub-agent of the branch stays: ./.pi/agent/sessions/--p--/s/scout.jsonl
+    pisess: a fork of the session stays: ./.pi/agent/sessions/--p--/fork.jsonl
+    ");
+    let done = s.pisess(&line.replace(" -n", "")).env("HOME", &home).done();
+    assert!(
+        done.code == 0 && done.stderr.contains("scout.jsonl") && !done.stderr.contains("other"),
+        "{done}"
+    );
+    assert!(s.path(&format!("{store}/s/scout.jsonl")).exists());
+}
+
+/// A running pi keeps its leaf in memory, and would continue from an entry that is gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_of_a_running_agent_is_refused() {
+    let s = Sandbox::new();
+    let text = String::from_utf8(fixture("tour.jsonl")).unwrap();
+    let cwd = s.path("project").display().to_string();
+    s.put("project/x", "");
+    s.put("s.jsonl", text.replacen("/home/u/code/ferry", &cwd, 1));
+    std::fs::copy("/bin/sleep", s.path("pi")).unwrap();
+    let mut agent =
+        std::process::Command::new(s.path("pi")).arg("600").current_dir(s.path("project")).spawn().unwrap();
+    let before = s.files();
+    let done = s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done();
+    assert!(s.files() == before);
+    assert!(done.code == 3 && done.stderr.contains("an agent runs in its directory"), "{done}");
+    // Payloads may be pruned, a copy may be made, and --force overrides.
+    assert_eq!(s.pisess("prune -q ./s.jsonl").done().code, 0);
+    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b -o ./copy.jsonl").done().code, 0);
+    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b --force").done().code, 0);
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    agent.kill().unwrap();
+    agent.wait().unwrap();
+    // Nor a session that another process has open for writing.
+    let open = std::fs::OpenOptions::new().append(true).open(s.path("s.jsonl")).unwrap();
+    let mut holder = std::process::Command::new("sleep").arg("600").stdout(open).spawn().unwrap();
+    let done = s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done();
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    assert!(done.code == 3 && done.stderr.contains("has it open for writing"), "{done}");
+    assert_eq!(s.pisess("prune -q ./s.jsonl --branch 5c07d14b --wait 0").done().code, 0);
+}
+
+#[test]
+fn an_older_session_is_refused() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    assert_snapshot!(s.unchanged("prune -q ./v1.jsonl --branch @").fails(2), @"./v1.jsonl: it has an older format (hint: `pisess migrate ./v1.jsonl` brings it to version 3)");
+}
+
+/// The file that version 0.2 wrote is read, and added to.
+#[test]
+fn a_file_of_an_earlier_version_is_restored() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", super::large());
+    s.pisess("prune -q ./s.jsonl --over 1k").done();
+    let pruned = s.text("s.jsonl.pruned");
+    let earlier: String = pruned
+        .lines()
+        .skip(1)
+        .map(|line| {
+            let (before, after) = line.split_once(",\"crc\":").unwrap();
+            format!("{before}{}\n", &after[after.find(',').unwrap()..])
+        })
+        .collect();
+    let text = s.text("s.jsonl");
+    s.put("s.jsonl.pruned", &earlier);
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert_eq!(s.text("s.jsonl"), super::large());
+    s.put("s.jsonl", text);
+    s.put("s.jsonl.pruned", &earlier);
+    s.pisess("append -q ./s.jsonl --user more").done();
+    s.pisess("switch -q ./s.jsonl aaaa0001").done();
+    s.pisess("append -q ./s.jsonl --user other").done();
+    let before = s.text("s.jsonl");
+    s.pisess("prune -q ./s.jsonl --branch @ --force").done();
+    assert_ne!(s.text("s.jsonl"), before);
+    s.pisess("prune -q ./s.jsonl --restore").done();
+    assert!(s.text("s.jsonl").starts_with(&super::large()));
+}
