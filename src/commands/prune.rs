@@ -24,7 +24,7 @@ pub const GUIDE: Guide = Guide {
         ),
         Example::new(
             "List what deleting a branch would remove",
-            "pisess prune -n --branch 10000019 session.jsonl",
+            "pisess prune -n --branch 5c07d14b session.jsonl",
         ),
     ],
     found: None,

@@ -49,7 +49,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("append", "at input name model thinking custom data custom-message text hidden assistant"),
     ("edit", "replace restore json"),
     ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions json"),
-    ("prune", "restore"),
+    ("prune", "restore branch"),
     ("export", "renderer env-file secret-file keep-images json"),
     ("redact", "env-file secret-file"),
     ("relocate", "moved-from json"),

@@ -76,7 +76,6 @@ pub const READS: &[&str] = &[
     "redact F -n --paths --keep-images",
     "prune F -n",
     "prune F -n --over 100 --images --results --details --json",
-    "prune F -n --branch @ --json",
     "diff F root @",
     "diff F root @ --json",
     "diff F root @ --stat",

@@ -24,6 +24,7 @@ mod path;
 mod pick;
 mod pop;
 mod prune;
+mod prune_branch;
 mod redact;
 mod relocate;
 mod show;

@@ -1,7 +1,5 @@
 //! `pisess prune`: payloads, branches and what is above compactions into a file beside the session, and back.
 
-mod branch;
-
 use crate::sandbox::{Sandbox, fixture};
 use insta::assert_snapshot;
 

@@ -80,7 +80,9 @@ impl Restore {
                     What::Entry { .. } => None,
                     What::Mark => continue,
                 };
+                let is_link = matches!(record.what, What::Value { is_link: true, .. });
                 match fate {
+                    Fate::Placed if is_link => {}
                     Fate::Placed => placed.push(Placed { id: record.id.clone(), line: record.line, field }),
                     Fate::Lost => lost.push((
                         record.id.to_string_lossy().into_owned(),
@@ -183,7 +185,7 @@ impl<'a> Lines<'a> {
         }
         self.put_entries_back(records, &mut fates)?;
         for (record, fate) in records.iter().zip(&mut fates) {
-            if let What::Value { field, note } = &record.what {
+            if let What::Value { field, note, .. } = &record.what {
                 *fate = self.put_value_back(record, field, note)?;
             }
         }

@@ -73,6 +73,8 @@ pub enum What {
         field: String,
         /// The JSON that replaced it.
         note: Vec<u8>,
+        /// Whether it names another entry, instead of one that was removed.
+        is_link: bool,
     },
     /// A line that was removed.
     Entry {
@@ -240,6 +242,7 @@ impl Record {
             _ => What::Value {
                 field: fields.get_text("field").ok_or_else(not_a_payload)?.into_string_lossy(),
                 note: fields.get("note").ok_or_else(not_a_payload)?.bytes().to_vec(),
+                is_link: kind == LINK,
             },
         };
         Ok(Record {

@@ -351,7 +351,7 @@ fn an_older_session_is_refused() {
 #[test]
 fn a_file_of_an_earlier_version_is_restored() {
     let s = Sandbox::new();
-    s.put("s.jsonl", super::large());
+    s.put("s.jsonl", crate::prune::large());
     s.pisess("prune -q ./s.jsonl --over 1k").done();
     let pruned = s.text("s.jsonl.pruned");
     let earlier: String = pruned
@@ -365,7 +365,7 @@ fn a_file_of_an_earlier_version_is_restored() {
     let text = s.text("s.jsonl");
     s.put("s.jsonl.pruned", &earlier);
     s.pisess("prune -q ./s.jsonl --restore").done();
-    assert_eq!(s.text("s.jsonl"), super::large());
+    assert_eq!(s.text("s.jsonl"), crate::prune::large());
     s.put("s.jsonl", text);
     s.put("s.jsonl.pruned", &earlier);
     s.pisess("append -q ./s.jsonl --user more").done();
@@ -375,5 +375,5 @@ fn a_file_of_an_earlier_version_is_restored() {
     s.pisess("prune -q ./s.jsonl --branch @ --force").done();
     assert_ne!(s.text("s.jsonl"), before);
     s.pisess("prune -q ./s.jsonl --restore").done();
-    assert!(s.text("s.jsonl").starts_with(&super::large()));
+    assert!(s.text("s.jsonl").starts_with(&crate::prune::large()));
 }
