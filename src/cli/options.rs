@@ -1,5 +1,6 @@
 //! Options that commands share. The command line itself is defined in `commands/mod.rs`.
 
+use crate::ops::tree::Filter;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -53,6 +54,33 @@ pub struct WriteArgs {
     /// Print the result as JSON (with -n, the plan)
     #[arg(long)]
     pub json: bool,
+}
+
+/// The agents' filter modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FilterMode {
+    /// All but settings and bookkeeping
+    Default,
+    /// Like default, without tool results
+    NoTools,
+    /// Only user messages
+    UserOnly,
+    /// Only entries with a label
+    LabeledOnly,
+    /// Every entry
+    All,
+}
+
+impl From<FilterMode> for Filter {
+    fn from(mode: FilterMode) -> Filter {
+        match mode {
+            FilterMode::Default => Filter::Default,
+            FilterMode::NoTools => Filter::NoTools,
+            FilterMode::UserOnly => Filter::UserOnly,
+            FilterMode::LabeledOnly => Filter::LabeledOnly,
+            FilterMode::All => Filter::All,
+        }
+    }
 }
 
 /// Parses a number of seconds, zero or more.

@@ -3,11 +3,14 @@
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
+use crate::cli::options::{FilterMode, positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
 use crate::export::atif::{SubAgent, has_steps, trajectory};
+use crate::export::cuts::Cuts;
+use crate::export::fit::fit;
 use crate::export::markdown::document;
 use crate::export::page::page;
 use crate::export::source::Contents;
@@ -16,6 +19,7 @@ use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
 use crate::ops::redact::{self, Report, redact};
+use crate::ops::tree::Filter;
 use crate::redact::values::Value;
 use clap::ValueEnum;
 use pisess_json::write::Object;
@@ -30,6 +34,14 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Write a page to the current directory", "pisess export session.jsonl"),
         Example::new("Print the conversation as Markdown", "pisess export --as markdown -o - session.jsonl"),
+        Example::new(
+            "Write Markdown that fits into an issue",
+            "pisess export --max-size 65536 -o issue.md session.jsonl",
+        ),
+        Example::new(
+            "Show what was asked and answered",
+            "pisess export --no-tools --no-thinking session.jsonl",
+        ),
         Example::new(
             "Write HTML without scripts, for mail and wikis",
             "pisess export --static session.jsonl",
@@ -52,7 +64,12 @@ pub const GUIDE: Guide = Guide {
 /// the right. The file is named after the session and written to the current directory; its path is printed.
 ///
 /// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. With REF, the
-/// HTML page, too, contains only the path to REF.
+/// HTML page, too, contains only the path to REF. The extension of the file chooses the format: `-o x.md` writes
+/// Markdown.
+///
+/// A page or a document can leave out tool calls, thinking, entries, and lines of output. With --max-size, as little
+/// as possible is left out: lines of output first, then thinking, then tool calls, then the entries between the first
+/// request and the last answers. The export says what is left out.
 ///
 /// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format, version 1.7, which tools
 /// for evaluation and training read. The sessions of its sub-agents are embedded.
@@ -67,15 +84,33 @@ pub struct Args {
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
     pub at: Option<String>,
-    /// Output format
-    #[arg(long = "as", value_name = "FORMAT", default_value = "html")]
-    pub format: ExportFormat,
+    /// Output format (without it, that of the extension of PATH, or html)
+    #[arg(long = "as", value_name = "FORMAT")]
+    pub format: Option<ExportFormat>,
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
     /// Write the result to PATH (- for standard output)
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
+    /// Leave out tool calls and their results
+    #[arg(long)]
+    pub no_tools: bool,
+    /// Leave out what the model thought
+    #[arg(long)]
+    pub no_thinking: bool,
+    /// Choose which entries to show
+    #[arg(long, value_name = "MODE")]
+    pub filter: Option<FilterMode>,
+    /// Show at most N lines of what a tool printed, read, wrote or changed
+    #[arg(long, value_name = "N")]
+    pub max_lines: Option<usize>,
+    /// Leave out as much as necessary to write at most SIZE bytes, such as 65536 or 10M
+    #[arg(long, value_name = "SIZE", value_parser = positive_amount)]
+    pub max_size: Option<u64>,
+    /// Add the exported entries to the page, as a session that the reader can save
+    #[arg(long)]
+    pub attach: bool,
     /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
@@ -99,15 +134,60 @@ pub enum ExportFormat {
     /// A page with the tree, the path to each entry, and search
     Html,
     /// The path as a document
+    #[value(alias = "md")]
     Markdown,
     /// The path as a trajectory for evaluation and training, in JSON
     Atif,
 }
 
+impl Args {
+    /// Returns the format that was asked for, or that of the output's extension.
+    fn format(&self) -> Result<ExportFormat, Failure> {
+        if let Some(format) = self.format {
+            return Ok(format);
+        }
+        let extension = self.output.as_deref().and_then(Path::extension).map(|text| text.to_string_lossy());
+        match extension.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            None | Some("html" | "htm") => Ok(ExportFormat::Html),
+            Some("md" | "markdown") => Ok(ExportFormat::Markdown),
+            Some(extension) => {
+                Err(Failure::usage(format_args!("no format has the extension .{}", visible(extension)))
+                    .hint("give the format: --as html, --as markdown or --as atif"))
+            }
+        }
+    }
+
+    /// Returns what is left out.
+    fn cuts(&self) -> Cuts {
+        Cuts {
+            filter: self.filter.map(Filter::from),
+            tools: self.no_tools || self.filter == Some(FilterMode::NoTools),
+            thinking: self.no_thinking,
+            lines: self.max_lines,
+            last: None,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.is_static && args.format != ExportFormat::Html {
-        return Err(Failure::usage("--static applies only to HTML").hint("omit --static or --as"));
+    let format = args.format()?;
+    let cuts = args.cuts();
+    if format == ExportFormat::Atif && (cuts != Cuts::default() || args.max_size.is_some()) {
+        return Err(Failure::usage("a trajectory is complete: nothing can be left out of it")
+            .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"));
+    }
+    if args.attach && (format != ExportFormat::Html || args.is_static) {
+        return Err(Failure::usage("--attach applies only to a page with scripts")
+            .hint("omit --static, and give an output that ends in .html"));
+    }
+    if args.attach && (cuts != Cuts::default() || args.max_size.is_some()) {
+        return Err(Failure::usage("with --attach, the page contains every entry whole")
+            .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
+    }
+    if args.is_static && format != ExportFormat::Html {
+        return Err(Failure::usage("--static applies only to HTML")
+            .hint("omit --static, or give an output that ends in .html"));
     }
     if !args.redact && args.redaction != RedactionArgs::default() {
         return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")
@@ -124,21 +204,30 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
-    let path_only = args.at.is_some() || args.format == ExportFormat::Atif;
+    let path_only = args.at.is_some() || format == ExportFormat::Atif;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());
-    if args.format == ExportFormat::Atif && !has_steps(&contents) {
+    if format == ExportFormat::Atif && !has_steps(&contents) {
         return Err(open.input.no("the path has no message").hint("name an entry further down"));
     }
     let mut agents = Vec::new();
-    if args.format == ExportFormat::Atif {
+    if format == ExportFormat::Atif {
         sub_agents(&open.input, args, removed.as_mut(), &mut agents, ui)?;
     }
     let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
-    let export = Export { args, title, name, contents, file, agents: &agents, workers: ui.processors() };
-    let output = args.output.clone().unwrap_or_else(|| default_output(args, &open.input));
+    contents.cut(cuts);
+    let workers = ui.processors();
+    let mut export = Export { args, format, title, name, contents, file, agents: &agents, workers };
+    if let Some(most) = args.max_size {
+        let _waiting = ui.spinner("fitting");
+        if !export.fit(most).map_err(|error| open.input.unreadable(error))? {
+            let problem = format_args!("{most} bytes are too few even for the first request");
+            return Err(open.input.cannot(problem).hint("give a larger --max-size"));
+        }
+    }
+    let output = args.output.clone().unwrap_or_else(|| default_output(format, &open.input));
     if output == Path::new("-") {
         export.print(removed.as_ref(), &open.input, ui)?;
         return Ok(Exit::Done);
@@ -234,6 +323,7 @@ fn none_in_export(left: usize, session: &Input) -> Result<(), Failure> {
 /// The content of the export, and the options for writing it.
 struct Export<'a> {
     args: &'a Args,
+    format: ExportFormat,
     contents: Contents<'a>,
     name: Option<String>,
     title: String,
@@ -261,7 +351,7 @@ impl Export<'_> {
         };
         let mut left = 0;
         let committed = store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
-            left = left_over(self.format(), written, &removed.secrets)?;
+            left = left_over(self.rendition(), written, &removed.secrets)?;
             refuse_any(left > 0)
         });
         none_in_export(left, session)?;
@@ -275,7 +365,7 @@ impl Export<'_> {
             return self.write(ui.stdout()).map_err(Failure::output);
         };
         let written = store::spool_written(&mut |out| self.write(out))?;
-        let left = left_over(self.format(), &written, &removed.secrets);
+        let left = left_over(self.rendition(), &written, &removed.secrets);
         none_in_export(left.map_err(|error| session.unreadable(error))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
@@ -283,8 +373,8 @@ impl Export<'_> {
         Ok(())
     }
 
-    fn format(&self) -> Rendition {
-        match self.args.format {
+    fn rendition(&self) -> Rendition {
+        match self.format {
             ExportFormat::Markdown => Rendition::Markdown,
             ExportFormat::Atif => Rendition::Trajectory,
             ExportFormat::Html if self.args.is_static => Rendition::StaticPage,
@@ -310,14 +400,27 @@ impl Export<'_> {
         nested
     }
 
+    /// Leaves out as much as necessary to write at most `most` bytes. Returns whether it fits.
+    fn fit(&mut self, most: u64) -> io::Result<bool> {
+        let mut contents = self.contents.clone();
+        let fits = fit(&mut contents, most, &|contents, out| self.write_contents(contents, out));
+        self.contents = contents;
+        fits
+    }
+
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.write_contents(&self.contents, out)
+    }
+
+    fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
-        match self.format() {
-            Rendition::Markdown => document(&self.contents, &self.title, &mut out)?,
-            Rendition::Trajectory => trajectory(&self.contents, &self.file, &self.nested(), &mut out)?,
-            Rendition::StaticPage => paper(&self.contents, &self.title, &mut out)?,
+        match self.rendition() {
+            Rendition::Markdown => document(contents, &self.title, &mut out)?,
+            Rendition::Trajectory => trajectory(contents, &self.file, &self.nested(), &mut out)?,
+            Rendition::StaticPage => paper(contents, &self.title, &mut out)?,
             Rendition::Page => {
-                page(&self.contents, self.name.as_deref(), &self.title, self.workers, &mut out)?;
+                let (name, attach) = (self.name.as_deref(), self.args.attach);
+                page(contents, name, &self.title, self.workers, attach, &mut out)?;
             }
         }
         io::Write::flush(&mut out)
@@ -325,8 +428,8 @@ impl Export<'_> {
 }
 
 /// Returns a path named after the session; standard output if the input is a stream.
-fn default_output(args: &Args, input: &Input) -> PathBuf {
-    let extension = match args.format {
+fn default_output(format: ExportFormat, input: &Input) -> PathBuf {
+    let extension = match format {
         ExportFormat::Html => "html",
         ExportFormat::Markdown => "md",
         ExportFormat::Atif => "json",

@@ -3,18 +3,18 @@
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
+use crate::cli::options::FilterMode;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
 use crate::ops::heading::heading;
-use crate::ops::tree::{Drawing, Filter, draw};
+use crate::ops::tree::{Drawing, draw};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::search::Words;
 use crate::session::tree::TreeRow;
-use clap::ValueEnum;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -69,7 +69,7 @@ pub struct Args {
     pub at: Option<String>,
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
-    pub filter: Mode,
+    pub filter: FilterMode,
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
@@ -101,37 +101,10 @@ impl Args {
         Drawn {
             glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
             // Searches and `--filter all` show every row.
-            folds: !self.unfold && self.filter != Mode::All && self.search.trim().is_empty(),
+            folds: !self.unfold && self.filter != FilterMode::All && self.search.trim().is_empty(),
             ids: !self.no_ids,
             times: self.times,
             around: self.around,
-        }
-    }
-}
-
-/// The agents' filter modes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Mode {
-    /// All but settings and bookkeeping
-    Default,
-    /// Like default, without tool results
-    NoTools,
-    /// Only user messages
-    UserOnly,
-    /// Only entries with a label
-    LabeledOnly,
-    /// Every entry
-    All,
-}
-
-impl From<Mode> for Filter {
-    fn from(mode: Mode) -> Filter {
-        match mode {
-            Mode::Default => Filter::Default,
-            Mode::NoTools => Filter::NoTools,
-            Mode::UserOnly => Filter::UserOnly,
-            Mode::LabeledOnly => Filter::LabeledOnly,
-            Mode::All => Filter::All,
         }
     }
 }

@@ -201,6 +201,7 @@ impl Writer<'_, '_> {
         let aligned = match self.aligned.get(self.cell) {
             Some(Alignment::Center) => "center",
             Some(Alignment::Right) => "right",
+            Some(Alignment::Left) => "left",
             _ => "",
         };
         self.cell += 1;

@@ -17,7 +17,11 @@ use std::io;
 /// # Errors
 /// If its line, or the line of the call that it answers, cannot be read.
 pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
-    let mut article = EntryView { number: source.number(ix).unwrap_or(u32::MAX), ..EntryView::default() };
+    let mut article = EntryView {
+        number: source.number(ix).unwrap_or(u32::MAX),
+        omits_thinking: source.cuts.thinking,
+        ..EntryView::default()
+    };
     if let Some(usage) = source.session.usage_of(ix) {
         (article.cost, article.tokens) = (usage.cost.unwrap_or(0.0), usage.tokens());
     }
@@ -87,7 +91,7 @@ impl EntryView {
             Role::User => self.content(message.get("content"), Breaks::Hard),
             Role::Assistant => self.assistant(source, ix, message),
             Role::ToolResult => tools::result(self, source, ix, message)?,
-            Role::BashExecution | Role::PythonExecution => tools::execution(self, message),
+            Role::BashExecution | Role::PythonExecution => tools::execution(self, source, message),
             Role::FileMention => tools::files(self, source, message),
             Role::System | Role::Developer => {
                 self.folded("Instructions", message.get("content"));
@@ -115,6 +119,7 @@ impl EntryView {
             Some(content) if content.is_array() => {
                 for block in content.items() {
                     match block.get("type").and_then(Raw::text).unwrap_or_default().as_bytes() {
+                        b"toolCall" if source.cuts.tools => {}
                         b"toolCall" => tools::call(self, source, ix, block),
                         _ => self.block(block, Breaks::Soft),
                     }

@@ -46,8 +46,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
             char::from_u32(FIRST + bits + note).unwrap_or_default()
         })
         .collect();
-    let up = entries.iter().enumerate().map(|(number, &ix)| {
-        let parent = session.entry(ix).parent.and_then(|parent| contents.number(parent));
+    let up = contents.parents().into_iter().enumerate().map(|(number, parent)| {
         parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
     });
     let named = contents.labels();
@@ -140,9 +139,10 @@ fn order(contents: &Contents) -> Vec<u8> {
         if children.is_sorted() {
             return None;
         }
-        let children =
-            children.iter().filter_map(|&child| contents.number(child)).map(|number| number.to_string());
-        Some(array([contents.number(ix)?.to_string().into_bytes(), array(children)]))
+        // Where an entry is left out, those below it take its place, in file order.
+        let children: Option<Vec<u32>> = children.iter().map(|&child| contents.number(child)).collect();
+        let children = array(children?.iter().map(u32::to_string));
+        Some(array([contents.number(ix)?.to_string().into_bytes(), children]))
     });
     array(siblings)
 }

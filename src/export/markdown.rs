@@ -1,16 +1,18 @@
-//! The path as Markdown for display on a forge: tools and thinking folded, code in fences.
+//! The path as a Markdown document, for display on a forge: requests are headings, answers are text, tools and thinking
+//! are folded, and code is in fences.
 //!
 //! It is written from markup. Every character of the session that has a meaning in Markdown is escaped, and a
 //! fence is longer than any in its content, so no content can end the block that it is in.
 //!
-//! A heading is written when the speaker changes; tools belong to the turn of the model that called them. Settings
-//! have no heading. A label is part of the heading of its entry.
+//! Settings are left out, unless a filter asks for them. The time is written at each request, and the model at its first
+//! answer and where it changes.
 
+use super::commonmark::one_line;
 use super::entry_view::article;
 use super::markup::visible;
-use super::source::{Contents, Source};
+use super::source::{Contents, Source, cut};
 use super::static_html::{Edits, name_of, time_of};
-use crate::session::entry::{EntryIx, Kind};
+use crate::ops::tree::rows;
 use crate::session::labels::Labels;
 pub use escape::APART;
 use escape::escaped;
@@ -25,107 +27,82 @@ mod writer;
 /// If reading or writing fails.
 pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
-    let path = contents.session.path(contents.leaf);
+    let path = contents.path();
     let edits = Edits::of(&source, &path)?;
     let labels = Labels::new(contents.session);
+    let drawing = rows(contents.session, contents.leaf);
     let on_path = crate::session::tree::active(contents.session, contents.leaf);
     let is_here = |number: &str| {
         let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
         entry.is_some_and(|ix| on_path[ix.at()])
     };
     writeln!(out, "# {}", line(title))?;
-    let mut headings = Headings::default();
+    if let Some(note) = contents.note() {
+        write!(out, "\n*{}*\n", line(&note))?;
+    }
+    let mut model: Option<String> = None;
     for &ix in &path {
-        // A label is shown in the heading of the entry that it labels.
-        if contents.session.entry(ix).kind == Kind::Label {
+        let letter = super::index::letter(contents.session.entry(ix));
+        // A label is written at the entry that it labels.
+        if letter == 'l' || letter == 'n' && contents.cuts.filter.is_none() {
             continue;
         }
         let article = article(&source, ix)?;
-        let text = writer::markdown(article.markup.as_str(), &is_here);
-        let label = labels.name(ix).map(|label| label.to_string_lossy().into_owned());
-        // A message that contains only tool calls is omitted: each call is shown with its result.
-        if text.is_empty() && edits.note(ix).is_none() && label.is_none() {
+        let markup = article.markup.as_str();
+        let text = writer::markdown(markup, &is_here);
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(labels.name(ix).map(|label| format!("Label “{}”", label.to_string_lossy())));
+        notes.extend(edits.note(ix).map(str::to_owned));
+        // A message that contains only tool calls is left out: each call is shown with its result.
+        if text.is_empty() && notes.is_empty() {
             continue;
         }
-        headings.write(&source, ix, label.as_deref(), article.model.clone(), out)?;
-        if let Some(note) = edits.note(ix) {
-            write!(out, "\n*{note}*\n")?;
+        let time = time_of(&source, ix).map(|(day, time)| format!("{day} {time} UTC"));
+        match letter {
+            'u' => {
+                let whole = as_heading(&text);
+                let row = drawing.row(ix).body;
+                let first = || line(&cut(&one_line(&row.to_string_lossy()), LONGEST_HEADING));
+                let heading = whole.map_or_else(first, str::to_owned);
+                write!(out, "\n## {heading}\n")?;
+                notes.splice(0..0, time);
+                write_notes(&notes, out)?;
+                if whole.is_none() {
+                    out.write_all(writer::quotation(markup, &is_here).as_bytes())?;
+                }
+                continue;
+            }
+            'a' | 't' => {
+                let new = article.model.filter(|new| model.as_ref() != Some(new));
+                notes.splice(0..0, new.clone());
+                model = new.or(model);
+            }
+            _ => notes.splice(0..0, [name_of(&source, ix)].into_iter().chain(time)).for_each(drop),
         }
+        write_notes(&notes, out)?;
         out.write_all(text.as_bytes())?;
     }
     Ok(())
 }
 
+/// Writes remarks of the document, on a line of their own.
+fn write_notes(notes: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if notes.is_empty() { Ok(()) } else { write!(out, "\n*{}*\n", line(&notes.join(" · "))) }
+}
+
+/// The most characters of a heading.
+const LONGEST_HEADING: usize = 120;
+
+/// Returns a request in Markdown as a heading, if it is a short line of text.
+fn as_heading(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let starts_block = ["#", "-", ">", "|", "<"].iter().any(|mark| text.starts_with(mark));
+    let is_item = text.split_once(". ").is_some_and(|(number, _)| number.parse::<u64>().is_ok());
+    let is_short = !text.is_empty() && !text.contains('\n') && text.chars().count() <= LONGEST_HEADING;
+    (is_short && !starts_block && !is_item).then_some(text)
+}
+
 /// Returns text of a session as a line of its own.
 fn line(text: &str) -> String {
     escaped(&visible(text).replace('\n', " "), true)
-}
-
-/// The last speaker, day and model.
-#[derive(Default)]
-struct Headings {
-    voice: Voice,
-    day: String,
-    model: Option<String>,
-}
-
-impl Headings {
-    /// Writes the heading of an entry, if it needs one.
-    fn write(
-        &mut self,
-        source: &Source,
-        ix: EntryIx,
-        label: Option<&str>,
-        model: Option<String>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let voice = Voice::of(super::index::letter(source.session.entry(ix)));
-        let goes_on = voice == Voice::None || voice != Voice::Other && voice == self.voice;
-        if voice != Voice::None {
-            self.voice = voice;
-        }
-        if !goes_on || label.is_some() {
-            let mut parts = vec![name_of(source, ix)];
-            parts.extend(self.time(source, ix));
-            parts.extend(label.map(|label| format!("“{label}”")));
-            write!(out, "\n## {}\n", line(&parts.join(" · ")))?;
-        }
-        if let Some(model) = model.filter(|model| self.model.as_ref() != Some(model)) {
-            write!(out, "\n*{}*\n", line(&model))?;
-            self.model = Some(model);
-        }
-        Ok(())
-    }
-
-    /// Returns the time of an entry in UTC, with its date if that changed.
-    fn time(&mut self, source: &Source, ix: EntryIx) -> Option<String> {
-        let (day, time) = time_of(source, ix)?;
-        let shown = if self.day == day { format!("{time} UTC") } else { format!("{day} {time} UTC") };
-        self.day = day;
-        Some(shown)
-    }
-}
-
-/// The turn that an entry belongs to.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Voice {
-    /// A setting, which belongs to no turn.
-    #[default]
-    None,
-    User,
-    /// A turn of the model, including the tools that it called.
-    Assistant,
-    /// Any other entry: a turn of its own.
-    Other,
-}
-
-impl Voice {
-    fn of(letter: char) -> Voice {
-        match letter {
-            'u' => Voice::User,
-            'a' | 't' => Voice::Assistant,
-            'n' => Voice::None,
-            _ => Voice::Other,
-        }
-    }
 }

@@ -17,7 +17,10 @@ mod code;
 pub mod commonmark;
 mod highlight;
 
+pub mod cuts;
 pub mod source;
+
+pub mod fit;
 
 mod view_parts;
 

@@ -50,7 +50,8 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Writes the page. `name` is that of the session, `title` that of the page.
+/// Writes the page. `name` is that of the session, `title` that of the page. `attach` adds the entries as a session, which
+/// the reader can save.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -59,6 +60,7 @@ pub fn page(
     name: Option<&str>,
     title: &str,
     workers: usize,
+    attach: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     head(title, STYLE, Some(SCRIPT), out)?;
@@ -69,6 +71,11 @@ pub fn page(
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let late = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(), out)?;
+    if attach {
+        let mut pieces = Pieces { bytes: Vec::new(), out };
+        contents.write_session(&mut pieces)?;
+        pieces.flush()?;
+    }
     out.write_all(b"</body>\n</html>\n")
 }
 
@@ -109,6 +116,27 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
     packed.write_all(bytes)?;
     let packed = packed.finish()?;
     writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
+}
+
+/// Writes bytes in pieces of the attached session.
+struct Pieces<'a> {
+    bytes: Vec<u8>,
+    out: &'a mut dyn Write,
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() as u64 >= PIECE {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let bytes = std::mem::take(&mut self.bytes);
+        if bytes.is_empty() { Ok(()) } else { piece("class=\"session\"", &bytes, self.out) }
+    }
 }
 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {

@@ -1,5 +1,7 @@
 //! The entries of an export, and the text of their fields.
 
+use super::cuts::Cuts;
+use crate::ops::plan::copy_all;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
@@ -10,9 +12,10 @@ use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::io;
+use std::io::{self, Write};
 
 /// The contents of an export, shared by the threads that read it.
+#[derive(Clone)]
 pub struct Contents<'a> {
     /// The session, loaded with rows.
     pub session: &'a Session,
@@ -20,10 +23,14 @@ pub struct Contents<'a> {
     pub file: &'a dyn ReadAt,
     /// The exported entries, in file order.
     pub entries: Vec<EntryIx>,
-    /// The leaf, if it is exported.
+    /// The leaf, or the nearest entry above it that is exported.
     pub leaf: Option<EntryIx>,
+    /// What is left out.
+    pub cuts: Cuts,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
+    path_only: bool,
+    end: Option<EntryIx>,
     numbers: Vec<u32>,
     /// Calls and results by the id of the call, then by entry.
     calls: Vec<(EntryIx, &'a [u8])>,
@@ -38,31 +45,108 @@ impl<'a> Contents<'a> {
         path_only: bool,
         end: Option<EntryIx>,
     ) -> Contents<'a> {
-        let entries: Vec<EntryIx> = if path_only {
-            let mut path = session.path(end);
+        let mut contents = Contents {
+            session,
+            file,
+            entries: Vec::new(),
+            leaf: end,
+            cuts: Cuts::default(),
+            rendered: HashMap::default(),
+            path_only,
+            end,
+            numbers: Vec::new(),
+            calls: Vec::new(),
+            results: Vec::new(),
+        };
+        contents.cut(Cuts::default());
+        contents
+    }
+
+    /// Leaves out these parts, and no others.
+    pub fn cut(&mut self, cuts: Cuts) {
+        let session = self.session;
+        let mut entries: Vec<EntryIx> = if self.path_only {
+            let mut path = session.path(self.end);
             // In a file, a parent may follow its children.
             path.sort_unstable();
             path
         } else {
             session.all().collect()
         };
+        cuts.keep(session, self.end, &mut entries);
         let mut numbers = vec![u32::MAX; session.entries.len()];
         for (number, ix) in entries.iter().enumerate() {
             numbers[ix.at()] = number as u32;
         }
-        let mut calls: Vec<_> =
-            session.collected.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id))).collect();
-        let mut results: Vec<_> = session
-            .collected
-            .tool_results
-            .iter()
-            .map(|result| (result.entry, session.bytes(result.call)))
-            .collect();
-        for list in [&mut calls, &mut results] {
+        let calls = session.collected.tool_calls.iter().map(|call| (call.entry, session.bytes(call.id)));
+        self.calls = calls.collect();
+        let results =
+            session.collected.tool_results.iter().map(|result| (result.entry, session.bytes(result.call)));
+        self.results = results.collect();
+        for list in [&mut self.calls, &mut self.results] {
             list.retain(|(ix, id)| numbers[ix.at()] != u32::MAX && !id.is_empty());
             list.sort_unstable_by(|(ix, id), (other, other_id)| (id, ix).cmp(&(other_id, other)));
         }
-        Contents { session, file, entries, leaf: end, rendered: HashMap::default(), numbers, calls, results }
+        (self.entries, self.numbers, self.cuts) = (entries, numbers, cuts);
+        self.leaf = session.upwards(self.end).find(|&ix| self.number(ix).is_some());
+    }
+
+    /// Returns the path to the leaf: those of its entries that are exported.
+    pub fn path(&self) -> Vec<EntryIx> {
+        let mut path = self.session.path(self.leaf);
+        path.retain(|&ix| self.number(ix).is_some());
+        path
+    }
+
+    /// Returns for each exported entry the number of the nearest one above it.
+    pub fn parents(&self) -> Vec<Option<u32>> {
+        let above = |ix| self.session.entry(ix).parent;
+        // The nearest exported entry above each that is left out, once known.
+        let mut known: HashMap<EntryIx, Option<EntryIx>> = HashMap::default();
+        let mut passed = Vec::new();
+        let mut parent = |ix| {
+            let mut found = above(ix);
+            while let Some(at) = found.filter(|&at| self.number(at).is_none()) {
+                match known.get(&at) {
+                    Some(&end) => {
+                        found = end;
+                        break;
+                    }
+                    None => passed.push(at),
+                }
+                found = above(at);
+            }
+            known.extend(passed.drain(..).map(|at| (at, found)));
+            found.and_then(|ix| self.number(ix))
+        };
+        self.entries.iter().map(|&ix| parent(ix)).collect()
+    }
+
+    /// Writes the exported entries as a session: the whole file, or the header and the lines of the path.
+    ///
+    /// # Errors
+    /// If reading or writing fails.
+    pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.path_only {
+            return copy_all(self.file, out);
+        }
+        let reader = FileReader::new(self.session, self.file);
+        let slot = self.session.title_slot.as_deref();
+        for line in slot.into_iter().chain([&*self.session.header.bytes]) {
+            out.write_all(line.trim_ascii_end())?;
+            out.write_all(b"\n")?;
+        }
+        for &ix in &self.entries {
+            out.write_all(&reader.stored(self.session.entry(ix).span)?)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Says to a reader what is left out.
+    pub fn note(&self) -> Option<String> {
+        let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
+        self.cuts.note(all.saturating_sub(self.entries.len()))
     }
 
     /// Returns the title of the page: the session's name, or else its project and day.

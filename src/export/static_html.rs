@@ -20,12 +20,15 @@ use std::io::{self, Write};
 /// If reading or writing fails.
 pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
-    let path = contents.session.path(contents.leaf);
+    let path = contents.path();
     let mut on_path = vec![false; contents.entries.len()];
     path.iter().filter_map(|&ix| contents.number(ix)).for_each(|number| on_path[number as usize] = true);
     let (edits, labels) = (Edits::of(&source, &path)?, Labels::new(contents.session));
     head(title, static_style(), None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+    if let Some(note) = contents.note() {
+        writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
+    }
     let mut model: Option<String> = None;
     for &ix in &path {
         let article = article(&source, ix)?;

@@ -30,7 +30,9 @@ pub fn call(article: &mut EntryView, source: &Source, ix: EntryIx, block: Raw) {
             m.words(Tag::Subject, &cut(&subject(source, &name, arguments), SUBJECT));
         }),
         None => article.markup.element_with(Tag::Tool, "open", |m| {
-            head(m, source, &name, arguments, &[(Tag::Mark, "no result")]);
+            // A filter may have left out the result.
+            let marks: &[_] = if source.cuts.filter.is_some() { &[] } else { &[(Tag::Mark, "no result")] };
+            head(m, source, &name, arguments, marks);
             work(m, source, &name, arguments, Raw::NULL);
         }),
     }
@@ -79,19 +81,18 @@ fn answered(
         _ if text.trim().is_empty() => {}
         "read" if !failed => {
             let first = arguments.get("offset").and_then(Raw::index).unwrap_or(1).max(1);
-            code::lines(
-                &text,
-                first as u64,
-                path.as_deref().and_then(Language::of_path),
-                &mut article.markup,
-            );
+            let language = path.as_deref().and_then(Language::of_path);
+            beginning(&text, source.cuts.lines, &mut article.markup, |text, m| {
+                code::lines(text, first as u64, language, m);
+            });
         }
         // The diff shows the change, so the first line of the output suffices.
         "edit" | "write" if !failed && is_work => {
             let first = text.trim().lines().next().unwrap_or_default();
             article.markup.words(Tag::Note, &cut(first, 300));
         }
-        _ => code::output(&text, &mut article.markup),
+        "bash" => end(&text, source.cuts.lines, &mut article.markup),
+        _ => beginning(&text, source.cuts.lines, &mut article.markup, code::output),
     }
     for block in others {
         if block.get("type").is_some_and(|kind| kind.is("image")) {
@@ -177,7 +178,7 @@ fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, detail
         "write" => {
             if let Some(content) = text("content") {
                 let language = path(source, arguments).and_then(|path| Language::of_path(&path));
-                code::lines(&content, 1, language, markup);
+                beginning(&content, source.cuts.lines, markup, |text, m| code::lines(text, 1, language, m));
                 return true;
             }
         }
@@ -187,12 +188,12 @@ fn work(markup: &mut Markup, source: &Source, name: &str, arguments: Raw, detail
     let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Line::Both);
     let diff = details.get("diff").and_then(decoded).filter(|diff| changes(diff));
     if let Some(diff) = diff {
-        code::diff(diff.lines().map(line_of_diff), markup);
+        changes_of(diff.lines().map(line_of_diff).collect(), source.cuts.lines, markup);
         return true;
     }
     let pairs = replacements(arguments);
     if !pairs.is_empty() {
-        pairs.iter().for_each(|(old, new)| compared(old, new, markup));
+        pairs.iter().for_each(|(old, new)| compared(old, new, source.cuts.lines, markup));
         return true;
     }
     if arguments.is_object() && arguments.members().nth(1).is_some() {
@@ -226,10 +227,10 @@ fn replacements(arguments: Raw) -> Vec<(String, String)> {
     }
 }
 
-fn compared(old: &str, new: &str, markup: &mut Markup) {
+fn compared(old: &str, new: &str, most: Option<usize>, markup: &mut Markup) {
     if old.len() + new.len() > LONGEST_COMPARED {
         let lines = old.lines().map(|line| (Line::Removed, line));
-        return code::diff(lines.chain(new.lines().map(|line| (Line::Added, line))), markup);
+        return changes_of(lines.chain(new.lines().map(|line| (Line::Added, line))).collect(), most, markup);
     }
     let diff = TextDiff::from_lines(old, new);
     let marked: Vec<(Line, String)> = diff
@@ -243,7 +244,48 @@ fn compared(old: &str, new: &str, markup: &mut Markup) {
             (line, format!("{sign}{}", change.value().trim_end_matches(['\n', '\r'])))
         })
         .collect();
-    code::diff(marked.iter().map(|(line, text)| (*line, text.as_str())), markup);
+    changes_of(marked.iter().map(|(line, text)| (*line, text.as_str())).collect(), most, markup);
+}
+
+/// Appends the first `most` lines of a diff.
+fn changes_of(mut lines: Vec<(Line, &str)>, most: Option<usize>, markup: &mut Markup) {
+    let all = lines.len();
+    lines.truncate(most.unwrap_or(all));
+    if !lines.is_empty() {
+        code::diff(lines.iter().copied(), markup);
+    }
+    omitted(all - lines.len(), if lines.is_empty() { "" } else { "more " }, markup);
+}
+
+/// Appends the first `most` lines of a text by `write`.
+fn beginning(text: &str, most: Option<usize>, markup: &mut Markup, write: impl FnOnce(&str, &mut Markup)) {
+    let all = text.lines().count();
+    let shown = all.min(most.unwrap_or(all));
+    let kept: usize = text.split_inclusive('\n').take(shown).map(str::len).sum();
+    if shown > 0 {
+        write(&text[..kept], markup);
+    }
+    omitted(all - shown, if shown == 0 { "" } else { "more " }, markup);
+}
+
+/// Appends the last `most` lines of what a command printed: its result is there.
+fn end(text: &str, most: Option<usize>, markup: &mut Markup) {
+    let all = text.lines().count();
+    let shown = all.min(most.unwrap_or(all));
+    omitted(all - shown, if shown == 0 { "" } else { "earlier " }, markup);
+    let left: usize = text.split_inclusive('\n').take(all - shown).map(str::len).sum();
+    if shown > 0 {
+        code::output(&text[left..], markup);
+    }
+}
+
+/// Appends how many lines are left out, if any.
+fn omitted(lines: usize, which: &str, markup: &mut Markup) {
+    match lines {
+        0 => {}
+        1 => markup.words(Tag::Note, &format!("1 {which}line")),
+        _ => markup.words(Tag::Note, &format!("{lines} {which}lines")),
+    }
 }
 
 /// Returns the text of a result, and its blocks that are not text.
@@ -273,7 +315,7 @@ fn exit_code(text: &str) -> Option<&str> {
 }
 
 /// Appends a command or code that the user ran.
-pub fn execution(article: &mut EntryView, message: Raw) {
+pub fn execution(article: &mut EntryView, source: &Source, message: Raw) {
     let text = |key: &str| message.get(key).and_then(decoded).unwrap_or_default();
     let (name, language, ran) = if message.get("command").is_some() {
         ("bash", "sh", text("command"))
@@ -302,7 +344,7 @@ pub fn execution(article: &mut EntryView, message: Raw) {
     }
     match text("output") {
         output if output.trim().is_empty() => article.markup.words(Tag::Note, "no output"),
-        output => code::output(&output, &mut article.markup),
+        output => end(&output, source.cuts.lines, &mut article.markup),
     }
     article.markup.close();
 }
@@ -320,7 +362,10 @@ pub fn files(article: &mut EntryView, source: &Source, message: Raw) {
             article.markup.words(Tag::Note, &format!("left out: {}", cut(&reason, 100)));
         }
         if let Some(content) = file.get("content").and_then(decoded).filter(|text| !text.is_empty()) {
-            code::lines(&content, 1, Language::of_path(&path), &mut article.markup);
+            let language = Language::of_path(&path);
+            beginning(&content, source.cuts.lines, &mut article.markup, |text, m| {
+                code::lines(text, 1, language, m)
+            });
         }
         if let Some(image) = file.get("image").filter(|image| image.is_object()) {
             article.image(image);

@@ -25,6 +25,8 @@ pub struct EntryView {
     pub images: Vec<(String, String)>,
     /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
     pub edits: Option<(u32, bool)>,
+    /// Whether thinking is left out.
+    pub omits_thinking: bool,
     /// The number of the entry, for the names of images.
     pub number: u32,
 }
@@ -49,6 +51,7 @@ impl EntryView {
         let text = |key| block.get(key).and_then(decoded);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => commonmark::push(&text, breaks, &mut self.markup),
+            (b"thinking" | b"redactedThinking", ..) if self.omits_thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
                 self.markup.element_with(Tag::Fold, "thinking", |m| {

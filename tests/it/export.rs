@@ -35,7 +35,7 @@ fn a_page_in_the_current_folder() {
         assert!(inside.contains(said), "{said}");
     }
     assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
-    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl --as html -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
 }
 
@@ -60,15 +60,9 @@ fn the_path_as_markdown() {
     assert_snapshot!(s.unchanged("export ./tour.jsonl label:green --as markdown -o -"), @r#"
     # ferry, 2026-03-14
 
-    *provider: anthropic · modelId: claude-sonnet-4-5*
+    ## The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
 
-    *thinkingLevel: low*
-
-    ## User · 2026-03-14 09:27 UTC
-
-    The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-
-    ## Assistant · 09:27 UTC
+    *2026-03-14 09:27 UTC*
 
     *anthropic/claude-sonnet-4-5*
 
@@ -98,11 +92,11 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## Assistant · 09:28 UTC · “cause found”
+    *Label “cause found”*
 
     `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
 
-    ## Branch summary · 09:31 UTC
+    *Branch summary · 2026-03-14 09:31 UTC*
 
     <details><summary>Summary of a branch that was left</summary>
 
@@ -129,11 +123,9 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## User · 09:31 UTC
+    ## Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
 
-    Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-
-    ## Assistant · 09:31 UTC
+    *2026-03-14 09:31 UTC*
 
     So the result lies within half a day either way.
 
@@ -158,10 +150,202 @@ fn the_path_as_markdown() {
 
     </details>
 
-    ## Assistant · 09:31 UTC · “green”
+    *Label “green”*
 
     All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     "#);
+}
+
+/// Returns a session whose one request has the given text, JSON already, with an answer that contains a tool call.
+fn asked(request: &str, output_lines: usize) -> String {
+    let output = (1..=output_lines).map(|line| format!("line {line}\\n")).collect::<String>();
+    [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#.to_owned(),
+        format!(r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"user","content":"{request}"}}}}"#),
+        r#"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Hm, a secret thought."},{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"make"}}]}}"#.to_owned(),
+        format!(r#"{{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{{"type":"text","text":"{output}"}}]}}}}"#),
+        r#"{"type":"message","id":"aaaa0004","parentId":"aaaa0003","timestamp":"2026-01-01T00:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"All built."}]}}"#.to_owned(),
+        String::new(),
+    ]
+    .join("\n")
+}
+
+#[test]
+fn a_long_request_is_quoted_below_its_first_words() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", asked("Please:\\n\\n1. read `a`\\n2. write *b*", 1));
+    assert_snapshot!(s.unchanged("export ./s.jsonl aaaa0001 --as md -o -"), @r"
+    # w, 2026-01-01
+
+    ## Please: 1. read a 2. write b
+
+    *2026-01-01 00:00 UTC*
+
+    > Please:
+    >
+    > 1. read `a`
+    > 2. write *b*
+    ");
+}
+
+#[test]
+fn the_extension_chooses_the_format() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    for (name, start) in
+        [("a.md", "# ferry"), ("a.HTM", "<!doctype"), ("a.html", "<!doctype"), ("a", "<!doctype")]
+    {
+        s.run(&format!("export ./tour.jsonl -o ./{name}"));
+        assert!(s.text(name).starts_with(start), "{name}");
+    }
+    s.run("export ./tour.jsonl -o ./a.txt --as md");
+    assert!(s.text("a.txt").starts_with("# ferry"));
+    assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.pdf").done().fails(2), @"no format has the extension .pdf (hint: give the format: --as html, --as markdown or --as atif)");
+}
+
+#[test]
+fn what_is_left_out_is_nowhere_in_the_export() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", asked("Build it.", 30));
+    assert_snapshot!(s.unchanged("export ./s.jsonl --no-tools --no-thinking --as md -o -"), @"
+    # w, 2026-01-01
+
+    *Left out: tool calls, thinking.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+
+    All built.
+    ");
+    assert_snapshot!(s.unchanged("export ./s.jsonl --max-lines 2 --no-thinking --as md -o -"), @"
+    # w, 2026-01-01
+
+    *Left out: thinking, output of tools beyond 2 lines.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+
+    <details><summary><b>bash</b> <code>make</code></summary>
+
+    *28 earlier lines*
+
+    ```
+    line 29
+    line 30
+    ```
+
+    </details>
+
+    All built.
+    ");
+    assert_snapshot!(s.unchanged("export ./s.jsonl --filter user-only --as md -o -"), @"
+    # w, 2026-01-01
+
+    *Left out: everything but the requests.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+    ");
+    for format in ["", "--static", "--as md"] {
+        let all = |options: &str| {
+            let written = s.unchanged(&format!("export ./s.jsonl {options} {format} -o -")).to_string();
+            if format.is_empty() { unpacked(&written) } else { written }
+        };
+        let whole = all("");
+        assert!(["secret thought", "line 17", "make", "All built"].iter().all(|text| whole.contains(text)));
+        let prose = all("--no-tools --no-thinking");
+        assert!(["secret thought", "line 17", "make"].iter().all(|text| !prose.contains(text)), "{format}");
+        assert!(prose.contains("All built"));
+        let short = all("--max-lines 3");
+        assert!(
+            short.contains("line 30") && !short.contains("line 17") && short.contains("27 earlier lines")
+        );
+        let requests = all("--filter user-only");
+        assert!(requests.contains("Build it") && !requests.contains("All built"));
+    }
+}
+
+#[test]
+fn an_export_of_at_most_so_many_bytes() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("s.jsonl", asked("Build it.", 3000));
+    let sized = |most: usize, format: &str| {
+        let done = s.pisess(&format!("export ./s.jsonl --max-size {most} {format} -o -")).done();
+        assert_eq!(done.code, 0, "{}", done.stderr);
+        assert!(done.stdout.len() <= most, "{} > {most} {format}", done.stdout.len());
+        done.text()
+    };
+    let lines = sized(1000, "--as md");
+    assert!(
+        lines.contains("Left out: output of tools beyond 40 lines.") && lines.contains("line 3000"),
+        "{lines}"
+    );
+    assert_eq!(lines.matches("```").count(), 2);
+    assert_snapshot!(sized(300, "--as md"), @"
+    # w, 2026-01-01
+
+    *Left out: output of tools.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+
+    <details><summary>Thinking</summary>
+
+    Hm, a secret thought.
+
+    </details>
+
+    <details><summary><b>bash</b> <code>make</code></summary>
+
+    *3000 lines*
+
+    </details>
+
+    All built.
+    ");
+    assert_snapshot!(sized(130, "--as md"), @"
+    # w, 2026-01-01
+
+    *Left out: tool calls, thinking.*
+
+    ## Build it.
+
+    *2026-01-01 00:00 UTC*
+
+    All built.
+    ");
+    for (whole, format) in [("--as md", "--as md"), ("--static", "--static"), ("", "")] {
+        let size = s.pisess(&format!("export ./s.jsonl {whole} -o -")).done().stdout.len();
+        sized(size, format);
+        sized(size - 1, format);
+    }
+    assert_snapshot!(s.pisess("export ./s.jsonl --max-size 20 -o ./x.md").done().fails(2), @"./s.jsonl: 20 bytes are too few even for the first request (hint: give a larger --max-size)");
+    assert_snapshot!(s.pisess("export ./s.jsonl --max-size 20 --as atif -o -").done().fails(2), @"a trajectory is complete: nothing can be left out of it (hint: omit --no-tools, --no-thinking, --filter, --max-lines and --max-size)");
+    assert_eq!(s.names(), ["s.jsonl", "tour.jsonl"]);
+}
+
+#[test]
+fn an_attached_session_is_what_is_exported() {
+    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
+    let attached = |command: &str| {
+        let page = s.unchanged(command).to_string();
+        let pieces =
+            page.lines().filter(|line| line.starts_with("<script type=\"text/plain\" class=\"session\">"));
+        unpacked(&pieces.collect::<Vec<_>>().join("\n"))
+    };
+    for name in ["tour.jsonl", "omp.jsonl"] {
+        assert_eq!(attached(&format!("export ./{name} --attach -o -")), s.text(name) + "\n");
+    }
+    let path = attached("export ./tour.jsonl label:green --attach -o -");
+    s.put("path.jsonl", path.trim_end().to_owned() + "\n");
+    let whole = s.text("tour.jsonl");
+    assert!(path.trim_end().lines().all(|line| whole.contains(line)) && !path.contains("changelog"));
+    assert_eq!(s.pisess("check ./path.jsonl").done().code, 0);
+    assert_snapshot!(s.pisess("export ./tour.jsonl --attach --no-tools -o -").done().fails(2), @"with --attach, the page contains every entry whole (hint: omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach)");
+    assert_snapshot!(s.pisess("export ./tour.jsonl --attach -o ./x.md").done().fails(2), @"--attach applies only to a page with scripts (hint: omit --static, and give an output that ends in .html)");
 }
 
 #[test]
@@ -173,7 +357,7 @@ fn the_path_without_scripts() {
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
-    --static applies only to HTML (hint: omit --static or --as)
+    --static applies only to HTML (hint: omit --static, or give an output that ends in .html)
     ");
 }
 

@@ -40,6 +40,11 @@ pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
     writer.finish()
 }
 
+/// Returns markup as a quotation in Markdown.
+pub fn quotation(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
+    markdown(&format!("{OPEN}{}{markup}{CLOSE}", Tag::Quote.code()), is_here)
+}
+
 struct Writer<'a> {
     out: String,
     open: Vec<(Option<Tag>, String)>,
@@ -53,7 +58,8 @@ struct Writer<'a> {
     ended: bool,
     starts_line: bool,
     numbers: Vec<u64>,
-    cells: usize,
+    /// How the cells of the row are aligned.
+    cells: Vec<&'static str>,
     is_here: &'a dyn Fn(&str) -> bool,
 }
 
@@ -68,7 +74,7 @@ impl<'a> Writer<'a> {
             ended: true,
             starts_line: true,
             numbers: Vec::new(),
-            cells: 0,
+            cells: Vec::new(),
             is_here,
         }
     }
@@ -170,11 +176,16 @@ impl<'a> Writer<'a> {
                 if !self.starts_line {
                     self.line();
                 }
-                self.cells = 0;
+                self.cells.clear();
                 self.put("|");
             }
             Tag::Cell | Tag::HeadCell => {
-                self.cells += 1;
+                self.cells.push(match value {
+                    "left" => ":---",
+                    "center" => ":---:",
+                    "right" => "---:",
+                    _ => "---",
+                });
                 self.put(" ");
             }
             Tag::Image => {
@@ -230,7 +241,8 @@ impl<'a> Writer<'a> {
             Tag::Cell | Tag::HeadCell => self.put(" |"),
             Tag::Row if self.is_head_row() => {
                 self.line();
-                self.put(&format!("|{}", " --- |".repeat(self.cells)));
+                let rule: String = self.cells.iter().map(|cell| format!(" {cell} |")).collect();
+                self.put(&format!("|{rule}"));
             }
             Tag::Quote | Tag::Alert | Tag::Item => {
                 self.prefix.pop();
@@ -390,6 +402,7 @@ mod tests {
             "### One\n\nTwo *three* **four** `five` ~~six~~ [seven](https://a.b/c)\n\n- a\n- b\n  - c\n\n1. x\n2. y\n\n> quoted\n> more\n\n```rust\nfn f() {}\n```\n",
             "a * b _ c \\* [x] <b>html</b> &amp; 1. not a list\n\n\\# no heading\n",
             "| a | b |\n| --- | --- |\n| 1 \\| 2 | `3` |\n\nend",
+            "| a | b | c | d |\n| :--- | ---: | :---: | --- |\n| 1 | 2 | 3 | 4 |",
             "- one\n\n  two\n\n  ```\n  code ``` here\n  ```\n- three",
             "3. three\n4. four\n\n---\n\nhard\\\nbreak",
             "- [x] done\n- [ ] not",
