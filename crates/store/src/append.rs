@@ -1,4 +1,7 @@
 //! Rule 1: whole lines are appended in one write, or not at all.
+//!
+//! Space is reserved first, because a short write can only be taken back by cutting the file, and an agent may append
+//! between the last look at its size and the cut.
 
 use super::error::{FileChange, StoreError};
 use super::lock::{Freshness, Locked};
@@ -88,6 +91,8 @@ impl Locked {
     }
 
     fn write_once(&self, bytes: &[u8]) -> Result<(), StoreError> {
+        let (end, count) = (self.base.stat.size, bytes.len() as u64);
+        self.files.reserve(&self.file, end, count).map_err(|error| self.failed(error))?;
         let written = loop {
             match self.files.write(&self.file, bytes) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -97,19 +102,22 @@ impl Locked {
         if written == bytes.len() {
             return Ok(());
         }
-        // A short write does not report why; nearly always the disk is full.
+        // Space could not be reserved here, or another process took it. A short write does not report why; nearly always
+        // the disk is full.
         let why = format!("only {written} of {} bytes fit (disk full, or a size limit)", bytes.len());
-        Err(self.take_back(written as u64, io::Error::new(io::ErrorKind::StorageFull, why)))
+        Err(self.take_back(&bytes[..written], io::Error::new(io::ErrorKind::StorageFull, why)))
     }
 
     /// Removes what we wrote, unless another process appended after it (rules 1 and 7).
-    fn take_back(&self, written: u64, why: io::Error) -> StoreError {
-        let old = self.base.stat.size;
+    fn take_back(&self, written: &[u8], why: io::Error) -> StoreError {
+        let (old, left) = (self.base.stat.size, written.len() as u64);
         let failure = self.failed(why);
-        let is_ours = self.files.stat(&self.file).is_ok_and(|stat| stat.size == old + written);
+        let is_ours = self.files.stat(&self.file).is_ok_and(|stat| stat.size == old + left);
         if is_ours && self.files.truncate(&self.file, old).is_ok() {
             return failure;
         }
-        StoreError::Torn { failure: Box::new(failure), left: written }
+        // The first newline may only close the last line that was there.
+        let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
+        StoreError::Torn { failure: Box::new(failure), left, has_line }
     }
 }

@@ -143,6 +143,8 @@ pub enum StoreError {
         failure: Box<StoreError>,
         /// The number of bytes of the append that are in the file.
         left: u64,
+        /// Whether there is a whole line among them, which is in effect.
+        has_line: bool,
     },
 
     /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
@@ -229,7 +231,7 @@ impl StoreError {
 
     /// Whether the change is in effect nevertheless (exit 4 instead of 2).
     pub fn is_written(&self) -> bool {
-        matches!(self, StoreError::UnsyncedAppend { .. })
+        matches!(self, StoreError::UnsyncedAppend { .. } | StoreError::Torn { has_line: true, .. })
     }
 
     /// Whether lines of another process may be missing in the new file.
@@ -292,6 +294,9 @@ impl StoreError {
             StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or use --force to write anyway",
             StoreError::NoLockSupport { .. } => "use --force to write without a lock",
             StoreError::AttributesLost { .. } => "use --force to continue without it",
+            StoreError::Torn { has_line: true, .. } => {
+                "do not repeat the command: whole lines are among them; check the end of the file"
+            }
             StoreError::Torn { .. } => "check the end of the file; the next append starts on a new line",
             StoreError::UnsyncedAppend { .. } => "do not repeat the command; check the disk",
             StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",

@@ -77,6 +77,9 @@ pub(super) trait Files: Sync + std::fmt::Debug {
     fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Calls `write` once, which may write less than requested.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
+    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them is not short. The size
+    /// stays. Where the file system cannot, does nothing.
+    fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()>;
     fn truncate(&self, file: &File, size: u64) -> io::Result<()>;
     fn sync(&self, file: &File) -> io::Result<()>;
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
@@ -147,6 +150,10 @@ impl Files for Disk {
 
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
         file.write(bytes)
+    }
+
+    fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
+        processes::reserve(file, end, count)
     }
 
     fn truncate(&self, file: &File, size: u64) -> io::Result<()> {

@@ -4,8 +4,8 @@
 //! follows seven rules; comments and tests cite them by number.
 //!
 //! 1. **Append** is one `write` in append mode of whole lines, after a newline if the last line lacks one; then
-//!    fsync. After a short write, the file is truncated to its old size if nothing else was appended; otherwise
-//!    the error reports what remains. Whole lines stay, even if fsync fails: they are in effect already.
+//!    fsync. Space is reserved before, where the system can. After a short write nevertheless, the file is truncated to
+//!    its old size if nothing else was appended; otherwise the error reports what remains. Whole lines stay, even if fsync fails: they are in effect already.
 //! 2. **Rewrite** is a temporary file in the directory of the resolved target (a name that no agent lists or
 //!    promotes, not ending in `.jsonl`), with mode, owner, ACL, extended attributes and modification time kept
 //!    (refused without force if they cannot be), fsync, rename, fsync of the directory; a batch syncs each

@@ -1,6 +1,6 @@
 //! Rule 1: whole lines in one write, after a newline if one is missing, undone when cut short.
 
-use super::seam::{EIO, Fault};
+use super::seam::{EIO, ENOSPC, Fault};
 use super::*;
 
 #[test]
@@ -48,6 +48,27 @@ fn index_of_write() -> usize {
     probe.log().iter().position(|call| *call == "write").unwrap()
 }
 
+/// A full disk is noticed before anything is written, so that nothing has to be cut.
+#[test]
+#[cfg(target_os = "linux")]
+fn space_is_reserved_before_the_write() {
+    let bench = Bench::new(OLD);
+    let seam = Seam::new().leak().with_broken(&[("reserve", ENOSPC)]);
+    let path = bench.path.clone();
+    // An agent, for whose line there is space, appends at any moment after the last look.
+    seam.before("reserve", move || append_to(&path, "other\n"));
+    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+    assert!(matches!(error, StoreError::Io { .. }) && error.hint().is_some(), "{error:?}");
+    assert_eq!((seam.count("write"), seam.count("truncate")), (0, 0));
+    assert_eq!(bench.content(), format!("{OLD}other\n"));
+    // Real space, of a real file.
+    let file = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
+    DISK.reserve(&file, 1 << 20, 4096).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), bench.content().len() as u64);
+    assert!(DISK.reserve(&file, 0, 1 << 62).is_err(), "no disk has so much space");
+}
+
 /// If another process appended after a short write, nothing may be truncated.
 #[test]
 fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
@@ -72,6 +93,23 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
             assert_eq!(bench.content(), OLD);
         }
         assert!(!error.is_busy());
+    }
+}
+
+/// Whole lines that stay are in effect: the command must not be repeated.
+#[test]
+fn whole_lines_of_a_short_write_are_in_effect() {
+    for (lines, is_written) in [(LINE.repeat(4), true), (LINE.to_owned(), false)] {
+        let bench = Bench::new(OLD);
+        let seam = Seam::failing_at(index_of_write(), Fault::Full).leak();
+        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+        let path = bench.path.clone();
+        seam.before("write", move || {
+            let path = path.clone();
+            seam.before("stat", move || append_to(&path, "\nother\n"));
+        });
+        let error = locked.append(lines.as_bytes()).and_then(Attempt::done).unwrap_err();
+        assert!(matches!(error, StoreError::Torn { .. }) && error.is_written() == is_written, "{error:?}");
     }
 }
 

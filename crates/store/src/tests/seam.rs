@@ -166,7 +166,7 @@ impl Seam {
         if let Some((_, code)) = state.broken.iter().find(|(broken, _)| *broken == name) {
             return Err(os(*code));
         }
-        if state.is_dead || (state.is_full && name == "write") {
+        if state.is_dead || (state.is_full && matches!(name, "write" | "reserve")) {
             return Err(os(if state.is_dead { EIO } else { ENOSPC }));
         }
         match self.fault {
@@ -174,7 +174,11 @@ impl Seam {
                 Fault::Eio => Err(os(EIO)),
                 Fault::Full => {
                     state.is_full = true;
-                    if name == "write" { Ok(Now::FailsHalfWay(0)) } else { Ok(Now::Works) }
+                    match name {
+                        "write" => Ok(Now::FailsHalfWay(0)),
+                        "reserve" => Err(os(ENOSPC)),
+                        _ => Ok(Now::Works),
+                    }
                 }
                 Fault::Crash => {
                     state.is_dead = true;
@@ -222,6 +226,9 @@ impl Files for Seam {
                 written => written,
             },
         }
+    }
+    fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
+        self.run("reserve", || DISK.reserve(file, end, count))
     }
     fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
         self.run("truncate", || DISK.truncate(file, size))

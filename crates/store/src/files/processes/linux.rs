@@ -1,7 +1,10 @@
-//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, and copying
-//! within the kernel. Its counterparts are `windows.rs` and `other.rs`.
+//! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, copying within the
+//! kernel, and reserving space. Its counterparts are `windows.rs` and `other.rs`.
 
 use super::{Stat, Writer};
+use rustix::fs::FallocateFlags;
+use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -13,6 +16,18 @@ pub fn send(from: &File, range: &Range<u64>, to: &File) -> io::Result<u64> {
     let mut start = range.start;
     let most = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
     Ok(rustix::fs::sendfile(to, from, Some(&mut start), most)? as u64)
+}
+
+/// Also compares with the limit on the size of files (`ulimit -f`), at which a write is short, too.
+pub(super) fn reserve(file: &File, end: u64, count: u64) -> io::Result<()> {
+    let most = getrlimit(Resource::Fsize).current;
+    if most.is_some_and(|most| end.saturating_add(count) > most) {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, end, count) {
+        Err(error @ (Errno::NOSPC | Errno::DQUOT | Errno::FBIG)) => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// FUSE file systems count as well, because fuse-overlayfs copies up and cannot be distinguished from others.

@@ -11,6 +11,11 @@ pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+/// Not supported here: a write may be short.
+pub(super) fn reserve(_: &File, _: u64, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
 /// No file system here copies a file when it is opened.
 pub(super) fn copies_up(_: &File) -> bool {
     false
