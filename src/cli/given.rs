@@ -5,8 +5,8 @@ use crate::cli::output::{Failure, Ui, visible};
 use std::io::Read;
 use std::path::Path;
 
-/// The maximum number of bytes of entries: a device such as `/dev/zero` has no end.
-pub const MOST_ENTRIES: u64 = 1 << 30;
+/// The maximum number of bytes of entries, which are held in memory: a device such as `/dev/zero` has no end.
+pub const MOST_ENTRIES: u64 = 128 << 20;
 /// The maximum number of bytes of a text or of a list of secrets.
 pub const MOST_TEXT: u64 = 10 << 20;
 
@@ -45,10 +45,8 @@ pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(St
     };
     match read {
         Ok(_) if bytes.len() as u64 > most => {
-            let most =
-                if most < 1 << 30 { format!("{} MiB", most >> 20) } else { format!("{} GiB", most >> 30) };
-            Err(Failure::cannot(format_args!("{name}: more than {most}"))
-                .hint("give a file, not a device without an end"))
+            let what = format!("{name}: more than {} MiB, which is the limit for {kind}", most >> 20);
+            Err(Failure::cannot(what).hint("give a smaller file"))
         }
         Ok(_) => Ok((name, bytes)),
         Err(error) => {

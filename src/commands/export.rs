@@ -5,7 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{FilterMode, positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::redaction::{RedactionArgs, counted, none_left, refuse_any, summarize};
+use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
 use crate::export::atif::{SubAgent, has_steps, trajectory};
@@ -18,12 +18,14 @@ use crate::export::static_html::paper;
 use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
-use crate::ops::redact::{self, Report, redact};
+use crate::ops::redact::{self, Found, Report, redact};
 use crate::ops::tree::Filter;
 use crate::redact::values::Value;
 use clap::ValueEnum;
+use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Reach};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -254,6 +256,8 @@ fn options(ui: &Ui) -> Options {
 struct Removed {
     report: Report,
     secrets: Vec<Value>,
+    /// For each secret, the name of the session and its first place there.
+    places: Vec<(String, Option<Found>)>,
 }
 
 /// Returns the session without its secrets.
@@ -270,7 +274,14 @@ fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Inp
     none_left(&left.map_err(|error| input.unreadable(error))?, &input)?;
     let mut secrets = redactor.found();
     secrets.retain(|value| !value.is_ordinary());
-    let removed = Removed { report, secrets };
+    let mut firsts: HashMap<_, _> = report
+        .secrets()
+        .iter()
+        .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
+        .collect();
+    let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret.clone()));
+    let places = secrets.iter().map(|secret| (input.name.clone(), place(secret))).collect();
+    let removed = Removed { report, secrets, places };
     Ok((input.redacted(copy), removed))
 }
 
@@ -303,6 +314,7 @@ fn sub_agents(
             let (copy, of_agent) = redacted(input, &args.redaction, ui)?;
             summarize(&of_agent.report, &copy, ui);
             removed.secrets.extend(of_agent.secrets);
+            removed.places.extend(of_agent.places);
             input = copy;
         }
         agents.push(OpenSession::of(input, options(ui), ui)?);
@@ -310,14 +322,22 @@ fn sub_agents(
     Ok(())
 }
 
-/// Fails if any value is left in an export of a session that has none.
-fn none_in_export(left: usize, session: &Input) -> Result<(), Failure> {
-    let secrets = match left {
-        0 => return Ok(()),
-        1 => "1 secret".to_owned(),
-        n => format!("{n} secrets"),
+/// Fails with the place in the session if any of its secrets is left in the export.
+fn none_in_export(left: &BTreeSet<usize>, removed: &Removed, session: &Input) -> Result<(), Failure> {
+    let Some(&first) = left.first() else { return Ok(()) };
+    let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+    let remains = format!("{others} would remain in the export; nothing was written");
+    let kind = removed.secrets[first].kind;
+    let failure = match &removed.places[first] {
+        (name, Some(found)) => {
+            let (line, place) = (found.line.0, place(found));
+            Failure::cannot(format_args!("{name}:{line}: {kind} of {place}{remains}"))
+                .path(name)
+                .on_line(line)
+        }
+        _ => session.cannot(format_args!("{kind}{remains}")),
     };
-    Err(session.cannot(format_args!("{secrets} would remain in the export; it was not written")))
+    Err(failure.hint("a command of --renderer may have printed it"))
 }
 
 /// The content of the export, and the options for writing it.
@@ -349,12 +369,12 @@ impl Export<'_> {
         let Some(removed) = removed else {
             return Ok(store::create(&path, session.file(), force, &mut write)?);
         };
-        let mut left = 0;
+        let mut left = BTreeSet::new();
         let committed = store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
             left = left_over(self.rendition(), written, &removed.secrets)?;
-            refuse_any(left > 0)
+            refuse_any(!left.is_empty())
         });
-        none_in_export(left, session)?;
+        none_in_export(&left, removed, session)?;
         summarize(&removed.report, session, ui);
         Ok(committed?)
     }
@@ -366,7 +386,7 @@ impl Export<'_> {
         };
         let written = store::spool_written(&mut |out| self.write(out))?;
         let left = left_over(self.rendition(), &written, &removed.secrets);
-        none_in_export(left.map_err(|error| session.unreadable(error))?, session)?;
+        none_in_export(&left.map_err(|error| session.unreadable(error))?, removed, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&removed.report, session, ui);

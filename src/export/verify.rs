@@ -36,11 +36,11 @@ pub enum Rendition {
     Trajectory,
 }
 
-/// Returns how many of these values are in an export: 0, if it is correct.
+/// Returns the indexes of the values that are in an export: none, if it is correct.
 ///
 /// # Errors
 /// If reading fails, or a piece of a page cannot be decoded.
-pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<usize> {
+pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<BTreeSet<usize>> {
     let mut search = Search::new(format, values);
     let mut is_style = false;
     each_line(written, |Line { bytes: line, .. }| {
@@ -120,9 +120,9 @@ impl Search {
         }
     }
 
-    fn finish(mut self) -> usize {
+    fn finish(mut self) -> BTreeSet<usize> {
         self.forms.iter_mut().for_each(|searcher| searcher.search(&mut self.found, 0));
-        self.found.len()
+        self.found
     }
 }
 
@@ -268,7 +268,7 @@ mod tests {
     }
 
     fn left(format: Rendition, text: &str, value: &str) -> usize {
-        left_over(format, &text.as_bytes().to_vec(), &values(&[value])).unwrap()
+        left_over(format, &text.as_bytes().to_vec(), &values(&[value])).unwrap().len()
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Redactor {
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.
-    fn placeholder(&mut self, value: Value) -> String {
+    pub fn placeholder(&mut self, value: Value) -> String {
         let kind = value.kind;
         let last = self.last.entry(kind.to_owned()).or_default();
         let number = *self.numbers.entry(value).or_insert_with(|| {

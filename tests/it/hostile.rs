@@ -306,3 +306,38 @@ fn paths_in_a_session_are_never_opened() {
         }
     }
 }
+
+/// A device without an end is read up to the limit for what it should contain, in a memory of 600 MB.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_without_an_end_is_refused() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let mut heard = String::new();
+    for line in [
+        "append ./two-branches.jsonl --input /dev/zero",
+        "redact --check ./two-branches.jsonl --env-file /dev/zero",
+        "redact ./two-branches.jsonl -o ./copy --secret-file /dev/zero",
+        "export ./two-branches.jsonl --redact --secret-file /dev/zero",
+        "compact ./two-branches.jsonl --summary-file /dev/zero",
+        "stats ./two-branches.jsonl --prices /dev/zero",
+        "tree /dev/zero",
+        "tree - </dev/zero",
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &format!("ulimit -v 600000; exec \"$PISESS\" {line}")]).current_dir(s.path(""));
+        let done = shell.env("PISESS", env!("CARGO_BIN_EXE_pisess")).output().unwrap();
+        assert_eq!(done.status.code(), Some(2), "{line}: {done:?}");
+        heard += &String::from_utf8_lossy(&done.stderr);
+    }
+    insta::assert_snapshot!(heard, @r#"
+    pisess: /dev/zero: more than 128 MiB, which is the limit for a file of JSON lines (hint: give a smaller file)
+    pisess: /dev/zero: more than 10 MiB, which is the limit for a file of secrets (hint: give a smaller file)
+    pisess: /dev/zero: more than 10 MiB, which is the limit for a file of secrets (hint: give a smaller file)
+    pisess: /dev/zero: more than 10 MiB, which is the limit for a file of secrets (hint: give a smaller file)
+    pisess: /dev/zero: more than 10 MiB, which is the limit for a text file (hint: give a smaller file)
+    pisess: /dev/zero: more than 10 MiB, which is the limit for a file of prices (hint: give a smaller file)
+    pisess: /dev/zero: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    pisess: standard input: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
+    "#);
+    assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
