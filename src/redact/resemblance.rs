@@ -7,6 +7,16 @@
 pub fn random(secret: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
     let is_drawn = has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic) || is_scrambled(secret);
+    is_drawn && mixed(secret) && !is_filler(secret)
+}
+
+/// Whether what follows the prefix of a key is random, not an identifier (`fw_updateHandlerForDevice2`), which consists
+/// mostly of small letters.
+pub fn drawn(secret: &[u8]) -> bool {
+    let tail = secret.rsplit(|&byte| byte == b'_').next().unwrap_or(secret);
+    let count = |is: fn(&&u8) -> bool| tail.iter().filter(is).count();
+    let is_drawn = count(|byte| byte.is_ascii_digit()) > 3
+        || count(|byte| byte.is_ascii_lowercase()) * 4 < tail.len() * 3;
     is_drawn && mixed(secret)
 }
 
@@ -67,7 +77,7 @@ pub fn password(secret: &[u8]) -> bool {
 /// Whether the value assigned to a name such as `API_KEY` is a secret: not a variable, a placeholder, or an
 /// ordinary word or identifier.
 pub fn assigned(secret: &[u8]) -> bool {
-    if is_placeholder(secret) || is_reference(secret) || is_time(secret) {
+    if is_placeholder(secret) || is_filler(secret) || is_reference(secret) || is_time(secret) {
         return false;
     }
     if is_uuid(secret) || is_random_base64(secret) || is_scrambled(secret) && mixed(secret) {
@@ -77,7 +87,7 @@ pub fn assigned(secret: &[u8]) -> bool {
     let letters = secret.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
     // A path, a version, a list of names: common values that are not secrets.
     let words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| word.len() > 2).count();
-    digits >= 2 && letters >= 2 && words <= 3 && mixed(secret)
+    digits >= 2 && letters >= 2 && words <= 3 && !secret.starts_with(b"/") && mixed(secret)
 }
 
 /// Whether the value assigned to a name such as `PASSWORD` is one: not a variable, a placeholder, or only a word.
@@ -103,23 +113,22 @@ fn is_time(secret: &[u8]) -> bool {
             .all(|(form, byte)| if *form == b'0' { byte.is_ascii_digit() } else { form == byte })
 }
 
-/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it: capitals, small letters and
-/// digits take turns more often than in a path or an identifier.
+/// Whether it is random bytes in base64, which may have any number of `/` and `+` in it.
 fn is_random_base64(secret: &[u8]) -> bool {
-    let class = |byte: &u8| match byte {
-        b'a'..=b'z' => Some(0),
-        b'A'..=b'Z' => Some(1),
-        b'0'..=b'9' => Some(2),
-        b'+' | b'/' | b'=' => Some(3),
-        _ => None,
-    };
-    let turns = secret.windows(2).filter(|pair| class(&pair[0]) != class(&pair[1])).count();
-    let is_varied = secret.iter().any(|byte| matches!(class(byte), Some(2 | 3)));
+    let is_sign = |byte: &u8| matches!(byte, b'+' | b'/' | b'=');
+    let is_varied = secret.iter().any(|byte| byte.is_ascii_digit() || is_sign(byte));
     secret.len() >= 16
         && is_varied
-        && secret.iter().all(|byte| class(byte).is_some())
-        && turns * 5 >= secret.len() * 2
+        && secret.iter().all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte))
+        && takes_turns(secret)
         && mixed(secret)
+}
+
+/// Whether capitals, small letters, digits and other characters take turns more often than in a path or an identifier.
+fn takes_turns(secret: &[u8]) -> bool {
+    let class = |byte: u8| (byte.is_ascii_lowercase(), byte.is_ascii_uppercase(), byte.is_ascii_digit());
+    let turns = secret.windows(2).filter(|pair| class(pair[0]) != class(pair[1])).count();
+    turns * 5 >= secret.len() * 2
 }
 
 /// Whether the value of a variable in a dotenv file is a common setting: removing `production` from a
@@ -160,35 +169,24 @@ fn is_reference(secret: &[u8]) -> bool {
     starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
 }
 
+/// Words that are written in the place of a secret.
+const PLACEHOLDERS: &str = "api apikey change changeme dummy example here insert key my none null pass passwd password \
+    placeholder redacted sample secret the todo token undefined user your";
+
+/// Whether it is made up for an example or a test: words for that, and digits that count from 1.
+fn is_filler(secret: &[u8]) -> bool {
+    const WORDS: &str = "abc auth authentication def demo fake for mock sk test tests";
+    let is_one = |a: &u8, b: &u8| {
+        a.is_ascii_digit() == b.is_ascii_digit() && a.is_ascii_alphanumeric() && b.is_ascii_alphanumeric()
+    };
+    secret.chunk_by(is_one).filter(|word| word[0].is_ascii_alphanumeric()).all(|word| {
+        let known = || WORDS.split(' ').chain(PLACEHOLDERS.split(' '));
+        b"1234567890".starts_with(word) || known().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+    })
+}
+
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as `your-api-key`.
 fn is_placeholder(secret: &[u8]) -> bool {
-    const WORDS: [&str; 25] = [
-        "password",
-        "api",
-        "passwd",
-        "pass",
-        "secret",
-        "token",
-        "key",
-        "apikey",
-        "changeme",
-        "change",
-        "example",
-        "placeholder",
-        "redacted",
-        "dummy",
-        "sample",
-        "your",
-        "my",
-        "the",
-        "here",
-        "insert",
-        "todo",
-        "none",
-        "null",
-        "undefined",
-        "user",
-    ];
     if secret.starts_with(b"[REDACTED:") || memchr::memmem::find(secret, b"...").is_some() {
         return true;
     }
@@ -199,7 +197,7 @@ fn is_placeholder(secret: &[u8]) -> bool {
         return true;
     }
     let mut words = secret.split(|byte| !byte.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.all(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
+    words.all(|word| PLACEHOLDERS.split(' ').any(|known| word.eq_ignore_ascii_case(known.as_bytes())))
 }
 
 #[cfg(test)]

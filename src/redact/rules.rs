@@ -5,7 +5,7 @@
 //! for this table. Strings that only look random are not covered: entropy alone would report every long
 //! identifier.
 
-use super::resemblance::{assigned, classic_github, mixed, passphrase, password, pem, random};
+use super::resemblance::{assigned, classic_github, drawn, mixed, passphrase, password, pem, random};
 use regex::bytes::{Captures, Match, Regex};
 use std::sync::OnceLock;
 
@@ -172,17 +172,17 @@ pub static RULES: [Rule; 80] = [
     Rule::checked("webhook-secret", &["whsec_"], r"(?-u)whsec_[A-Za-z0-9+/]{24,64}=*", mixed),
     Rule::new("square-token", &["sq0atp-", "sq0csp-"], r"(?-u)sq0[ac][ts]p-[A-Za-z0-9_-]{22,60}"),
     Rule::new("shopify-token", &["shpat_", "shpca_", "shppa_", "shpss_"], r"(?-u)shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}\b"),
-    Rule::new("sendgrid-key", &["SG."], r"(?-u)SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
-    Rule::new("mailgun-key", &["key-"], r"(?-u)^(key-[0-9a-f]{32}\b)"),
-    Rule::new("mailchimp-key", &["-us"], r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)"),
+    Rule::checked("sendgrid-key", &["SG."], r"(?-u)SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}", mixed),
+    Rule::checked("mailgun-key", &["key-"], r"(?-u)^(key-[0-9a-f]{32}\b)", mixed),
+    Rule::checked("mailchimp-key", &["-us"], r"(?-u)^([0-9a-f]{32}-us[0-9]{1,2}\b)", mixed),
     Rule::checked("resend-key", &["re_"], r"(?-u)^(re_[A-Za-z0-9]{8}_[A-Za-z0-9]{22,30}\b)", mixed),
     Rule::checked("notion-token", &["ntn_"], r"(?-u)ntn_[A-Za-z0-9]{40,50}\b", mixed),
     Rule::checked("linear-key", &["lin_api_", "lin_oauth_"], r"(?-u)lin_(?:api|oauth)_[A-Za-z0-9]{40,64}\b", mixed),
     Rule::checked("figma-token", &["figd_"], r"(?-u)figd_[A-Za-z0-9_-]{38,44}", mixed),
     Rule::new("langfuse-key", &["sk-lf-"], r"(?-u)sk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
     Rule::checked("langsmith-key", &["lsv2_"], r"(?-u)lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}", mixed),
-    Rule::checked("fireworks-key", &["fw_"], r"(?-u)fw_[A-Za-z0-9]{20,48}\b", random),
-    Rule::checked("twilio-key", &["SK"], r"(?-u)SK[0-9a-f]{32}\b", random),
+    Rule::checked("fireworks-key", &["fw_"], r"(?-u)fw_[A-Za-z0-9]{20,48}\b", drawn),
+    Rule::checked("twilio-key", &["SK"], r"(?-u)(?:\A|[^A-Z]|%[0-9A-F]{2})(SK[0-9a-f]{32}\b)", random),
     Rule::checked("newrelic-key", &["NRAK-"], r"(?-u)NRAK-[A-Z0-9]{27}\b", mixed),
     Rule::checked("tailscale-key", &["tskey-"], r"(?-u)tskey-(?:[a-z]+-)?[A-Za-z0-9]{6,20}-[A-Za-z0-9]{16,40}", random),
     Rule::checked("discord-token", &[".G", ".X", ".Y", ".Z"], r"(?-u)[MNO][A-Za-z0-9_-]{22,26}\.[GXYZ][A-Za-z0-9_-]{5}\.[A-Za-z0-9_-]{27,40}", random).followed(is_second_of_three),

@@ -125,6 +125,17 @@ fn every_kind_is_found_in_plain_text_and_escaped() {
     }
 }
 
+/// Of a hundred random keys, with and without digits, hardly one looks like an identifier.
+#[test]
+fn a_key_needs_no_digit() {
+    let letters = &WORD[..52];
+    for alphabet in [WORD, letters] {
+        let keys = (0..100).map(|seed| format!("fw_{}", made(24, alphabet, seed)));
+        let found = keys.filter(|key| !redacted(&format!("{{\"a\":\"{key}\"}}")).1.is_empty()).count();
+        assert!(found >= 97, "{found} of 100");
+    }
+}
+
 /// In the output of a terminal, in an address and in a name, a secret follows other letters without a space.
 #[test]
 fn what_precedes_a_secret_does_not_hide_it() {

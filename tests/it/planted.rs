@@ -81,7 +81,7 @@ impl Dice {
 
     /// Returns text that resembles a secret.
     fn lookalike(&mut self) -> String {
-        match self.below(14) {
+        match self.below(19) {
             0 => format!("commit {}", self.of(HEX, 40)),
             1 => format!("session {} was opened", self.uuid()),
             2 => "AKIAIOSFODNN7EXAMPLE".into(),
@@ -94,7 +94,13 @@ impl Dice {
             9 => format!("/srv/app{}/src/secret/token.rs", self.below(99)),
             10 => format!("toolu_01{}", self.of(WORD, 22)),
             11 => "export API_KEY=$STORED_KEY; KEY=${KEY:-none}".into(),
-            12 => "if (secret === undefined || token == null) throw new Error(\"no token\");".into(),
+            12 => "fw_updateHandlerForDevice2Channel3(fw_thisIsALongIdentifierNameForFirmware)".into(),
+            13 => format!("DISK{}", self.of(HEX, 32)),
+            14 => format!("SSH_KEY=/home/u/.ssh/id_ed25519-{}", self.below(99)),
+            15 => "apiKey: \"test-key-123\", TOKEN=abc123 -H 'Authorization: Bearer YOUR_API_KEY_HERE_123'".into(),
+            16 => "key-0123456789abcdef0123456789abcdef, 0123456789abcdef0123456789abcdef-us1".into(),
+            17 => "const API_KEY = \"demo_api_key_1234\"; // SG.xxxxxxxxxxxxxxxxxxxxxx.xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx".into(),
+            18 => "if (secret === undefined || token == null) throw new Error(\"no token\");".into(),
             _ => format!("key: \"user.settings.theme\", id: \"{}\"", self.of(HEX, 8)),
         }
     }
