@@ -30,6 +30,8 @@ pub mod renderer;
 
 pub mod rows;
 
+pub mod follow;
+
 pub mod sessions;
 
 pub mod archive;

@@ -2,7 +2,7 @@
 
 use super::locate::{Named, named};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
-use crate::load::{LoadError, Options, WrongFile, add_rows, has_header, is_small, load, read_header};
+use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
 use crate::ops::label::{self, NameError};
 use crate::ops::rows::{Edited, edited};
 use crate::ops::switch::previous_leaf;
@@ -228,6 +228,11 @@ impl OpenSession {
     /// Loads the same session from the file as it is now.
     pub fn reloaded(&self, input: Input) -> Result<OpenSession, Failure> {
         OpenSession::load(input, self.options.clone())
+    }
+
+    /// Adds what was appended to the file. Returns `false` if the session must be loaded again.
+    pub fn grow(&mut self, input: &Input) -> Result<bool, Failure> {
+        append(&mut self.session, input.source(), &self.options).map_err(|error| input.failed(error))
     }
 
     /// Returns the bodies of its entries.

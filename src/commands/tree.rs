@@ -1,18 +1,20 @@
 //! `pisess tree`: draws the tree.
 
 use crate::agents::row::Form;
+use crate::cli::follow::{Changes, Dirty, FollowedSession};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::FilterMode;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::row_options;
+use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
-use crate::ops::heading::heading;
-use crate::ops::tree::{Drawing, draw};
+use crate::ops::heading::{Heading, heading};
+use crate::ops::tree::{Drawing, draw, live};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
+use crate::session::reference::Position;
 use crate::session::search::Words;
 use crate::session::tree::TreeRow;
 use pisess_json::write::Object;
@@ -82,6 +84,9 @@ pub struct Args {
     /// Draw with ASCII characters only
     #[arg(long)]
     pub ascii: bool,
+    /// Continue with each entry that is written, until Ctrl-C
+    #[arg(short, long, conflicts_with_all = ["leaf", "at"])]
+    pub follow: bool,
     /// Omit the ids
     #[arg(long)]
     pub no_ids: bool,
@@ -97,11 +102,15 @@ pub struct Args {
 }
 
 impl Args {
+    fn folds(&self) -> bool {
+        // Searches and `--filter all` show every row.
+        !self.unfold && self.filter != FilterMode::All && self.search.trim().is_empty()
+    }
+
     fn drawn(&self) -> Drawn {
         Drawn {
             glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
-            // Searches and `--filter all` show every row.
-            folds: !self.unfold && self.filter != FilterMode::All && self.search.trim().is_empty(),
+            folds: self.folds(),
             ids: !self.no_ids,
             times: self.times,
             around: self.around,
@@ -111,23 +120,59 @@ impl Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.follow {
+        ui.unpage();
+    }
     let open = OpenSession::open(&args.session, options(args, ui), ui)?;
     let leaf = open.resolve(args.at.as_ref().unwrap_or(&args.leaf))?;
-    let mut drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
+    if args.follow { follow(args, FollowedSession::of(open)?, ui) } else { print_all(args, &open, leaf, ui) }
+}
+
+fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
+    let drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
+    let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
+    let heading = ui.stdout_is_terminal().then(|| heading(&open.session));
+    print(args, open, drawing, heading.as_ref(), ui)?;
+    Ok(if found_none { Exit::Found } else { Exit::Done })
+}
+
+/// Prints what is there and what is written from then on. Ends only with a failure, of which one is that nobody reads the
+/// output.
+fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
+    print_all(args, &followed.open, followed.open.session.leaf, ui)?;
+    let mut changes = Changes::of(followed.path());
+    let mut dirty = Dirty::All;
+    loop {
+        if dirty.has(followed.path()) {
+            let entries = followed.new_entries(ui);
+            let drawing = live(&followed.open.session, &entries, args.filter.into(), &args.search);
+            print(args, &followed.open, drawing, None, ui)?;
+        }
+        dirty = changes.wait(ui)?;
+    }
+}
+
+/// Prints the rows of a drawing.
+fn print(
+    args: &Args,
+    open: &OpenSession,
+    mut drawing: Drawing,
+    heading: Option<&Heading>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let around = args.around.filter(|_| !drawing.is_live());
     if args.json {
-        let rows = drawing.around(drawing.places.iter().map(|place| place.entry), args.around);
+        let rows = drawing.around(drawing.places.iter().map(|place| place.entry), around);
         for place in &drawing.places[rows] {
             ui.print_json(&json_row(&open.session, &drawing, place))?;
         }
-    } else {
-        let drawn = drawing.places.iter().map(|place| place.entry);
-        drawing.set_rendered(args.renderers.rows(&open, drawn, ui)?);
-        let edits = open.edits(drawing.leaf())?;
-        let heading = ui.stdout_is_terminal().then(|| heading(&open.session));
-        Painter::new(args.drawn(), &drawing, &edits, ui)?.paint(heading.as_ref(), ui)?;
+        return Ok(());
     }
-    let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
-    Ok(if found_none { Exit::Found } else { Exit::Done })
+    let drawn = drawing.places.iter().map(|place| place.entry);
+    drawing.set_rendered(args.renderers.rows(open, drawn, ui)?);
+    let edits = if drawing.is_live() { Edits::default() } else { open.edits(drawing.leaf())? };
+    let folds = args.folds() && !drawing.is_live();
+    Painter::new(Drawn { around, folds, ..args.drawn() }, &drawing, &edits, ui)?.paint(heading, ui)
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {
@@ -137,6 +182,7 @@ fn options(args: &Args, ui: &Ui) -> Options {
     if let Some(rows) = &mut options.rows {
         rows.searchable = !options.search.is_empty();
     }
+    options.whole_lines = args.follow;
     options.timestamps = args.json;
     options.usage = !args.json && ui.stdout_is_terminal();
     options
@@ -158,6 +204,8 @@ fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
         .bool("active", drawing.is_active(ix))
         .bool("leaf", drawing.is_leaf(ix))
         .text("text", &drawing.text(ix))
+        .with(drawing.labelled(ix), |row, labelled| row.text("targetId", &labelled))
+        .with(drawing.is_live().then(|| drawing.turn(ix).is_some()), |row, turns| row.bool("branched", turns))
         .with(searched.then(|| hit_json(drawing, ix)), |row, hit| row.json("match", &hit))
         .finish()
 }

@@ -40,6 +40,7 @@ pub fn link(
         entries: fragment.entries,
         arena: fragment.arena,
         dangling: Vec::new(),
+        lines: fragment.lines - 1,
         records: fragment.records,
     };
     if matches!(format, Format::V1 | Format::Draft) {
@@ -53,6 +54,30 @@ pub fn link(
     session.leaf = leaf(&session, fragment.leaf_record, &fragment.draft_links);
     session.problems.sort_by_key(|problem| problem.line);
     Ok(session)
+}
+
+/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if that may change others.
+pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[ParentId]) -> bool {
+    // Builds the index, if no one has needed it yet.
+    session.find(&Text::default());
+    let Session { entries, arena, ids, dangling, .. } = &mut *session;
+    let Some(ids) = ids.get_mut() else { return false };
+    let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];
+    for at in from..entries.len() {
+        let ix = EntryIx::new(at);
+        let is_awaited = dangling.iter().any(|parent| arena[parent.id.range()] == *id_of(ix));
+        if is_awaited || ids.insert(ix, id_of).is_some_and(|earlier| earlier != ix) {
+            return false;
+        }
+    }
+    for parent in parent_ids {
+        let found = session.find(&session.text(parent.id));
+        if found.is_none_or(|found| found >= parent.entry) {
+            return false;
+        }
+        session.entries[parent.entry.at()].parent = found;
+    }
+    true
 }
 
 /// Gives each entry its parent, so that there is no cycle.
@@ -87,7 +112,7 @@ fn format(version: Version, is_draft: bool) -> Format {
     }
 }
 
-fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
+pub fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
     let mut last = [b'\n'];
     if !source.is_empty() {
         source.read_at(&mut last, source.len() - 1)?;
@@ -315,7 +340,7 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
 
 /// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is
 /// a `leaf` record, the entry it refers to.
-fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
+pub fn leaf(session: &Session, record: Option<(EntryIx, Slice)>, links: &[DraftLink]) -> Option<EntryIx> {
     let head = links.iter().rev().find(|link| link.head).map(|link| link.entry);
     if session.format == Format::Draft && head.is_some() {
         return head;

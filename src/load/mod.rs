@@ -4,6 +4,7 @@
 //! once and makes a `Fragment`; fragments are joined in file order. Only the parts of a body that [`Options`]
 //! request are kept, so memory grows with the number of entries, plus the longest line per worker.
 
+mod append;
 mod files;
 mod fragment;
 mod join;
@@ -24,11 +25,13 @@ use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use crate::session::read::record::{self, Block, Record};
+use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::Words;
 use crate::session::{Header, Session};
 use fragment::{Fragment, Reading};
 use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
+pub use append::append;
 pub use rows::add_rows;
 use std::io;
 use std::ops::ControlFlow;
@@ -41,6 +44,8 @@ const SMALL: u64 = 1 << 20;
 pub struct Options {
     /// The number of threads that read; small files are read by one in any case.
     pub workers: usize,
+    /// Leave out a last line that is still being written.
+    pub whole_lines: bool,
     /// Keep each entry's row.
     pub rows: Option<RowOptions>,
     /// Keep tool calls and results; those of rows are kept in any case.
@@ -65,6 +70,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             workers: 1,
+            whole_lines: false,
             rows: None,
             calls: false,
             search: Words::default(),
@@ -91,6 +97,13 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
 pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError> {
+    let whole;
+    let source = if options.whole_lines {
+        whole = WholeLines::of(source)?;
+        &whole
+    } else {
+        source
+    };
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
     let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;

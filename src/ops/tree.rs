@@ -2,8 +2,8 @@
 
 use crate::agents::row::search::Query;
 use crate::session::Session;
-use crate::session::collected::{ToolCall, ToolResult};
-use crate::session::entry::{EntryIx, Flags, Role, View};
+use crate::session::collected::{Collected, ToolCall, ToolResult};
+use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
@@ -45,6 +45,9 @@ pub struct Drawing<'a> {
     calls: Vec<u32>,
     words: Words,
     rendered: HashMap<EntryIx, Text<'static>>,
+    /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved before it, to another
+    /// branch.
+    turns: Option<HashMap<EntryIx, Position>>,
 }
 
 /// Filters and lays out the tree as if `leaf` were the leaf. The session must have been loaded with rows and,
@@ -59,7 +62,58 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls(session, &is_active);
     let rendered = HashMap::default();
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered }
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, turns: None }
+}
+
+/// Returns those of some entries that are shown as they are written, without a layout. Labels and what moves the leaf to
+/// another branch are shown, too, unless only messages of the user are.
+pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed: &str) -> Drawing<'a> {
+    let labels = Labels::new(session);
+    let words = Words::new(typed);
+    let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
+    let is_news = |ix: EntryIx| {
+        session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly
+            || turn(session, ix).is_some() && matches!(filter, Filter::Default | Filter::NoTools)
+    };
+    let is_shown = |&ix: &EntryIx| {
+        (passes(session, &labels, Some(ix), filter, ix) || is_news(ix)) && search.finds(session, &labels, ix)
+    };
+    let place = |entry| TreeRow { entry, depth: 0, level: 0, connector: false, last: false };
+    let places: Vec<_> = entries.iter().copied().filter(is_shown).map(place).collect();
+    // What is hidden may have moved it.
+    let turned = |place: &TreeRow| {
+        let hidden = session.upwards(session.entry(place.entry).parent).take_while(|ix| !is_shown(ix));
+        let turn = std::iter::once(place.entry).chain(hidden).find_map(|ix| turn(session, ix));
+        turn.map(|turn| (place.entry, turn))
+    };
+    let turns = Some(places.iter().filter_map(turned).collect());
+    let mut calls = vec![0; entries.last().map_or(0, |last| last.at() + 1)];
+    for place in &places {
+        calls[place.entry.at()] = latest_call(session, place.entry);
+    }
+    let rendered = HashMap::default();
+    let (is_active, is_visible) = (Vec::new(), Vec::new());
+    Drawing { session, labels, places, is_active, is_visible, leaf: None, calls, words, rendered, turns }
+}
+
+/// Returns the parent of an entry, if that is not the entry before it in the file: there the conversation went on
+/// elsewhere.
+fn turn(session: &Session, ix: EntryIx) -> Option<Position> {
+    Some(session.entry(ix).parent).filter(|&parent| parent != ix.before())
+}
+
+/// Returns the number of the call of an entry, as [`Drawing::calls`] does, if no later entry counts.
+fn latest_call(session: &Session, ix: EntryIx) -> u32 {
+    let Collected { tool_calls, tool_results, .. } = &session.collected;
+    let at = match tool_results.binary_search_by_key(&ix, |result| result.entry) {
+        Ok(at) => {
+            let id = session.bytes(tool_results[at].call);
+            tool_calls.iter().rposition(|call| session.bytes(call.id) == id)
+        }
+        Err(_) => Some(tool_calls.partition_point(|call| call.entry < ix))
+            .filter(|&at| tool_calls.get(at).is_some_and(|call| call.entry == ix)),
+    };
+    at.map_or(0, |at| at as u32 + 1)
 }
 
 /// Returns the rows without a layout, for callers that list entries in another order.
@@ -77,6 +131,7 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
         calls,
         words: Words::default(),
         rendered: HashMap::default(),
+        turns: None,
     }
 }
 
@@ -141,7 +196,7 @@ impl<'a> Drawing<'a> {
 
     /// Whether the entry is on the path to the leaf.
     pub fn is_active(&self, ix: EntryIx) -> bool {
-        self.is_active[ix.at()]
+        self.is_live() || self.is_active[ix.at()]
     }
 
     /// Returns the entry whose row is marked as the leaf: the leaf, or its nearest ancestor that is shown.
@@ -153,6 +208,24 @@ impl<'a> Drawing<'a> {
     /// Returns the nearest ancestor that is shown.
     pub fn above(&self, ix: EntryIx) -> Position {
         self.session.upwards(self.session.entry(ix).parent).find(|ix| self.is_visible[ix.at()])
+    }
+
+    /// Returns the entry that a label names, where labels are rows of their own.
+    pub fn labelled(&self, ix: EntryIx) -> Option<Text<'a>> {
+        let changes = &self.session.collected.labels;
+        let at = changes.binary_search_by_key(&ix, |change| change.entry).ok().filter(|_| self.is_live())?;
+        Some(self.session.text(changes[at].target))
+    }
+
+    /// Whether each entry is drawn as when it was written.
+    pub fn is_live(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Returns where the leaf had moved before an entry was written, if that is on another branch than what was written
+    /// before.
+    pub fn turn(&self, ix: EntryIx) -> Option<Position> {
+        self.turns.as_ref()?.get(&ix).copied()
     }
 
     /// Returns the entry that is drawn as the leaf.
@@ -171,7 +244,7 @@ impl<'a> Drawing<'a> {
 
     /// Whether the entry is the leaf.
     pub fn is_leaf(&self, ix: EntryIx) -> bool {
-        self.leaf == Some(ix)
+        self.is_live() || self.leaf == Some(ix)
     }
 }
 

@@ -137,6 +137,8 @@ pub struct Session {
     pub ends_with_newline: bool,
     /// The entries in file order.
     pub entries: Vec<Entry>,
+    /// The number of physical lines.
+    pub lines: u32,
     /// The number of records that parse, including the header.
     pub records: u32,
     pub(super) arena: Vec<u8>,

@@ -68,6 +68,7 @@ pub mod workers;
 mod archive;
 mod read;
 mod send;
+mod seen;
 mod session_file;
 mod snapshot;
 
@@ -109,6 +110,7 @@ pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
+pub use seen::{Seen, Since};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
 pub use source::{Source, write_archive};

@@ -67,6 +67,11 @@ impl<'w> Ui<'w> {
         self.wants_pager = self.world.terminals.stdout && !self.is_dumb();
     }
 
+    /// Shows what is printed from now on without a pager.
+    pub fn unpage(&mut self) {
+        self.wants_pager = false;
+    }
+
     /// Lets the pager open at a line of `lines` that will be printed, unless its first screen shows it.
     pub fn page_at(&mut self, line: usize, lines: usize) {
         // The last row of the terminal is the pager's own.

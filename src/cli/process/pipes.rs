@@ -4,7 +4,7 @@
 #[cfg_attr(windows, path = "pipes/windows.rs")]
 mod os;
 
-pub use os::{exchange, pause};
+pub use os::{exchange, is_closed, pause};
 
 /// The result of an exchange.
 pub enum Reply {

@@ -171,6 +171,9 @@ impl<'a> Painter<'a> {
             let mut bars = starts[stretch.start / STRETCH];
             rows.follow(stretch.start.checked_sub(1).map(|before| self.time(folds[before])));
             for &fold in &folds[stretch] {
+                if self.look.drawing.is_live() {
+                    rows.follow(None);
+                }
                 let place = &places[fold.last()];
                 bars.enter(place);
                 self.row(fold, place, bars, rows);
@@ -242,6 +245,14 @@ impl<'a> Painter<'a> {
         }
         if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
             marks.push(("  (cycle of parents)".to_owned(), styles.error));
+        }
+        let id = |ix: EntryIx| visible(&drawing.session.id(ix).to_string_lossy());
+        if let Some(labelled) = drawing.labelled(ix) {
+            marks.push((format!("  (on {})", visible(&labelled.to_string_lossy())), styles.dim));
+        }
+        if let Some(parent) = drawing.turn(ix) {
+            let parent = parent.map_or_else(|| "root".to_owned(), id);
+            marks.push((format!("  (after {parent})"), styles.active));
         }
         if let Some(extent) = place.connector.then(|| self.extent(ix)).flatten() {
             marks.push((format!("  {extent}"), styles.dim));

@@ -2,6 +2,7 @@
 //! and the end.
 
 pub mod line_chunks;
+pub mod whole_lines;
 
 pub mod record;
 

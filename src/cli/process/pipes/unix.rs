@@ -3,6 +3,7 @@
 
 use super::Reply;
 use crate::cli::process::signals::Waiting;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -89,4 +90,12 @@ pub fn pause(waiting: &Waiting, time: Duration) {
     if wait(None, None, waiting, time).is_err() {
         std::thread::sleep(time);
     }
+}
+
+/// Whether an output is a pipe that nobody reads any more.
+pub fn is_closed(output: &File) -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let mut fds = [PollFd::new(output, PollFlags::empty())];
+    poll(&mut fds, Some(&Timespec::default())).is_ok()
+        && fds[0].revents().intersects(PollFlags::ERR | PollFlags::HUP)
 }

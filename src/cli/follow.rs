@@ -1,0 +1,213 @@
+//! Follows files that other programs write: waits until they may have changed, and reads what was appended.
+
+use crate::cli::open::OpenSession;
+use crate::cli::output::{Failure, Ui};
+use crate::cli::process::pipes::is_closed;
+use crate::session::entry::EntryIx;
+use foldhash::HashSet;
+use notify::event::{CreateKind, ModifyKind};
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use pisess_store::{Seen, SessionFile, Since};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Changes within this time are read together.
+const TOGETHER: Duration = Duration::from_millis(20);
+/// How often all files are looked at: the system may not report a change, as on a network file system.
+const WATCHED: Duration = Duration::from_secs(1);
+/// The same where the system reports no changes at all.
+const POLLED: Duration = Duration::from_millis(100);
+/// The part of the time that may be spent on looking is 1 / (1 + `REST`).
+const REST: u32 = 40;
+
+/// The files that may have changed.
+pub enum Dirty {
+    /// All.
+    All,
+    /// Those with these names, and new directories.
+    Named(HashSet<OsString>),
+}
+
+impl Dirty {
+    /// Whether the file at a path may have changed.
+    pub fn has(&self, path: &Path) -> bool {
+        match self {
+            Dirty::All => true,
+            Dirty::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
+        }
+    }
+
+    /// Whether there may be files with other names than these.
+    pub fn has_others(&self, known: &HashSet<OsString>) -> bool {
+        match self {
+            Dirty::All => true,
+            Dirty::Named(names) => !names.is_subset(known),
+        }
+    }
+}
+
+/// Reports changes of files, from the system where it can, else by looking at all of them now and then.
+pub struct Changes {
+    names: Receiver<OsString>,
+    /// Keeps the channel open without a watcher.
+    _sender: Sender<OsString>,
+    watcher: Option<RecommendedWatcher>,
+    /// When the changes reported last were handed out.
+    reported: Instant,
+}
+
+impl Changes {
+    /// Reports changes in directories.
+    pub fn in_folders<'a>(folders: impl Iterator<Item = (&'a Path, RecursiveMode)>) -> Changes {
+        let (sender, names) = channel();
+        let to = sender.clone();
+        let report = move |event: notify::Result<Event>| {
+            for name in event.iter().filter(|event| is_change(event)).flat_map(|event| named(event)) {
+                // The receiver exists as long as the watcher.
+                let _ = to.send(name);
+            }
+        };
+        let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
+            for (folder, mode) in folders {
+                watcher.watch(folder, mode)?;
+            }
+            Ok(watcher)
+        });
+        Changes { names, _sender: sender, watcher: watcher.ok(), reported: Instant::now() }
+    }
+
+    /// Reports changes of one file. If it is a link, what it leads to must be in the same directory, or is looked at
+    /// now and then.
+    pub fn of(path: &Path) -> Changes {
+        Changes::in_folders(std::iter::once((folder_of(path), RecursiveMode::NonRecursive)))
+    }
+
+    /// Waits until files may have changed.
+    ///
+    /// # Errors
+    /// If standard output was closed meanwhile, which ends the command successfully.
+    pub fn wait(&mut self, ui: &mut Ui) -> Result<Dirty, Failure> {
+        ui.flush()?;
+        let pause = if self.watcher.is_some() { WATCHED } else { POLLED };
+        let pause = pause.max(self.reported.elapsed() * REST);
+        let dirty = match self.names.recv_timeout(pause) {
+            Ok(first) => {
+                std::thread::sleep(TOGETHER);
+                Dirty::Named(std::iter::once(first).chain(self.names.try_iter()).collect())
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Dirty::All,
+        };
+        if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
+            return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
+        }
+        self.reported = Instant::now();
+        Ok(dirty)
+    }
+}
+
+/// Returns the directory that contains a file.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Whether an event is a change, and not a look, as pisess itself causes.
+fn is_change(event: &Event) -> bool {
+    !matches!(event.kind, EventKind::Access(_) | EventKind::Modify(ModifyKind::Metadata(_)))
+}
+
+/// Returns the names of sessions in an event, and of new directories.
+fn named(event: &Event) -> impl Iterator<Item = OsString> {
+    let is_folder = matches!(event.kind, EventKind::Create(CreateKind::Folder)) || event.need_rescan();
+    let names = event.paths.iter().filter_map(|path| path.file_name());
+    names.filter(move |name| is_folder || name.as_encoded_bytes().ends_with(b".jsonl")).map(OsString::from)
+}
+
+/// A session that is followed.
+pub struct FollowedSession {
+    /// The session, as far as it was read.
+    pub open: OpenSession,
+    path: PathBuf,
+    /// The file as it was read; `None` if the session must be loaded again.
+    seen: Option<Seen>,
+    /// The ids of the entries that there were, if the file was replaced.
+    known: Option<HashSet<Vec<u8>>>,
+    /// What was reported last about the file.
+    trouble: Option<String>,
+}
+
+impl FollowedSession {
+    /// Follows a session from where it was read. It must have been opened without a last line that is not whole.
+    ///
+    /// # Errors
+    /// If it is a stream.
+    pub fn of(open: OpenSession) -> Result<FollowedSession, Failure> {
+        let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
+        let (path, seen) = (file.path().to_owned(), Some(Seen::of(file)));
+        Ok(FollowedSession { open, path, seen, known: None, trouble: None })
+    }
+
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads what was written since. Returns the new entries in file order. If the file was replaced or truncated, these
+    /// are the entries with ids that were not there before. A file that cannot be read is reported once, and waited for.
+    pub fn new_entries(&mut self, ui: &mut Ui) -> Vec<EntryIx> {
+        let (entries, trouble) = match self.read(ui) {
+            Ok(entries) => (entries, None),
+            Err(failure) => (Vec::new(), Some(failure.line())),
+        };
+        if let Some(trouble) = trouble.as_ref().filter(|_| trouble != self.trouble) {
+            ui.warn(&format!("{trouble}; waiting for it"));
+        }
+        self.trouble = trouble;
+        entries
+    }
+
+    fn read(&mut self, ui: &mut Ui) -> Result<Vec<EntryIx>, Failure> {
+        let now = match &self.seen {
+            Some(seen) => seen.look(&self.path)?,
+            None => Since::Replaced(SessionFile::open(&self.path)?),
+        };
+        let (file, has_grown) = match now {
+            Since::Same => return Ok(Vec::new()),
+            Since::Grown(file) => (file, true),
+            Since::Replaced(file) => (file, false),
+        };
+        let (seen, input) = (Seen::of(&file), self.open.input.reopened(file));
+        let from = self.open.session.entries.len();
+        let mut entries: Vec<_>;
+        if has_grown && self.open.grow(&input)? {
+            self.open.input = input;
+            entries = self.open.session.all().skip(from).collect();
+        } else {
+            self.remember(from);
+            // Until it is loaded again, nothing can be appended.
+            self.seen = None;
+            let open = self.open.reloaded(input)?;
+            if open.session.header.id != self.open.session.header.id {
+                ui.warn(&format!("{}: this is another session now", open.input.name));
+                self.known = None;
+            }
+            self.open = open;
+            entries = self.open.session.all().collect();
+        }
+        self.seen = Some(seen);
+        let session = &self.open.session;
+        if let Some(known) = &mut self.known {
+            entries.retain(|&ix| known.insert(session.id(ix).as_bytes().to_vec()));
+        }
+        Ok(entries)
+    }
+
+    /// Remembers the ids of the first entries.
+    fn remember(&mut self, count: usize) {
+        let session = &self.open.session;
+        let ids = session.all().take(count).map(|ix| session.id(ix).as_bytes().to_vec());
+        self.known.get_or_insert_default().extend(ids);
+    }
+}

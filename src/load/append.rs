@@ -1,0 +1,70 @@
+//! Adds the lines that were appended to a file to its loaded session, without reading the rest again.
+
+use super::fragment::{Fragment, Reading};
+use super::link;
+use super::{LoadError, Options};
+use crate::session::read::header::Version;
+use crate::session::read::line_chunks::{ChunkReader, LineChunk};
+use crate::session::read::record;
+use crate::session::read::whole_lines::WholeLines;
+use crate::session::usage::remove_copies;
+use crate::session::{Format, Session};
+use pisess_store::ReadAt;
+use std::mem::take;
+use std::ops::ControlFlow;
+
+/// Adds the whole lines after the end of a session that was loaded with the same options. Returns `false` if they may
+/// change what was loaded before: then it must be loaded again. This is so for older formats, an id or a parent that
+/// is not unique, known or above its entry, and the first evidence of the agent.
+///
+/// # Errors
+/// If the file cannot be read, or the strings of all entries no longer fit.
+pub fn append(session: &mut Session, source: &dyn ReadAt, options: &Options) -> Result<bool, LoadError> {
+    let source = WholeLines::of(source)?;
+    let version = match session.format {
+        Format::V3 => Version::Three,
+        Format::V2 => Version::Two,
+        Format::V1 | Format::Draft => return Ok(false),
+    };
+    if source.len() <= session.len {
+        return Ok(source.len() == session.len);
+    }
+    if !session.ends_with_newline && source.read_range(session.len..session.len + 1)? != b"\n" {
+        return Ok(false);
+    }
+    let start = session.len + u64::from(!session.ends_with_newline);
+    let mut next = Fragment::default();
+    let reading = Reading { options, version, agent: session.agent(), cwd: session.header.cwd.as_ref() };
+    let mut keys = record::keys();
+    let _: ControlFlow<()> =
+        ChunkReader::default().read(&source, start..source.len(), |LineChunk { start, bytes }| {
+            next.read_lines(bytes, start, &reading, &mut keys);
+            ControlFlow::Continue(())
+        })?;
+    if session.title_slot.is_none() && next.dialect.is_some_and(|dialect| dialect != session.dialect) {
+        return Ok(false);
+    }
+    let mut whole = Fragment {
+        entries: take(&mut session.entries),
+        arena: take(&mut session.arena),
+        collected: take(&mut session.collected),
+        lines: session.lines + 1,
+        records: session.records,
+        ..Fragment::default()
+    };
+    let from = whole.entries.len();
+    let joined = whole.append(&mut next);
+    session.entries = whole.entries;
+    session.arena = whole.arena;
+    session.collected = whole.collected;
+    (session.lines, session.records) = (whole.lines - 1, whole.records);
+    joined?;
+    session.problems.extend(whole.problems);
+    (session.len, session.ends_with_newline) = (source.len(), link::ends_with_newline(&source)?);
+    if !link::link_appended(session, from, &whole.parent_ids) {
+        return Ok(false);
+    }
+    remove_copies(&mut session.collected.billed);
+    session.leaf = link::leaf(session, whole.leaf_record, &[]);
+    Ok(true)
+}

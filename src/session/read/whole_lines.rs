@@ -1,0 +1,82 @@
+//! A source without a last line that another program is still writing.
+
+use memchr::memrchr;
+use pisess_json::Raw;
+use pisess_store::ReadAt;
+use std::fs::File;
+use std::io;
+
+/// The number of bytes to read at a time, from the end backwards.
+const BACK: u64 = 8 * 1024;
+
+/// The lines of a source that are whole: they end with a newline, or are an object.
+pub struct WholeLines<'a> {
+    source: &'a dyn ReadAt,
+    len: u64,
+}
+
+impl<'a> WholeLines<'a> {
+    /// Finds where they end.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn of(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
+        let mut start = source.len();
+        let mut rest = Vec::new();
+        let newline = loop {
+            let from = start.saturating_sub(BACK);
+            let bytes = source.read_range(from..start)?;
+            let newline = memrchr(b'\n', &bytes).map(|at| at + 1);
+            rest.splice(0..0, bytes[newline.unwrap_or(0)..].iter().copied());
+            start = from + newline.unwrap_or(0) as u64;
+            if newline.is_some() || from == 0 {
+                break start;
+            }
+        };
+        // No beginning of an object is an object.
+        let is_whole = Raw::parse(&rest).is_ok_and(Raw::is_object);
+        Ok(WholeLines { source, len: if is_whole { source.len() } else { newline } })
+    }
+}
+
+impl ReadAt for WholeLines<'_> {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let wanted = buf.len().min(left);
+        self.source.read_at(&mut buf[..wanted], offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn file(&self) -> Option<&File> {
+        self.source.file()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_being_written_is_left_out() {
+        let len = |text: &str| WholeLines::of(&text.as_bytes().to_vec()).unwrap().len();
+        let long = "x".repeat(3 * BACK as usize);
+        for (whole, rest) in [
+            ("", ""),
+            ("", "{\"a"),
+            ("{}\n", ""),
+            ("{}\n{}", ""),
+            ("{}\n{\"a\":1}\r", ""),
+            ("{}\n", "{\"a\":1"),
+            ("{}\n", "12"),
+            ("{}\n\n", "{"),
+            (&format!("{{\"a\":\"{long}\"}}\n"), "{"),
+            ("{}\n", &format!("{{\"a\":\"{long}")),
+            (&format!("{{}}\n{{\"a\":\"{long}\"}}"), ""),
+        ] {
+            assert_eq!(len(&format!("{whole}{rest}")), whole.len() as u64, "{:.40}{:.40}", whole, rest);
+        }
+    }
+}
