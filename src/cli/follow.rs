@@ -65,7 +65,7 @@ impl Changes {
         let (sender, names) = channel();
         let to = sender.clone();
         let report = move |event: notify::Result<Event>| {
-            for name in event.iter().filter(|event| is_change(event)).flat_map(|event| named(event)) {
+            for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
                 // The receiver exists as long as the watcher.
                 let _ = to.send(name);
             }

@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 /// The set of sessions to read, for a command that reads many.
-#[derive(Clone, Copy, Debug)]
-enum Where<'a> {
+#[derive(Clone, Debug)]
+pub enum Scope {
     /// These files, and the sessions below these directories.
-    Paths(&'a [PathBuf]),
+    Paths(Vec<PathBuf>),
     /// The sessions of the current directory, in the stores of both agents.
     Here,
     /// The sessions of all projects.
@@ -37,6 +37,8 @@ pub struct NamedSessions {
     pub files: Vec<FoundFile>,
     /// Whether a given path was not found or could not be searched; this has been reported.
     pub failed: bool,
+    /// Where they were found.
+    pub scope: Scope,
 }
 
 /// The places where sessions are, looked up once per run.
@@ -78,22 +80,22 @@ impl Places {
     pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
         let resolved = resolved(paths.iter().filter(|path| *path != Path::new("-")), ui);
         let scope = match (paths, all) {
-            (_, true) => Where::All,
-            ([], false) => Where::Here,
-            _ => Where::Paths(&resolved.paths),
+            (_, true) => Scope::All,
+            ([], false) => Scope::Here,
+            _ => Scope::Paths(resolved.paths),
         };
-        let finding = self.find(scope);
+        let finding = self.find(&scope);
         let mut failed = !resolved.failures.is_empty();
         for failure in &resolved.failures {
             ui.report(failure);
         }
         failed |= report(finding.troubles, ui);
-        NamedSessions { files: finding.files, failed }
+        NamedSessions { files: finding.files, failed, scope }
     }
 
     /// Returns the sessions of all projects, and the directories that cannot be searched.
     pub fn everywhere(&self) -> FoundFiles {
-        self.find(Where::All)
+        self.find(&Scope::All)
     }
 
     /// Returns the directories of both agents that contain sessions, each with the directory of their archives: beside the
@@ -151,17 +153,26 @@ impl Places {
         Ok(self.archived(all)?.into_iter().map(file))
     }
 
-    fn find(&self, scope: Where) -> FoundFiles {
+    /// Returns the sessions in a scope, and the directories that cannot be searched.
+    pub fn find(&self, scope: &Scope) -> FoundFiles {
         match scope {
-            Where::Paths(paths) => store::find(paths, Reach::Whole),
-            Where::All => unnamed(self.stores.iter().map(|store| store.root.clone())),
-            Where::Here => self.find_here(),
+            Scope::Paths(paths) => store::find(paths, Reach::Whole),
+            Scope::All => unnamed(self.folders(scope).into_iter()),
+            Scope::Here => self.find_here(),
+        }
+    }
+
+    /// Returns the directories that are searched, and the files that were given.
+    pub fn folders(&self, scope: &Scope) -> Vec<PathBuf> {
+        match scope {
+            Scope::Paths(paths) => paths.clone(),
+            Scope::All => self.stores.iter().map(|store| store.root.clone()).collect(),
+            Scope::Here => self.stores.iter().flat_map(Store::project_folders).cloned().collect(),
         }
     }
 
     fn find_here(&self) -> FoundFiles {
-        let folders = self.stores.iter().flat_map(|store| store.project_folders().iter().cloned());
-        let mut finding = unnamed(folders);
+        let mut finding = unnamed(self.folders(&Scope::Here).into_iter());
         let flat: HashSet<_> =
             self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
         if !flat.is_empty() {

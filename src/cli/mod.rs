@@ -37,6 +37,7 @@ pub mod sessions;
 pub mod archive;
 pub mod check;
 pub mod completions;
+pub mod grep;
 pub mod prune;
 
 pub mod stats;

@@ -1,12 +1,13 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use crate::cli::locate::{NamedSessions, Places};
+use crate::cli::follow::{Changes, folder_of};
+use crate::cli::locate::{NamedSessions, Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, styled, visible};
-use crate::session::Header;
 use crate::session::entry::LineNo;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
+use notify::RecursiveMode;
 use owo_colors::Style;
 use pisess_store;
 use pisess_store::workers::in_order;
@@ -74,6 +75,31 @@ pub struct Sessions {
     pub is_one: bool,
     /// Whether no path was given, so that they are from the agents' stores.
     pub is_of_stores: bool,
+    /// Where they were found; `None` for standard input.
+    pub origin: Option<Origin>,
+}
+
+/// Where sessions were found, to find new ones later.
+pub struct Origin {
+    places: Places,
+    scope: Scope,
+}
+
+impl Origin {
+    /// Starts to report changes of these sessions, and new ones.
+    pub fn changes(&self) -> Changes {
+        let folders = self.places.folders(&self.scope);
+        let watched = folders.iter().filter(|path| path.exists()).map(|path| match path.is_dir() {
+            true => (path.as_path(), RecursiveMode::Recursive),
+            false => (folder_of(path), RecursiveMode::NonRecursive),
+        });
+        Changes::in_folders(watched)
+    }
+
+    /// Returns the sessions that are there now.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.places.find(&self.scope).files.into_iter().map(|file| file.path).collect()
+    }
 }
 
 /// A session to read.
@@ -96,7 +122,7 @@ impl SessionsArgs {
             return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
         }
         let places = Places::of(ui);
-        let NamedSessions { files: mut found, failed } = places.sessions(&self.paths, self.all, ui);
+        let NamedSessions { files: mut found, failed, scope } = places.sessions(&self.paths, self.all, ui);
         if self.archived {
             found.extend(places.archived_files(self.all)?);
         }
@@ -111,7 +137,8 @@ impl SessionsArgs {
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         let exit = if failed { Exit::Cannot } else { Exit::Done };
-        Ok(Sessions { files, agents, exit, is_one, is_of_stores: self.paths.is_empty() })
+        let is_of_stores = self.paths.is_empty();
+        Ok(Sessions { files, agents, exit, is_one, is_of_stores, origin: Some(Origin { places, scope }) })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -121,7 +148,8 @@ impl SessionsArgs {
         let path = PathBuf::from("-");
         let stdin = Target { path, named: true };
         let agents = SubAgents::default();
-        Ok(Sessions { files: vec![stdin], agents, exit: Exit::Done, is_one: true, is_of_stores: false })
+        let (files, exit) = (vec![stdin], Exit::Done);
+        Ok(Sessions { files, agents, exit, is_one: true, is_of_stores: false, origin: None })
     }
 }
 
@@ -143,8 +171,8 @@ impl Sessions {
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
-        work: impl Fn(&Target, &Input) -> Result<(Header, T), Failure> + Sync,
-        mut take: impl FnMut(&mut Ui, &Target, Header, T) -> Result<(), Failure>,
+        work: impl Fn(&Target, &Input) -> Result<T, Failure> + Sync,
+        mut take: impl FnMut(&mut Ui, &Target, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
         let mut exit = self.exit;
         let stdin = match &self.files[..] {
@@ -164,7 +192,7 @@ impl Sessions {
             (target, result)
         };
         in_order(self.files, workers, done, |(target, result)| match result {
-            Ok((header, found)) => take(ui, &target, header, found),
+            Ok(found) => take(ui, &target, found),
             Err(failure) if is_alone => Err(failure),
             Err(failure) if target.named => {
                 exit = exit.max(ui.report(&failure));

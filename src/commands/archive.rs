@@ -134,7 +134,7 @@ impl Args {
         let mut sessions = Vec::new();
         let mut failed = false;
         if filter.is_some() {
-            let NamedSessions { files, failed: unread } = places.sessions(&[], self.all, ui);
+            let NamedSessions { files, failed: unread, .. } = places.sessions(&[], self.all, ui);
             failed = unread;
             sessions.extend(files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path));
         }

@@ -1,24 +1,22 @@
 //! `pisess grep`: full-text search over sessions.
 
 use crate::agents::row::Form;
+use crate::cli::grep::{Searched, Searcher};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
 use crate::cli::rows::hits::{Detail, Painter};
-use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs, Target, skipped};
-use crate::load::{Options, load};
-use crate::ops::grep::{Around, Match, Pattern, PatternOptions, Query, roles, search};
-use crate::session::Header;
+use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
+use crate::load::Options;
+use crate::ops::grep::{Around, Pattern, PatternOptions, Query, roles};
 use crate::session::fields::Scope;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
+use pisess_store::Seen;
 use pisess_store::workers::Pool;
-use std::io::Write;
-use std::ops::ControlFlow;
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -33,6 +31,10 @@ pub const GUIDE: Guide = Guide {
         Example::new(
             "Find the tool calls that name a file, with the entries around them",
             "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
+        ),
+        Example::new(
+            "Wait until a running session mentions a word",
+            "pisess grep --follow -m 1 midnight session.jsonl",
         ),
         Example::answers_no(
             "Search all sessions of the last three weeks",
@@ -63,6 +65,9 @@ pub const GUIDE: Guide = Guide {
 /// from the root, after it those that follow on the path to the leaf (for a match on another branch, on its newest
 /// continuation). Settings and bookkeeping are passed over. In these rows `-` replaces `:`, and `--` precedes a row that
 /// does not follow the one before it.
+///
+/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with sessions that are new. With
+/// -m and one SESSION, it ends after that many matches.
 ///
 /// Without SESSION, the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones.
@@ -130,6 +135,9 @@ pub struct Args {
     /// Sort sessions by KEY (time, those that changed last first; or path; default: time on a terminal, else path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
+    /// Continue with each entry that is written, until Ctrl-C
+    #[arg(short, long, conflicts_with_all = ["files", "null", "count", "archived", "before_context", "after_context", "around"])]
+    pub follow: bool,
     /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
     pub json: bool,
@@ -166,31 +174,40 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.sort.unwrap_or(default) == SortKey::Time {
         sessions.newest_first();
     }
-    let painter = painter(&args, &sessions, ui);
-    let most = args.max_count.unwrap_or(u64::MAX);
+    let (origin, is_one) = (sessions.origin.take(), sessions.is_one);
+    if args.follow && origin.is_none() {
+        return Err(Failure::usage("standard input cannot be followed").hint("give the path of a session"));
+    }
+    if args.follow {
+        ui.unpage();
+    }
+    let mut searcher = Searcher {
+        query,
+        painter: painter(&args, &sessions, ui),
+        most: args.max_count.unwrap_or(u64::MAX),
+        follows: args.follow,
+    };
     let readers = Pool::new(ChunkReader::default);
-    let mut matched = false;
+    let mut searched = Searched::default();
     let exit = sessions.read(
         ui,
-        |target, input| readers.with(|reader| search_one(target, input, &query, &painter, most, reader)),
-        |ui, target, header, found| {
-            if let Some(note) = found.note {
-                ui.warn(&note);
+        |target, input| {
+            let answer = readers.with(|reader| searcher.search(&target.path, input, reader))?;
+            Ok((answer, input.file().map(Seen::of)))
+        },
+        |ui, target, (answer, seen)| {
+            searcher.print(&target.path, &answer, &mut searched, ui)?;
+            if args.follow {
+                searched.take_in(&target.path, seen, answer);
             }
-            if found.count == 0 {
-                return Ok(());
-            }
-            let heading = painter.heading(&target.path, &header, !matched, ui);
-            matched = true;
-            ui.print(&heading)?;
-            let written = if args.json {
-                ui.verbatim().write_all(&found.rows)
-            } else {
-                ui.stdout().write_all(&found.rows)
-            };
-            written.map_err(Failure::output)
+            Ok(())
         },
     )?;
+    let mut matched = searched.has_match();
+    if let Some(origin) = origin.filter(|_| args.follow) {
+        searcher.follow(&origin, searched, is_one, ui)?;
+        matched = true;
+    }
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
 }
 
@@ -232,47 +249,4 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         width: ui.width().unwrap_or(usize::MAX),
         styles: ui.styles,
     }
-}
-
-/// The result for one session.
-struct Answer {
-    count: u64,
-    /// The rows as printed.
-    rows: Vec<u8>,
-    note: Option<String>,
-}
-
-fn search_one(
-    target: &Target,
-    input: &Input,
-    query: &Query,
-    painter: &Painter,
-    most: u64,
-    reader: &mut ChunkReader,
-) -> Result<(Header, Answer), Failure> {
-    let mut found = Answer { count: 0, rows: Vec::new(), note: None };
-    let mut matches = Vec::new();
-    let mut take = |header: &Header, hit: Match| {
-        found.count += 1;
-        match painter.detail {
-            Detail::Rows if painter.has_context() => matches.push(hit),
-            Detail::Rows => painter.row(&target.path, header, &hit, false, &mut found.rows),
-            Detail::Count => {}
-            Detail::Path(_) => return ControlFlow::Break(()),
-        }
-        if found.count == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let searched = search(input.source(), query, reader, &mut take)
-        .map_err(|error| Failure::load(&input.name, error))?;
-    let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
-    found.note = searched.unread.map(|unread| skipped(&input.name, unread, lines));
-    if !matches.is_empty() {
-        let session = load(input.source(), &painter.options);
-        let session = session.map_err(|error| Failure::load(&input.name, error))?;
-        painter.rows_around(&target.path, &matches, &session, &mut found.rows);
-    }
-    if found.count > 0 {
-        painter.summary(&target.path, &searched.header, found.count, &mut found.rows);
-    }
-    Ok((searched.header, found))
 }

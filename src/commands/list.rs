@@ -124,7 +124,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut list: Vec<Listed> = piped(args, period, ui)?.into_iter().collect();
     let is_here = args.paths.is_empty() && !args.all;
     let all = args.all || args.repo && is_here;
-    let NamedSessions { mut files, mut failed } = places.sessions(&args.paths, all, ui);
+    let NamedSessions { mut files, mut failed, .. } = places.sessions(&args.paths, all, ui);
     if args.archived {
         files.extend(places.archived_files(all)?);
     }

@@ -114,9 +114,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             if let Some(prices) = &prices {
                 harvested.estimate(prices);
             }
-            Ok((harvested.header.clone(), (harvested, input.name.clone())))
+            Ok((harvested, input.name.clone()))
         },
-        |ui, target, _, (harvested, name)| {
+        |ui, target, (harvested, name)| {
             if let Some(damaged) = harvested.malformed {
                 ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
             }

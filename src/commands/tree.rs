@@ -57,6 +57,10 @@ pub const GUIDE: Guide = Guide {
 /// are flagged. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
 /// is less, it opens at the leaf.
 ///
+/// With --follow, entries are printed as other programs write them, each in a row of its own, until Ctrl-C: also labels, and
+/// what moves the leaf to another branch. The row of an entry that continues another branch ends with the entry it
+/// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are printed.
+///
 /// --filter chooses the entries that the file's agent would choose, and each row has the text that this agent would
 /// display. With --json, no rows are folded, and texts are exactly as in the agent.
 #[derive(Debug, clap::Args)]

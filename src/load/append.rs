@@ -9,6 +9,7 @@ use crate::session::read::record;
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::usage::remove_copies;
 use crate::session::{Format, Session};
+use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::mem::take;
 use std::ops::ControlFlow;
@@ -32,6 +33,8 @@ pub fn append(session: &mut Session, source: &dyn ReadAt, options: &Options) -> 
     if !session.ends_with_newline && source.read_range(session.len..session.len + 1)? != b"\n" {
         return Ok(false);
     }
+    // Indexes the ids of the entries before, if no one has needed that yet.
+    session.find(&Text::default());
     let start = session.len + u64::from(!session.ends_with_newline);
     let mut next = Fragment::default();
     let reading = Reading { options, version, agent: session.agent(), cwd: session.header.cwd.as_ref() };
@@ -67,4 +70,61 @@ pub fn append(session: &mut Session, source: &dyn ReadAt, options: &Options) -> 
     remove_copies(&mut session.collected.billed);
     session.leaf = link::leaf(session, whole.leaf_record, &[]);
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::row::RowOptions;
+    use crate::load::load;
+    use crate::session::entry::{Entry, Slice};
+    use std::fmt::Write;
+
+    /// Returns everything that is known of a session.
+    fn described(session: &Session) -> String {
+        let mut text = format!("{:?} {} {}\n", session.leaf, session.lines, session.records);
+        for ix in session.all() {
+            // Where its id is stored does not matter.
+            let entry = Entry { id: Slice::default(), ..*session.entry(ix) };
+            let (id, row) = (session.id(ix), session.row(ix));
+            let (parent, time) = (session.parent_id(ix), session.timestamp(ix));
+            let _ = writeln!(text, "{entry:?} {id} {parent:?} {time:?} {row} {:?}", session.usage_of(ix));
+        }
+        let calls = session.collected.tool_calls.iter().map(|call| (call.entry, session.text(call.id)));
+        let labels = session.collected.labels.iter().map(|label| (label.entry, session.text(label.name)));
+        let (calls, labels) = (calls.collect::<Vec<_>>(), labels.collect::<Vec<_>>());
+        let _ = write!(text, "{calls:?} {labels:?} {:?} {:?}", session.name(), session.problems);
+        text
+    }
+
+    /// Wherever a file is cut, what is appended makes the session that loading the whole file makes.
+    #[test]
+    fn appended_lines_make_the_session_that_loading_makes() {
+        let options = Options {
+            whole_lines: true,
+            rows: Some(RowOptions::default()),
+            timestamps: true,
+            usage: true,
+            ..Options::default()
+        };
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let (mut appended, mut again) = (0, 0);
+        for folder in ["", "hazards", "kinds"] {
+            let files = std::fs::read_dir(root.join(folder)).unwrap().map(|file| file.unwrap().path());
+            for path in files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")) {
+                let bytes = std::fs::read(&path).unwrap();
+                let Ok(whole) = load(&bytes, &options) else { continue };
+                for cut in (0..bytes.len()).step_by(1 + bytes.len() / 100) {
+                    let Ok(mut session) = load(&bytes[..cut].to_vec(), &options) else { continue };
+                    if append(&mut session, &bytes, &options).unwrap() {
+                        assert_eq!(described(&session), described(&whole), "{} cut at {cut}", path.display());
+                        appended += 1;
+                    } else {
+                        again += 1;
+                    }
+                }
+            }
+        }
+        assert!(appended > 500 && appended > again, "{appended} {again}");
+    }
 }

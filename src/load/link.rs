@@ -56,10 +56,9 @@ pub fn link(
     Ok(session)
 }
 
-/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if that may change others.
+/// Links the entries from `from` on, which were appended to a linked session, whose ids are indexed. Returns `false` if
+/// that may change others.
 pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[ParentId]) -> bool {
-    // Builds the index, if no one has needed it yet.
-    session.find(&Text::default());
     let Session { entries, arena, ids, dangling, .. } = &mut *session;
     let Some(ids) = ids.get_mut() else { return false };
     let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];

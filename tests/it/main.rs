@@ -62,6 +62,8 @@ mod writing;
 mod complete;
 #[cfg(target_os = "linux")]
 mod documents;
+#[cfg(target_os = "linux")]
+mod follow;
 mod generated;
 #[cfg(target_os = "linux")]
 mod pty;

@@ -67,8 +67,8 @@ pub mod workers;
 
 mod archive;
 mod read;
-mod send;
 mod seen;
+mod send;
 mod session_file;
 mod snapshot;
 

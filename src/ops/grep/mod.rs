@@ -17,7 +17,7 @@ mod search;
 pub use around::{Around, Shown, around};
 pub use pattern::{BadPattern, Pattern, PatternOptions};
 pub use prefilter::Prefilter;
-pub use search::{Match, Query, Searched, roles, search};
+pub use search::{Match, Query, Resume, Searched, roles, search};
 
 #[cfg(test)]
 mod tests;

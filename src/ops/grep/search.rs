@@ -95,29 +95,40 @@ pub struct Searched {
     pub header: Header,
     /// The number of lines that may match but are not JSON, and the first of them.
     pub unread: Option<(u32, LineNo)>,
+    /// Where to continue when the file has grown.
+    pub resume: Resume,
 }
 
-/// Searches a file: its title, then its entries from first to last. Calls `take` with each match, until it
-/// breaks.
+/// Where a search ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume {
+    end: u64,
+    counted: Counted,
+}
+
+/// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
+/// Calls `take` with each match, until it breaks.
 ///
 /// # Errors
 /// If the file is not a session, or cannot be read.
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,
+    resume: Option<Resume>,
     reader: &mut ChunkReader,
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
-    let counted = Counted { place: preamble.end, lines: preamble.lines };
-    let start = preamble.end;
+    let start = Counted { place: preamble.end, lines: preamble.lines };
+    let Resume { end: start, counted } = resume.unwrap_or(Resume { end: preamble.end, counted: start });
     let keys = record::keys();
     let mut search =
         Search { source, query, preamble, keys, counted, counts_lines: false, tree: None, unread: None };
-    if let Some(hit) = search.title()
+    if resume.is_none()
+        && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
     {
-        return Ok(Searched { header: search.preamble.header, unread: None });
+        return Ok(search.done());
     }
     let flow = reader.read(source, start..source.len(), |stretch| match search.stretch(stretch, take) {
         Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
@@ -127,7 +138,7 @@ pub fn search(
     if let ControlFlow::Break(Err(error)) = flow {
         return Err(error);
     }
-    Ok(Searched { header: search.preamble.header, unread: search.unread })
+    Ok(search.done())
 }
 
 struct Search<'s> {
@@ -157,6 +168,11 @@ struct Tree {
 }
 
 impl Search<'_> {
+    fn done(self) -> Searched {
+        let resume = Resume { end: self.source.len(), counted: self.counted };
+        Searched { header: self.preamble.header, unread: self.unread, resume }
+    }
+
     fn stretch(
         &mut self,
         stretch: LineChunk,

@@ -1,0 +1,247 @@
+//! Searches sessions, and goes on with what is written to them later.
+
+use crate::cli::follow::Dirty;
+use crate::cli::open::Input;
+use crate::cli::output::{Failure, Ui};
+use crate::cli::rows::hits::{Detail, Painter};
+use crate::cli::sessions::{Origin, skipped};
+use crate::load::load;
+use crate::ops::grep::{Match, Query, Resume, search};
+use crate::session::Header;
+use crate::session::read::line_chunks::ChunkReader;
+use crate::session::read::whole_lines::WholeLines;
+use foldhash::{HashMap, HashSet};
+use pisess_store::{ReadAt, Seen, SessionFile, Since};
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// A search, and the format of its output.
+pub struct Searcher {
+    /// What to search for.
+    pub query: Query,
+    /// The format.
+    pub painter: Painter,
+    /// The maximum number of matches in each session.
+    pub most: u64,
+    /// Whether the search goes on with what is written later.
+    pub follows: bool,
+}
+
+/// The result for one session.
+#[derive(Debug)]
+pub struct Answer {
+    header: Header,
+    count: u64,
+    /// The rows as printed.
+    rows: Vec<u8>,
+    note: Option<String>,
+    /// The entries that matched, if the search goes on.
+    keys: Vec<Vec<u8>>,
+    resume: Resume,
+}
+
+/// What is known of the sessions that were searched.
+#[derive(Default)]
+pub struct Searched {
+    sessions: HashMap<PathBuf, Known>,
+    /// The session whose rows were printed last.
+    last: Option<PathBuf>,
+}
+
+/// What is known of a session that was searched.
+#[derive(Default)]
+struct Known {
+    seen: Option<Seen>,
+    resume: Option<Resume>,
+    /// The entries that were printed, to know them again if the file is replaced.
+    printed: HashSet<Vec<u8>>,
+}
+
+impl Searcher {
+    /// Searches a session from the start.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Answer, Failure> {
+        if !self.follows {
+            return self.search_source(path, &input.name, input.source(), &Known::default(), reader);
+        }
+        let source = WholeLines::of(input.source()).map_err(|error| input.unreadable(error))?;
+        self.search_source(path, &input.name, &source, &Known::default(), reader)
+    }
+
+    fn search_source(
+        &self,
+        path: &Path,
+        name: &str,
+        source: &dyn ReadAt,
+        known: &Known,
+        reader: &mut ChunkReader,
+    ) -> Result<Answer, Failure> {
+        let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
+        let (mut matches, mut keys) = (Vec::new(), Vec::new());
+        let most = self.most.saturating_sub(known.printed.len() as u64);
+        let mut take = |header: &Header, hit: Match| {
+            if self.follows {
+                let key = key(&hit);
+                if known.printed.contains(&key) {
+                    return ControlFlow::Continue(());
+                }
+                keys.push(key);
+            }
+            count += 1;
+            match painter.detail {
+                Detail::Rows if painter.has_context() => matches.push(hit),
+                Detail::Rows => painter.row(path, header, &hit, false, &mut rows),
+                Detail::Count => {}
+                Detail::Path(_) => return ControlFlow::Break(()),
+            }
+            if count >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let searched = search(source, &self.query, known.resume, reader, &mut take)
+            .map_err(|error| Failure::load(name, error))?;
+        let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
+        let note = searched.unread.map(|unread| skipped(name, unread, lines));
+        if !matches.is_empty() {
+            let session = load(source, &painter.options);
+            let session = session.map_err(|error| Failure::load(name, error))?;
+            painter.rows_around(path, &matches, &session, &mut rows);
+        }
+        if count > 0 {
+            painter.summary(path, &searched.header, count, &mut rows);
+        }
+        Ok(Answer { header: searched.header, count, rows, note, keys, resume: searched.resume })
+    }
+
+    /// Prints the rows of a session.
+    ///
+    /// # Errors
+    /// If standard output cannot be written.
+    pub fn print(
+        &self,
+        path: &Path,
+        answer: &Answer,
+        searched: &mut Searched,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        if let Some(note) = &answer.note {
+            ui.warn(note);
+        }
+        if answer.count == 0 {
+            return Ok(());
+        }
+        if searched.last.as_deref() != Some(path) {
+            let heading = self.painter.heading(path, &answer.header, searched.last.is_none(), ui);
+            searched.last = Some(path.to_owned());
+            ui.print(&heading)?;
+        }
+        let written = if self.painter.json {
+            ui.verbatim().write_all(&answer.rows)
+        } else {
+            ui.stdout().write_all(&answer.rows)
+        };
+        written.map_err(Failure::output)
+    }
+
+    /// Searches what is written to the sessions from now on, and new ones. Returns only if a single session is searched
+    /// and has as many matches as requested.
+    ///
+    /// # Errors
+    /// If standard output cannot be written; a session that cannot be read is waited for.
+    pub fn follow(
+        &mut self,
+        origin: &Origin,
+        mut searched: Searched,
+        is_one: bool,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        let mut changes = origin.changes();
+        let mut reader = ChunkReader::default();
+        let (mut paths, mut names) = (Vec::new(), HashSet::default());
+        let mut dirty = Dirty::All;
+        // Each entry is on the path to the leaf when it is written.
+        self.query.active = false;
+        loop {
+            if dirty.has_others(&names) {
+                paths = origin.paths();
+                let name = |path: &PathBuf| path.file_name().map(OsString::from);
+                names = paths.iter().filter_map(name).collect();
+            }
+            for path in paths.iter().filter(|path| dirty.has(path)) {
+                let known = searched.sessions.remove(path).unwrap_or_default();
+                let (known, answer) = self.search_on(path, known, &mut reader, ui);
+                let is_full = known.printed.len() as u64 >= self.most;
+                searched.sessions.insert(path.clone(), known);
+                answer.map_or(Ok(()), |answer| self.print(path, &answer, &mut searched, ui))?;
+                if is_full && is_one {
+                    return Ok(());
+                }
+            }
+            dirty = changes.wait(ui)?;
+        }
+    }
+
+    /// Searches what was written to a session since.
+    fn search_on(
+        &self,
+        path: &Path,
+        mut known: Known,
+        reader: &mut ChunkReader,
+        ui: &Ui,
+    ) -> (Known, Option<Answer>) {
+        let now = match &known.seen {
+            Some(seen) => seen.look(path),
+            None => SessionFile::open(path).map(Since::Replaced),
+        };
+        let file = match now {
+            Ok(Since::Grown(file)) => file,
+            Ok(Since::Replaced(file)) => {
+                known.resume = None;
+                file
+            }
+            Ok(Since::Same) | Err(_) => return (known, None),
+        };
+        known.seen = Some(Seen::of(&file));
+        let is_full = known.printed.len() as u64 >= self.most;
+        if is_full || ui.stdout_is()(file.handle()) {
+            return (known, None);
+        }
+        let answer = WholeLines::of(&file).ok().and_then(|source| {
+            self.search_source(path, &path.to_string_lossy(), &source, &known, reader).ok()
+        });
+        match answer {
+            Some(mut answer) => {
+                known.take_in(&mut answer);
+                (known, Some(answer))
+            }
+            None => (known, None),
+        }
+    }
+}
+
+impl Searched {
+    /// Remembers a session that was searched from the start.
+    pub fn take_in(&mut self, path: &Path, seen: Option<Seen>, mut answer: Answer) {
+        let mut known = Known { seen, ..Known::default() };
+        known.take_in(&mut answer);
+        self.sessions.insert(path.to_owned(), known);
+    }
+
+    /// Whether any session has a match.
+    pub fn has_match(&self) -> bool {
+        self.last.is_some()
+    }
+}
+
+impl Known {
+    fn take_in(&mut self, answer: &mut Answer) {
+        self.printed.extend(answer.keys.drain(..));
+        self.resume = Some(answer.resume);
+    }
+}
+
+/// Returns what identifies a match: the id of its entry, or its text if it has none.
+fn key(hit: &Match) -> Vec<u8> {
+    if hit.id.is_empty() { hit.snippet.text.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
+}

@@ -1,0 +1,345 @@
+//! `--follow` of `tree` and `grep`: what other programs write is printed as they write it.
+
+use crate::sandbox::{Sandbox, session, user};
+use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs::{self, OpenOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A running command, and the lines that it has printed.
+struct Running {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Running {
+    fn new(s: &Sandbox, line: &str) -> Running {
+        let mut command = Command::new("env");
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_pisess")]);
+        command
+            .args(crate::sandbox::split(line))
+            .current_dir(s.path(""))
+            .env("HOME", s.path(""))
+            .env("PISESS_NOW", "2026-05-01T00:00:00Z");
+        let mut child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let (out, to) = (child.stdout.take().unwrap(), Arc::clone(&lines));
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines() {
+                to.lock().unwrap().push(line.unwrap());
+            }
+        });
+        Running { child, lines }
+    }
+
+    /// Waits until a line contains this; the test runner limits the time.
+    fn until(&mut self, text: &str) {
+        while !self.text().contains(text) {
+            assert!(self.child.try_wait().unwrap().is_none(), "{text}: {}", self.text());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn text(&self) -> String {
+        self.lines.lock().unwrap().join("\n")
+    }
+
+    fn count(&self) -> usize {
+        self.lines.lock().unwrap().len()
+    }
+
+    /// Returns the bytes that it has read, from the disk or not.
+    fn read(&self) -> u64 {
+        let io = fs::read_to_string(format!("/proc/{}/io", self.child.id())).unwrap();
+        io.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+    }
+
+    /// Ends it with Ctrl-C. Returns what it printed on standard error.
+    fn interrupt(mut self) -> String {
+        kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
+        let done = self.child.wait_with_output().unwrap();
+        assert_eq!(done.status.signal(), Some(Signal::INT.as_raw()), "a shell reports 130");
+        String::from_utf8(done.stderr).unwrap()
+    }
+}
+
+/// Appends without a newline.
+fn write(s: &Sandbox, name: &str, text: &str) {
+    let mut file = OpenOptions::new().append(true).create(true).open(s.path(name)).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+fn line(s: &Sandbox, name: &str, id: &str, parent: &str, text: &str) {
+    write(s, name, &(user(id, Some(parent), text) + "\n"));
+}
+
+#[test]
+fn rows_are_printed_as_they_are_written() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let mut tree = Running::new(&s, "tree --follow ./two-branches.jsonl");
+    tree.until("← active");
+    s.run("label ./two-branches.jsonl @ good");
+    tree.until("label: good");
+    line(&s, "two-branches.jsonl", "aaaa0001", "1a2b3c05", "on the other branch");
+    tree.until("aaaa0001");
+    // Half of a line is not printed.
+    let whole = user("aaaa0002", Some("aaaa0001"), "at first torn");
+    write(&s, "two-branches.jsonl", &whole[..70]);
+    line(&s, "x.jsonl", "x", "x", "another file");
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(!tree.text().contains("aaaa0002"));
+    write(&s, "two-branches.jsonl", &whole[70..]);
+    tree.until("aaaa0002");
+    write(&s, "two-branches.jsonl", "\n");
+    s.run("compact ./two-branches.jsonl --first-kept @ --summary 'All about paper.'");
+    tree.until("compaction");
+    s.run("switch ./two-branches.jsonl 1a2b3c07");
+    tree.until("pisess.switch");
+    s.run("append ./two-branches.jsonl --user 'after the switch'");
+    tree.until("after the switch");
+    let text = tree.text();
+    assert_eq!(tree.interrupt(), "");
+    // The ids of what pisess wrote are random.
+    let row = |row: &str| match row.starts_with("1a2b3c") || row.starts_with("aaaa") {
+        true => row.to_owned(),
+        false => format!("********{}", &row[8..]),
+    };
+    let rows: Vec<_> = text.lines().map(row).collect();
+    assert_snapshot!(rows.join("\n"), @"
+    1a2b3c01  • [start] user: Which paper for a kite?
+    1a2b3c02  • assistant: Tissue paper is light, washi is strong.
+    1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 3mo)
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
+    1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 3mo)
+    1a2b3c05     assistant: Half a metre; larger ones tear.
+    ********  • label: good  (on 1a2b3c07)
+    aaaa0001  • user: on the other branch  (after 1a2b3c05)
+    aaaa0002  • user: at first torn
+    ********  • ── compaction: 40 tokens · All about paper. ──
+    ********  • custom: pisess.switch  (after 1a2b3c07)
+    ********  • user: after the switch
+    ");
+}
+
+#[test]
+fn json_is_one_value_a_line() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let mut tree = Running::new(&s, "tree --follow --json --filter user-only ./two-branches.jsonl");
+    tree.until("Which paper");
+    let count = tree.count();
+    s.run("label ./two-branches.jsonl @ good");
+    s.run("switch ./two-branches.jsonl root");
+    s.run("append ./two-branches.jsonl --user 'a new beginning'");
+    tree.until("a new beginning");
+    let text = tree.text();
+    tree.interrupt();
+    let rows: Vec<Value> = text.lines().skip(count).map(|row| serde_json::from_str(row).unwrap()).collect();
+    // What moved the leaf is hidden by the filter, but not that it moved.
+    assert_eq!(rows.len(), 1, "{text}");
+    assert_eq!(
+        (&rows[0]["branched"], &rows[0]["leaf"], &rows[0]["depth"]),
+        (&true.into(), &true.into(), &0.into())
+    );
+    let mut all = Running::new(&s, "tree --follow --json ./two-branches.jsonl");
+    all.until("a new beginning");
+    assert!(!all.text().contains("branched"), "{}", all.text());
+    s.run("label ./two-branches.jsonl 1a2b3c01 other");
+    all.until("label: other");
+    let row: Value = serde_json::from_str(all.text().lines().last().unwrap()).unwrap();
+    all.interrupt();
+    assert_eq!((&row["targetId"], &row["branched"]), (&"1a2b3c01".into(), &false.into()));
+}
+
+/// Rows that are known are not repeated, whatever replaces the file.
+#[test]
+fn a_file_that_is_replaced_is_followed() {
+    let s = Sandbox::new();
+    let message = |at: usize| {
+        user(
+            &format!("aaaa{at:04}"),
+            at.checked_sub(1).map(|at| format!("aaaa{at:04}")).as_deref(),
+            &format!("number {at}."),
+        )
+    };
+    let messages = |count: usize| session(&(0..count).map(message).collect::<Vec<_>>());
+    s.put("s.jsonl", messages(3));
+    let mut tree = Running::new(&s, "tree --follow ./s.jsonl");
+    let mut grep = Running::new(&s, "grep --follow number ./s.jsonl");
+    let mut both = |text: &str| [&mut tree, &mut grep].into_iter().for_each(|running| running.until(text));
+    both("number 2.");
+    // Another file is renamed onto it.
+    s.put("new", messages(4));
+    fs::rename(s.path("new"), s.path("s.jsonl")).unwrap();
+    both("number 3.");
+    write(&s, "s.jsonl", &(message(4) + "\n"));
+    both("number 4.");
+    // It is truncated, and written again in pieces.
+    let whole = messages(6);
+    fs::write(s.path("s.jsonl"), &whole[..whole.len() / 2]).unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    fs::write(s.path("s.jsonl"), &whole).unwrap();
+    both("number 5.");
+    // It is gone for a while.
+    fs::rename(s.path("s.jsonl"), s.path("elsewhere")).unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    fs::rename(s.path("elsewhere"), s.path("s.jsonl")).unwrap();
+    write(&s, "s.jsonl", &(message(6) + "\n"));
+    both("number 6.");
+    for mut running in [tree, grep] {
+        running.until("number 6.");
+        let text = running.text();
+        for at in 0..7 {
+            assert_eq!(text.matches(&format!("number {at}.")).count(), 1, "{text}");
+        }
+        running.interrupt();
+    }
+}
+
+#[test]
+fn a_session_that_is_migrated_is_followed() {
+    let s = Sandbox::with(&["v1.jsonl"]);
+    let mut tree = Running::new(&s, "tree --follow ./v1.jsonl");
+    tree.until("← active");
+    let count = tree.count();
+    s.run("migrate ./v1.jsonl");
+    s.run("append ./v1.jsonl --user 'of version 3'");
+    tree.until("of version 3");
+    assert_eq!(tree.count(), count + 1, "{}", tree.text());
+    tree.interrupt();
+}
+
+#[test]
+fn grep_finds_new_sessions() {
+    let s = Sandbox::new();
+    let store = |project: &str| format!(".pi/agent/sessions/--{project}--");
+    s.put(&format!("{}/one.jsonl", store("a")), session(&[user("aaaa0001", None, "the needle of one")]));
+    let mut grep = Running::new(&s, "grep --follow --all needle");
+    grep.until("needle of one");
+    let two = format!("{}/two.jsonl", store("a"));
+    // A session begins with a header, and an entry may come in two pieces.
+    s.put(&two, &session::<&str>(&[])[..20]);
+    std::thread::sleep(Duration::from_millis(50));
+    s.put(&two, session::<&str>(&[]));
+    line(&s, &two, "aaaa0002", "x", "the needle of two");
+    grep.until("two.jsonl:aaaa0002:user: the needle of two");
+    // In a directory that is new, too.
+    let three = format!("{}/three.jsonl", store("b"));
+    s.put(&three, session(&[user("aaaa0003", None, "the needle of three"), user("aaaa0004", None, "hay")]));
+    grep.until("needle of three");
+    line(&s, &format!("{}/one.jsonl", store("a")), "aaaa0005", "aaaa0001", "hay, and one more needle");
+    grep.until("one more needle");
+    assert_eq!(grep.count(), 4, "{}", grep.text());
+    assert_eq!(grep.interrupt(), "");
+}
+
+#[test]
+fn grep_ends_after_the_requested_matches() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[user("aaaa0001", None, "wait for it")]));
+    let mut grep = Running::new(&s, "grep --follow -m 2 done ./s.jsonl");
+    for at in 2..5 {
+        line(&s, "s.jsonl", &format!("aaaa000{at}"), "aaaa0001", &format!("done {at}"));
+    }
+    assert_eq!(grep.child.wait().unwrap().code(), Some(0));
+    while grep.count() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(grep.text(), "aaaa0002:user: done 2\naaaa0003:user: done 3");
+}
+
+/// At 200 lines a second, 40 are written in 0.2 seconds. Here the writer waits until the output is no more than 40 lines
+/// behind, so that a busy machine only makes it slower: no line waits for a later one.
+#[test]
+fn no_line_waits_for_others() {
+    const WINDOW: usize = 40;
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&[user("aaaa0000", None, "first")]));
+    let tree = Running::new(&s, "tree --follow ./s.jsonl");
+    let grep = Running::new(&s, "grep --follow -i 'line|first' ./s.jsonl");
+    for at in 1..=400 {
+        line(&s, "s.jsonl", &format!("aaaa{at:04}"), &format!("aaaa{:04}", at - 1), &format!("line {at}"));
+        std::thread::sleep(Duration::from_millis(5));
+        while tree.count() + WINDOW <= at || grep.count() + WINDOW <= at {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    for running in [tree, grep] {
+        while running.count() < 401 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for (at, row) in running.text().lines().enumerate() {
+            assert!(row.contains(&format!("aaaa{at:04}")), "{at}: {row}");
+        }
+        running.interrupt();
+    }
+}
+
+#[test]
+fn only_what_was_appended_is_read() {
+    let s = Sandbox::new();
+    let long = "lorem ipsum ".repeat(100);
+    let message = |at: usize| {
+        user(&format!("aaaa{at:04}"), at.checked_sub(1).map(|at| format!("aaaa{at:04}")).as_deref(), &long)
+    };
+    s.put("s.jsonl", session(&(0..4000).map(message).collect::<Vec<_>>()));
+    let size = s.bytes("s.jsonl").len() as u64;
+    let mut tree = Running::new(&s, "tree --follow --around 0 ./s.jsonl");
+    let mut grep = Running::new(&s, "grep --follow shown ./s.jsonl");
+    tree.until("aaaa3999");
+    line(&s, "s.jsonl", "bbbb0000", "aaaa3999", "shown 0");
+    for running in [&mut tree, &mut grep] {
+        running.until("shown 0");
+    }
+    let before = [tree.read(), grep.read()];
+    assert!(before[0] > size && before[1] > size, "{before:?}");
+    for at in 1..20 {
+        line(
+            &s,
+            "s.jsonl",
+            &format!("bbbb00{at:02}"),
+            &format!("bbbb00{:02}", at - 1),
+            &format!("shown {at}."),
+        );
+        for running in [&mut tree, &mut grep] {
+            running.until(&format!("shown {at}."));
+        }
+    }
+    let read = [tree.read() - before[0], grep.read() - before[1]];
+    assert!(read.iter().all(|&read| read < size / 5), "{read:?} of {size}");
+    tree.interrupt();
+    grep.interrupt();
+}
+
+/// `pisess tree --follow s | head` ends with `head`, even if nothing more is written.
+#[test]
+fn a_closed_pipe_ends_it() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    for line in ["tree --follow ./two-branches.jsonl", "grep --follow paper ./two-branches.jsonl"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pisess"));
+        command.args(crate::sandbox::split(line)).current_dir(s.path("")).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        assert!(first.contains("paper"), "{first}");
+        let done = child.wait_with_output().unwrap();
+        assert_eq!((done.status.code(), done.stderr), (Some(0), Vec::new()), "{line}");
+    }
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let stream = || s.bytes("two-branches.jsonl");
+    assert_snapshot!(s.pisess("tree --follow -").stdin(stream()).done().fails(2), @"standard input: a stream cannot be followed");
+    assert_snapshot!(s.pisess("grep --follow x -").stdin(stream()).done().fails(2), @"standard input cannot be followed (hint: give the path of a session)");
+    for line in ["tree --follow ./two-branches.jsonl root", "grep --follow -c x .", "grep --follow -C 1 x ."]
+    {
+        assert!(s.pisess(line).done().fails(2).contains("cannot be used with"), "{line}");
+    }
+}
