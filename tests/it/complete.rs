@@ -29,11 +29,11 @@ const COMMON: &[&str] =
 /// Options of each command in no form of `every.rs`, because they need a file, a program, other options, or more than one
 /// session, or because they only change what is written. The tests of the command use them.
 const UNTRIED: &[(&str, &str)] = &[
-    ("tree", "renderer"),
+    ("tree", "renderer follow"),
     ("show", "renderer"),
     ("context", "model"),
     ("list", "all archived"),
-    ("grep", "all archived"),
+    ("grep", "all archived follow"),
     ("stats", "all archived prices"),
     ("archive", "older-than empty project all list restore delete json"),
     (

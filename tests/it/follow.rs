@@ -61,7 +61,7 @@ impl Running {
     }
 
     /// Ends it with Ctrl-C. Returns what it printed on standard error.
-    fn interrupt(mut self) -> String {
+    fn interrupt(self) -> String {
         kill_process(Pid::from_child(&self.child), Signal::INT).unwrap();
         let done = self.child.wait_with_output().unwrap();
         assert_eq!(done.status.signal(), Some(Signal::INT.as_raw()), "a shell reports 130");

@@ -3,7 +3,6 @@
 use memchr::memrchr;
 use pisess_json::Raw;
 use pisess_store::ReadAt;
-use std::fs::File;
 use std::io;
 
 /// The number of bytes to read at a time, from the end backwards.
@@ -48,10 +47,6 @@ impl ReadAt for WholeLines<'_> {
 
     fn len(&self) -> u64 {
         self.len
-    }
-
-    fn file(&self) -> Option<&File> {
-        self.source.file()
     }
 }
 
