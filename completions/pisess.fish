@@ -2,7 +2,9 @@
 
 function __pisess_complete
     set --local words (commandline --current-process --tokenize --cut-at-cursor)
-    pisess completions fish --at (count $words) -- $words (commandline --current-token --cut-at-cursor) 2>/dev/null
+    # The word as typed, without its quotes, one of which may be open.
+    set --local word (commandline --current-token --cut-at-cursor | string unescape)
+    pisess completions fish --at (count $words) -- $words $word 2>/dev/null
 end
 
 complete --command pisess --no-files --keep-order --arguments '(__pisess_complete)'

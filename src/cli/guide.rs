@@ -383,7 +383,7 @@ pub fn help() -> String {
          {}.\n\n\
          Exit codes:\n{}",
         table(REFERENCES),
-        TOPICS.map(|(name, _)| name).join(", "),
+        topics().collect::<Vec<_>>().join(", "),
         table(EXIT_CODES).trim_end()
     )
 }
@@ -399,6 +399,11 @@ const TOPICS: [(&str, &Section); 8] = [
     ("agents", &AGENTS),
     ("programs", &PROGRAMS),
 ];
+
+/// Returns the names of the topics.
+pub fn topics() -> impl Iterator<Item = &'static str> {
+    TOPICS.iter().map(|&(name, _)| name)
+}
 
 /// Returns the section with this name, as a text.
 pub fn topic(name: &str) -> Option<String> {

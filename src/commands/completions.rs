@@ -98,13 +98,11 @@ impl Shell {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let lines: String = match (&args.line, args.at) {
         (Some(line), _) => {
-            let words = words::split(line).into_iter().map(OsString::from).collect::<Vec<_>>();
-            let last = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-            // bash keeps this part of the word, and replaces only the rest.
-            let kept = last.strip_suffix(&*args.word).unwrap_or_default();
+            let line = words::split(line);
+            let words: Vec<_> = line.words.iter().map(OsString::from).collect();
             let found = candidates(super::command(), &words, ui);
-            let found = found.iter().filter_map(|found| found.value.strip_prefix(kept));
-            found.map(|value| format!("{}\n", words::quoted(value))).collect()
+            let found = found.iter().filter_map(|found| line.insert(&found.value, &args.word));
+            found.map(|word| format!("{word}\n")).collect()
         }
         (None, Some(at)) => {
             let mut words = args.words.clone();

@@ -35,8 +35,8 @@ use crate::cli::options::GlobalArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::{external, hints};
 use crate::world::World;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, value_parser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Args, CommandFactory, FromArgMatches, Parser, value_parser};
 use std::ffi::{OsStr, OsString};
 
 /// The version with the target and, in release builds, the commit; see `build.rs`.
@@ -45,7 +45,7 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 /// Print, check and edit the conversation tree in session files of the pi coding agents.
 #[derive(Debug, Parser)]
 #[command(name = "pisess", version, long_version = LONG_VERSION, about)]
-#[command(arg_required_else_help = true, infer_long_args = true)]
+#[command(arg_required_else_help = true, infer_long_args = true, disable_help_subcommand = true)]
 #[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
 struct Cli {
     /// Options of every command.
@@ -103,8 +103,17 @@ pub fn guides() -> impl Iterator<Item = Guide> {
 pub fn command() -> clap::Command {
     let verbs = COMMANDS.iter().map(|command| command.defined().after_long_help(command.guide.help()));
     let command = Cli::command().subcommands(verbs);
-    let command = command.after_help(guide::short_help()).after_long_help(guide::help());
+    let command = command.subcommand(help()).after_help(guide::short_help()).after_long_help(guide::help());
     command.allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
+}
+
+/// `pisess help` is defined here, because topics and programs have a help, too.
+fn help() -> clap::Command {
+    let name = Arg::new("NAME").value_name("COMMAND|TOPIC").help("The command or topic").long_help(format!(
+        "The command, or one of the topics {}",
+        guide::topics().collect::<Vec<_>>().join(", ")
+    ));
+    clap::Command::new("help").about("Print the help of a command or a topic").arg(name)
 }
 
 impl Command {
@@ -154,6 +163,7 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
         Some(_) if cli.list => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
         None if cli.list => external::list(command(), ui),
         None => return Err(Failure::usage("no command given").hint(external::LOOK)),
+        Some(("help", args)) => return print_help(args.get_one::<String>("NAME"), &cli.global, ui),
         Some((name, args)) => match Command::named(name.as_ref()) {
             Some(command) => {
                 if PAGED.contains(&name) && !cli.global.no_pager {
@@ -174,23 +184,29 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     }
 }
 
+/// Prints the help of a topic, of a command or of pisess itself.
+fn print_help(name: Option<&String>, global: &GlobalArgs, ui: &mut Ui) -> Result<u8, Failure> {
+    if let Some(text) = name.and_then(|name| guide::topic(name)) {
+        if !global.no_pager {
+            ui.page();
+        }
+        ui.print(&text)?;
+        return ui.flush().map(|()| Exit::Done.code());
+    }
+    let no_pager = global.no_pager.then_some("--no-pager");
+    let args = ["pisess"].into_iter().chain(no_pager).chain(name.map(|name| &**name)).chain(["--help"]);
+    let args: Vec<_> = args.map(OsString::from).collect();
+    match parse(&args) {
+        Ok(matches) => dispatch(&matches, ui),
+        Err(error) => usage(&error, &args, ui),
+    }
+}
+
 /// Prints help and version as data, and reports anything else from clap as an error.
 fn usage(error: &clap::Error, args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     // `-h` is short.
     if !args.iter().any(|arg| arg == "--no-pager" || arg == "-h") {
         ui.page();
-    }
-    // `help NAME`, where NAME is a topic, or a command provided by a program.
-    if let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) =
-        (error.kind(), error.get(ContextKind::InvalidSubcommand))
-    {
-        let is_help = matches!(&**name, "--help" | "-h");
-        let help = is_help.then(|| command().render_long_help().to_string());
-        if let Some(text) = help.or_else(|| guide::topic(name)) {
-            ui.print(&text)?;
-            return ui.flush().map(|()| Exit::Done.code());
-        }
-        return external::run(name, &["--help".into()], command(), ui);
     }
     let text = error.render();
     match error.kind() {

@@ -94,6 +94,55 @@ fn labels_and_ids_of_the_session_with_their_rows() {
     assert!(offered(&d, &["show", "/nothing", ""]).is_empty());
 }
 
+#[test]
+fn references_in_all_forms() {
+    let d = Desk::new();
+    d.s.put("tour.jsonl", fixture("tour.jsonl"));
+    let session = d.s.path("tour.jsonl").to_str().unwrap().to_owned();
+    let values = |word: &str| {
+        let found = offered(&d, &["show", &session, word]);
+        found.iter().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(values("label:"), ["label:cause found", "label:green"]);
+    assert_eq!(values("id:4f1c0"), ["id:4f1c02a9"]);
+    assert_eq!(values("@^{u"), ["@^{user}"]);
+    assert_eq!(values("@^"), values("@^{"));
+    assert_eq!(values("green~2^{comp"), ["green~2^{compaction}"]);
+    assert!(offered(&d, &["diff", &session, "gr"])[0].starts_with("green\tassistant: "));
+    d.pi("0199aaaa-1111-7777-8888-00000000abcd", 1, &[]);
+    assert_eq!(offered(&d, &["diff", &session, "0000a"]).len(), 1, "or another session");
+}
+
+#[test]
+fn a_name_of_several_sessions_is_offered_as_their_ids() {
+    let d = Desk::new();
+    let name = |name: &str| json!({"type": "session_info", "id": "bbbb0001", "parentId": "aaaa0001", "timestamp": time(1), "name": name});
+    d.pi("0199aaaa-11111111", 2, &[name("twin")]);
+    d.pi("0199bbbb-22222222", 1, &[name("twin")]);
+    let both =
+        ["11111111\ttwin: question of 0199aaaa-11111111", "22222222\ttwin: question of 0199bbbb-22222222"];
+    assert_eq!(offered(&d, &["tree", "tw"]), both);
+    assert_eq!(offered(&d, &["tree", ""])[1..3], both);
+    assert_eq!(d.id("11111111"), "0199aaaa-11111111");
+    // A name with a line break cannot be a line of candidates.
+    d.pi("0199cccc-33333333", 3, &[name("two\nlines")]);
+    assert!(offered(&d, &["tree", "two"]).is_empty());
+}
+
+#[test]
+fn values_that_only_sessions_have() {
+    let d = Desk::new();
+    d.s.put("tour.jsonl", fixture("tour.jsonl"));
+    let session = d.s.path("tour.jsonl").to_str().unwrap().to_owned();
+    assert_eq!(offered(&d, &["append", &session, "--model", ""]), ["anthropic/claude-sonnet-4-5"]);
+    assert_eq!(offered(&d, &["help", "ti"]), ["times"]);
+    assert_eq!(offered(&d, &["help", "tre"]), ["tree\tDraw the conversation as a tree"]);
+    assert_eq!(
+        offered(&d, &["stats", "--by", "day,mo"]),
+        ["day,model\tA model of a provider", "day,month\tA month"]
+    );
+}
+
 /// Words split by bash are joined again: it splits at colons.
 #[test]
 fn lines_of_bash() {

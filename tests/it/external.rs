@@ -154,10 +154,15 @@ fn a_name_that_nothing_has() {
 }
 
 #[test]
-fn the_help_of_help_is_that_of_pisess() {
+fn help_is_a_command_like_any_other() {
     let s = Sandbox::new();
-    assert_eq!(s.run("help --help"), s.run("--help"));
-    assert_eq!(s.run("help -h"), s.run("--help"));
+    assert_eq!(s.run("help"), s.run("--help"));
+    assert_eq!(s.run("help tree"), s.run("tree --help"));
+    assert_eq!(s.run("help help"), s.run("help --help"));
+    let help = s.run("help --help");
+    assert!(help.starts_with("Print the help of a command or a topic\n\nUsage: pisess help ["), "{help}");
+    assert!(help.contains("topics sessions, times,"), "{help}");
+    assert!(!s.run("--help").contains("subcommand"), "clap's own words");
 }
 
 #[test]

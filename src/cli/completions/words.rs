@@ -1,8 +1,16 @@
 //! Splits a line of bash into words, and quotes words for bash.
 
-/// Returns the words of a line, starting at the command; the last one is the word before the cursor, which
-/// may be empty.
-pub fn split(line: &str) -> Vec<String> {
+/// A line of bash up to the cursor.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Its words, starting at the command; the last one is the word before the cursor, which may be empty.
+    pub words: Vec<String>,
+    /// The quote that is still open in the last word.
+    pub quote: Option<char>,
+}
+
+/// Splits a line.
+pub fn split(line: &str) -> Line {
     let mut words = vec![String::new()];
     let mut is_word = false;
     let mut chars = line.chars();
@@ -31,20 +39,38 @@ pub fn split(line: &str) -> Vec<String> {
             }
         }
     }
-    words
+    Line { words, quote }
 }
 
-/// Returns a word that bash parses as this text. Plain text stays unquoted, so that completion can continue
-/// in it.
-pub fn quoted(word: &str) -> String {
+impl Line {
+    /// Returns the end of a candidate in the form that bash inserts: what replaces the last word, of which bash has
+    /// split off `word`. `None` if the candidate does not continue what precedes that.
+    pub fn insert(&self, candidate: &str, word: &str) -> Option<String> {
+        let opened: String = self.quote.iter().copied().chain(word.chars()).collect();
+        let typed = split(&opened).words.pop().unwrap_or_default();
+        // bash keeps this part of the word, and replaces only the rest.
+        let kept = self.words.last().and_then(|last| last.strip_suffix(&*typed)).unwrap_or_default();
+        candidate.strip_prefix(kept).map(|rest| quoted(rest, self.quote))
+    }
+}
+
+/// Returns a word that bash parses as this text, after this quote. Outside quotes, plain text stays as it is, so that
+/// completion can continue in it.
+fn quoted(word: &str, quote: Option<char>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:=@%^".contains(c);
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
-        if !is_plain(c) {
-            out.push('\\');
+        match (quote, c) {
+            (Some('\''), '\'') => out += r"'\''",
+            // Between double quotes, a backslash would not prevent the expansion of the history, and would remain.
+            (Some('"'), '!') => out += r#""\!""#,
+            (Some('"'), '"' | '\\' | '$' | '`') => out.extend(['\\', c]),
+            (None, c) if !is_plain(c) => out.extend(['\\', c]),
+            _ => out.push(c),
         }
-        out.push(c);
     }
+    // bash closes the quote, unless the last character is one.
+    out.extend(quote.filter(|&quote| out.ends_with(quote)));
     out
 }
 
@@ -54,18 +80,56 @@ mod tests {
 
     #[test]
     fn words_are_split_as_bash_does() {
-        assert_eq!(split("pisess tree "), ["pisess", "tree", ""]);
-        assert_eq!(split("pisess show s.jsonl id:ab"), ["pisess", "show", "s.jsonl", "id:ab"]);
-        assert_eq!(split(r#"a 'b c' "d \" e" f\ g h"#), ["a", "b c", "d \" e", "f g", "h"]);
-        assert_eq!(split("a 'b c"), ["a", "b c"]);
-        assert_eq!(split("a '' "), ["a", "", ""]);
-        assert_eq!(split(""), [""]);
+        for (line, words) in [
+            ("pisess tree ", &["pisess", "tree", ""][..]),
+            ("pisess show s.jsonl id:ab", &["pisess", "show", "s.jsonl", "id:ab"]),
+            (r#"a 'b c' "d \" e" f\ g h"#, &["a", "b c", "d \" e", "f g", "h"]),
+            ("a 'b c", &["a", "b c"]),
+            ("a '' ", &["a", "", ""]),
+            ("", &[""]),
+        ] {
+            assert_eq!(split(line).words, words, "{line}");
+        }
+        assert_eq!([r#""a'b"#, "'a", "'a'"].map(|line| split(line).quote), [Some('"'), Some('\''), None]);
     }
 
     #[test]
     fn quoted_words_come_back() {
-        for word in ["plain", "two words", "it's", "a$b`c", "é:x"] {
-            assert_eq!(split(&quoted(word)), [word]);
+        for word in [
+            "plain",
+            "two words",
+            "it's",
+            "a$b`c",
+            "é:x",
+            "q \"z\"",
+            "b\\s",
+            "new!",
+            "o'",
+            "''",
+            "k{a,b}*?[c]~#&;|<>()",
+        ] {
+            for quote in [None, Some('\''), Some('"')] {
+                let open: String = quote.into_iter().collect();
+                let inserted = quoted(word, quote);
+                let closed = if quote.is_some_and(|quote| inserted.ends_with(quote)) { "" } else { &*open };
+                let whole = format!("{open}{inserted}{closed}");
+                assert_eq!(split(&whole), Line { words: vec![word.to_owned()], quote: None }, "{whole}");
+            }
+        }
+    }
+
+    /// bash splits words at colons, and after the quote that is open.
+    #[test]
+    fn what_bash_keeps_is_not_inserted_again() {
+        for (line, word, inserted) in [
+            ("tree a", "a", r"a:\ b\'s"),
+            ("tree a:", "", r"\ b\'s"),
+            (r"tree a:\ b", r"\ b", r"\ b\'s"),
+            ("tree 'a: b", "a: b", r"a: b'\''s"),
+            (r"tree 'a: b'\''", "", "s"),
+            (r#"tree "a: b"#, "a: b", "a: b's"),
+        ] {
+            assert_eq!(split(line).insert("a: b's", word).as_deref(), Some(inserted), "{line}");
         }
     }
 }

@@ -36,6 +36,17 @@ const FISH: Shell = Shell {
     load: "set -g fish_autosuggestion_enabled 0; function fish_prompt; echo -n RE''ADY'> '; end; pisess completions fish | source",
 };
 
+/// Names with what shells expand, or use to divide words.
+const HARD_NAMES: [&str; 7] = [
+    "it's \"50%\" of $HOME",
+    "`x` and $(y)",
+    "a: b: c",
+    "zürich ferry",
+    "back\\slash!",
+    "qua \"z\"",
+    "k{a,b}*?[c]~#&;|<>()",
+];
+
 /// A directory with sessions that have names, user messages and labels.
 fn desk() -> Desk {
     let d = Desk::new();
@@ -51,6 +62,20 @@ fn desk() -> Desk {
     ];
     d.pi("0199aaaa-1111-7777-8888-00000000abcd", 5, &more);
     d.omp("0199bbbb-1111-7777-8888-00000000bcde", 3, &[]);
+    for (at, name) in HARD_NAMES.iter().enumerate() {
+        let more = [
+            entry("session_info", "bbbb0001", "aaaa0001", json!({"name": name})),
+            entry("label", "cccc0001", "bbbb0001", json!({"targetId": "aaaa0001", "label": name})),
+        ];
+        d.pi(&format!("0199cccc-1111-7777-8888-{at:08}cccc"), 2, &more);
+    }
+    for id in ["0199dddd-1111-7777-8888-11111111aaaa", "0199dddd-1111-7777-8888-11112222bbbb"] {
+        d.pi(id, 1, &[entry("session_info", "bbbb0001", "aaaa0001", json!({"name": "twin"}))]);
+    }
+    let reply = json!({"role": "assistant", "provider": "openai", "model": "gpt-5.1", "content": []});
+    let reply = entry("message", "dddd0001", "aaaa0001", json!({"message": reply}));
+    d.pi("0199eeee-1111-7777-8888-00000000eeee", 1, &[reply]);
+    d.put("my dir/don't.jsonl", "there", 1, &[]);
     d.put("stored.jsonl", "here", 1, &[]);
     d
 }
@@ -151,17 +176,46 @@ fn completes(shell: &Shell) {
         ("pisess show last cau", "pisess show last cause: it's found"),
         ("pisess show 'ferry times' gre", "pisess show ferry times green"),
         ("pisess show ferry\\ times cccc0001", "pisess show ferry times cccc0001"),
+        ("pisess show last label:gre", "pisess show last label:green"),
+        ("pisess show last '@^{us", "pisess show last @^{user}"),
+        ("pisess show last \"@^{us", "pisess show last @^{user}"),
+        ("pisess show last @^us", "pisess show last @^{user}"),
+        ("pisess diff last gre", "pisess diff last green"),
+        ("pisess diff last fer", "pisess diff last ferry times"),
+        ("pisess grep --role toolC", "pisess grep --role toolCall"),
+        ("pisess help sess", "pisess help sessions"),
+        ("pisess stats --by proj", "pisess stats --by project"),
+        ("pisess list --sort 'mess", "pisess list --sort messages"),
+        ("pisess append last --model op", "pisess append last --model openai/gpt-5.1"),
+        ("pisess tree 2222b", "pisess tree 2222bbbb"),
+        ("pisess tree 'my dir/", "pisess tree my dir/don't.jsonl"),
+        ("pisess tree my\\ dir/", "pisess tree my dir/don't.jsonl"),
     ] {
         assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
+    }
+    for name in HARD_NAMES {
+        let start = name.chars().next().unwrap();
+        for open in ["", "'", "\""] {
+            // A backquote starts a command, except in single quotes.
+            let escape = if start == '`' && open != "'" { "\\" } else { "" };
+            // In fish, it does not, and a backslash between double quotes remains.
+            if start == '`' && open == "\"" && shell.name == "fish" {
+                continue;
+            }
+            let keys = format!("pisess tree {open}{escape}{start}");
+            assert_eq!(session.completed(&keys), format!("pisess tree {name}"), "{}: {keys}", shell.name);
+        }
     }
 }
 
 /// Sessions are shown with their first user messages, labels with their rows.
 fn describes(shell: &Shell) {
     let d = desk();
-    for (keys, description) in
-        [("pisess tree 0\t\t", "question of"), ("pisess show last c\t\t", "user: question")]
-    {
+    for (keys, description) in [
+        ("pisess tree 0\t\t", "question of"),
+        ("pisess show last c\t\t", "user: question"),
+        ("pisess tree tw\t\t", "twin: question of"),
+    ] {
         // A new session for each, because shells clear the list of choices in different ways.
         let mut session = Session::start(shell, &d);
         session.keys(keys);

@@ -1,0 +1,149 @@
+//! The entries of a session as candidates, in the forms of a reference.
+
+use super::candidate::Candidate;
+use crate::agents::row::RowOptions;
+use crate::load::peek;
+use crate::load::{LoadError, Options, load};
+use crate::ops::tree::rows;
+use crate::session::Session;
+use crate::session::entry::{Kind, Role};
+use crate::session::labels::Labels;
+use crate::session::list_stats::ListStatsOptions;
+use pisess_json::text::Text;
+use pisess_store::ReadAt;
+
+/// The number of bytes at the end of a session whose entries are offered.
+const TAIL: u64 = 1 << 20;
+/// The number of entries offered.
+const ENTRIES: usize = 200;
+
+/// The entries near the end of a session.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Entries {
+    /// The leaf, each with its text.
+    leaf: Option<Candidate>,
+    labels: Vec<Candidate>,
+    ids: Vec<Candidate>,
+    /// The roles and types of the entries.
+    kinds: Vec<&'static str>,
+}
+
+impl Entries {
+    /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
+    ///
+    /// # Errors
+    /// If the source is not a session, or cannot be read.
+    pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
+        let home = home.map(|home| Text::from(home).into_owned());
+        let rows = Some(RowOptions { home, ..RowOptions::default() });
+        let session = load(&peek::ends(source, TAIL)?, &Options { rows, ..Options::default() })?;
+        Ok(Entries::of(&session))
+    }
+
+    fn of(session: &Session) -> Entries {
+        let drawing = rows(session, session.leaf);
+        let labels = Labels::new(session);
+        let candidate = |value: &str, ix| {
+            let row = drawing.text(ix).to_string_lossy().into_owned();
+            Candidate { value: value.to_owned(), help: Some(row).filter(|row| !row.is_empty()) }
+        };
+        let newest = session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()).take(ENTRIES);
+        let roles =
+            Role::NAMED.iter().filter(|role| session.all().any(|ix| session.entry(ix).role == **role));
+        let types =
+            Kind::NAMED.iter().filter(|kind| session.all().any(|ix| session.entry(ix).kind == **kind));
+        Entries {
+            leaf: session.leaf.map(|leaf| candidate("@", leaf)),
+            labels: labels
+                .iter()
+                .map(|(ix, change)| candidate(&session.text(change.name).to_string_lossy(), ix))
+                .collect(),
+            ids: newest.map(|ix| candidate(&session.id(ix).to_string_lossy(), ix)).collect(),
+            kinds: roles.filter_map(|role| role.name()).chain(types.filter_map(|kind| kind.name())).collect(),
+        }
+    }
+
+    /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`, those whose form has
+    /// begun, the last one also without its brace.
+    pub fn words(&self, word: &str) -> Vec<Candidate> {
+        let plain = self.leaf.iter().chain(&self.labels).chain(&self.ids).cloned();
+        let prefixed =
+            [("label:", &self.labels), ("id:", &self.ids)].into_iter().flat_map(|(prefix, found)| {
+                let value = move |found: &Candidate| format!("{prefix}{}", found.value);
+                let found = found.iter().filter(move |_| word.starts_with(prefix));
+                found.map(move |found| Candidate { value: value(found), ..found.clone() })
+            });
+        let begun = plain.chain(prefixed).filter(|found| found.value.starts_with(word));
+        let above = word.rsplit_once('^').into_iter().flat_map(|(below, kind)| {
+            let kind = kind.strip_prefix('{').unwrap_or(kind);
+            let kinds = self.kinds.iter().filter(move |known| known.starts_with(kind));
+            kinds.map(move |kind| Candidate::plain(format!("{below}^{{{kind}}}")))
+        });
+        begun.chain(above).collect()
+    }
+}
+
+/// Returns the models of the replies in the last MiB.
+///
+/// # Errors
+/// If the source is not a session, or cannot be read.
+pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
+    let digest = Some(ListStatsOptions::default());
+    let session = load(&peek::ends(source, TAIL)?, &Options { digest, ..Options::default() })?;
+    Ok(session.collected.digest.models.iter().map(|model| model.to_string_lossy().into_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// A reader that counts the bytes read.
+    struct Counting {
+        bytes: Vec<u8>,
+        read: AtomicU64,
+    }
+
+    impl ReadAt for Counting {
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+            let read = self.bytes.read_at(buf, offset)?;
+            self.read.fetch_add(read as u64, Ordering::Relaxed);
+            Ok(read)
+        }
+
+        fn len(&self) -> u64 {
+            self.bytes.len() as u64
+        }
+    }
+
+    fn session(version: &str, entries: u32) -> Counting {
+        let mut text = format!("{{\"type\":\"session\",{version}\"id\":\"s\",\"cwd\":\"/\"}}\n");
+        for at in 0..entries {
+            text += &format!(
+                "{{\"type\":\"message\",\"id\":\"{at:08x}\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"question {at}\"}}}}\n"
+            );
+        }
+        Counting { bytes: text.into_bytes(), read: AtomicU64::new(0) }
+    }
+
+    #[test]
+    fn of_a_large_session_only_its_ends_are_read() {
+        let large = session("\"version\":3,", 300_000);
+        assert!(large.len() > 20 << 20);
+        let entries = Entries::read(&large, None).unwrap();
+        let last =
+            Candidate { value: format!("{:08x}", 299_999), help: Some("user: question 299999".to_owned()) };
+        let leaf = Candidate { value: "@".to_owned(), ..last.clone() };
+        assert_eq!((entries.leaf, &entries.ids[0]), (Some(leaf), &last));
+        assert_eq!((entries.ids.len(), entries.kinds), (ENTRIES, vec!["user", "message"]));
+        let read = large.read.load(Ordering::Relaxed);
+        assert!(read <= TAIL + 16 * 1024, "{read}");
+    }
+
+    /// Entries of version 1 are identified by their number, which the end of the file does not determine.
+    #[test]
+    fn of_version_1_all_or_nothing_is_offered() {
+        assert_eq!(Entries::read(&session("", 3), None).unwrap().ids.len(), 3);
+        assert_eq!(Entries::read(&session("", 20_000), None).unwrap(), Entries::default());
+    }
+}
