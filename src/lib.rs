@@ -34,6 +34,8 @@ pub mod ops;
 
 pub mod export;
 
+pub mod import;
+
 pub mod world;
 
 mod cli;

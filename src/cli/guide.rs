@@ -43,7 +43,7 @@ reference is an error (exit 2), and the message lists the candidates. In a shell
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
-pub const ENVIRONMENT: [GuideRow; 13] = [
+pub const ENVIRONMENT: [GuideRow; 14] = [
     ("NO_COLOR", "if not empty, `--color auto` does not use colour"),
     ("TERM", "if `dumb`, `--color auto` does not use colour, and there is no pager and no progress bar"),
     (
@@ -63,6 +63,10 @@ pub const ENVIRONMENT: [GuideRow; 13] = [
     (
         "PI_CODING_AGENT_DIR",
         "directory of both agents' own files, which contains `sessions`; see SESSIONS for the agents' other variables",
+    ),
+    (
+        "CLAUDE_CONFIG_DIR, CODEX_HOME",
+        "directories of Claude Code and Codex, whose sessions `import` finds by name; replace `~/.claude` and `~/.codex`",
     ),
     ("PATH", "directories searched for the programs of further commands; only absolute ones are used"),
     ("PISESS_HOOK", "default for `--hook` in every command that has the option; ignored if empty"),

@@ -427,7 +427,8 @@ pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
     found.map(|path| Named { path, by_name: true }).map_err(|error| unknown(error, ui))
 }
 
-fn is_spelled_as_path(name: &str) -> bool {
+/// Whether an argument can only be a path.
+pub fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
     let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
     matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")

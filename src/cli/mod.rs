@@ -38,6 +38,7 @@ pub mod archive;
 pub mod check;
 pub mod completions;
 pub mod grep;
+pub mod import;
 pub mod prune;
 
 pub mod stats;

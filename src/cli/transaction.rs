@@ -137,7 +137,7 @@ impl OpenSession {
                 let now = grown.as_ref().unwrap_or(self);
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, &target, &now.session);
-                let attempt = now.commit(&decision.change, locked)?;
+                let attempt = commit(&decision.change, &now.session, &now.input, locked)?;
                 Ok((attempt, (decision.notification, outcome)))
             };
             let (committed, (notification, outcome)) =
@@ -208,17 +208,6 @@ impl OpenSession {
         Outcome { names, ..outcome }.report(write, creation.notification, ui)
     }
 
-    fn commit(&self, change: &Change, locked: Locked) -> Result<Option<Attempt>, Failure> {
-        let attempt = match change.action(&self.session) {
-            Action::Nothing => return Ok(None),
-            Action::Append => locked.append(&change.appended()),
-            Action::Rewrite | Action::Create => {
-                locked.rewrite(None, &mut |out| change.write(&self.session, self.input.source(), out))
-            }
-        };
-        Ok(Some(attempt?))
-    }
-
     /// Writes a whole session to standard output or to a new file.
     fn write_elsewhere(&self, target: &Target, fill: &mut Fill, ui: &mut Ui) -> Result<(), Failure> {
         match target {
@@ -232,6 +221,26 @@ impl OpenSession {
             }
         }
     }
+}
+
+/// Commits a change to a session that is locked; there is no commit if there is nothing to do.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn commit(
+    change: &Change,
+    session: &Session,
+    input: &Input,
+    locked: Locked,
+) -> Result<Option<Attempt>, Failure> {
+    let attempt = match change.action(session) {
+        Action::Nothing => return Ok(None),
+        Action::Append => locked.append(&change.appended()),
+        Action::Rewrite | Action::Create => {
+            locked.rewrite(None, &mut |out| change.write(session, input.source(), out))
+        }
+    };
+    Ok(Some(attempt?))
 }
 
 /// The result of an attempt to change a session: the commit, unless there was nothing to do, and a value for

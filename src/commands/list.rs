@@ -1,7 +1,9 @@
 //! `pisess list`: lists sessions.
 
+use crate::agents::stores::{Here, is_cwd};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
+use crate::cli::import::{converted, foreign, found};
 use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -9,6 +11,7 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::{NONE_HERE, PathsArgs};
+use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
     ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, group, read, rows,
@@ -17,6 +20,7 @@ use crate::ops::list::{
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
+use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use owo_colors::Style;
 use pisess_json::js;
@@ -66,6 +70,8 @@ pub const GUIDE: Guide = Guide {
 /// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
+/// With --from, the sessions of another agent are listed, each as the session that `import` would make of it.
+///
 /// With --repo, the sessions of the repository that contains the current directory are listed: those of all of its
 /// worktrees, and of the directories in them. With --all or SESSION, sessions of one repository are listed together. A
 /// session whose directory no longer exists belongs to the nearest directory above that does.
@@ -88,6 +94,9 @@ pub struct Args {
     /// Group sessions by git repository, including those of its other worktrees
     #[arg(long)]
     pub repo: bool,
+    /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them
+    #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
+    pub from: Option<SourceName>,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -111,6 +120,24 @@ pub struct Args {
     pub json: bool,
 }
 
+/// An agent whose sessions can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SourceName {
+    /// Claude Code
+    Claude,
+    /// Codex
+    Codex,
+}
+
+impl From<SourceName> for Origin {
+    fn from(name: SourceName) -> Origin {
+        match name {
+            SourceName::Claude => Origin::Claude,
+            SourceName::Codex => Origin::Codex,
+        }
+    }
+}
+
 fn order() -> impl TypedValueParser<Value = Order> {
     let names = Order::NAMED.map(|(name, _)| PossibleValue::new(name));
     let names = names.map(|name| if name.get_name() == "modified" { name.alias("time") } else { name });
@@ -121,10 +148,18 @@ fn order() -> impl TypedValueParser<Value = Order> {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let mut list: Vec<Listed> = piped(args, period, ui)?.into_iter().collect();
+    let origin = args.from.map(Origin::from);
+    let mut list: Vec<Listed> = Vec::new();
     let is_here = args.paths.is_empty() && !args.all;
     let all = args.all || args.repo && is_here;
-    let NamedSessions { mut files, mut failed, .. } = places.sessions(&args.paths, all, ui);
+    let (mut files, mut failed) = match origin {
+        Some(origin) => sources(origin, args, ui),
+        None => {
+            list.extend(piped(args, period, ui)?);
+            let NamedSessions { files, failed, .. } = places.sessions(&args.paths, all, ui);
+            (files, failed)
+        }
+    };
     if args.archived {
         files.extend(places.archived_files(all)?);
     }
@@ -141,8 +176,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if files.is_empty() && is_here {
         ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
     }
-    let (found, unread) = readings(files, args.forks, period, ui);
-    list.extend(found);
+    let home = ui.home();
+    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
+    let (found, unread) = readings(files, origin, args.forks, period, ui);
+    let is_listed =
+        |session: &Listed| origin.is_none() || !is_here || is_cwd(&session.cwd.to_string_lossy(), here);
+    list.extend(found.into_iter().filter(is_listed));
     for (file, failure) in unread {
         failed |= file.named;
         report_unread(&file, failure, ui);
@@ -160,7 +199,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
-        print_json(&list, &rows, last.as_deref(), args.repo, ui)?
+        print_json(&list, &rows, (origin, last.as_deref(), args.repo), ui)?
     } else {
         let now = Ids::new(ui)?.now_ms(ui);
         print(&list, &rows, &ListContext { now, last: last.as_deref(), order: args.sort }, ui)?;
@@ -169,6 +208,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
+
+/// Returns the sessions of another agent that the arguments refer to, and whether an argument refers to none.
+fn sources(origin: Origin, args: &Args, ui: &mut Ui) -> (Vec<FoundFile>, bool) {
+    if args.paths.is_empty() {
+        return (foreign(origin, ui), false);
+    }
+    let (files, failures) = found(&args.paths, ui);
+    for failure in &failures {
+        ui.report(failure);
+    }
+    (files, !failures.is_empty())
+}
 
 /// Returns the session on standard input, if one of the paths is `-`.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
@@ -205,7 +256,13 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
 type Unread = (FoundFile, Failure);
 
 /// Reads all files, on all processors.
-fn readings(files: Vec<FoundFile>, forks: bool, period: Period, ui: &Ui) -> (Vec<Listed>, Vec<Unread>) {
+fn readings(
+    files: Vec<FoundFile>,
+    origin: Option<Origin>,
+    forks: bool,
+    period: Period,
+    ui: &Ui,
+) -> (Vec<Listed>, Vec<Unread>) {
     let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
@@ -214,7 +271,11 @@ fn readings(files: Vec<FoundFile>, forks: bool, period: Period, ui: &Ui) -> (Vec
     let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
     let work = |(file, is_fork): (FoundFile, bool)| {
         let digest = ListStatsOptions { entries: is_fork, period };
-        let reading = one(&file, &options(inner, digest), &agents, stdout_is);
+        let options = options(inner, digest);
+        let reading = match origin {
+            Some(origin) => imported(&file, origin, &options),
+            None => one(&file, &options, &agents, stdout_is),
+        };
         progress.advance();
         (file, reading)
     };
@@ -267,6 +328,28 @@ fn one(
     }
 }
 
+/// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has no messages.
+fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Option<Reading>, Failure> {
+    let Some(session) = converted(&file.path)? else { return Ok(None) };
+    let (survey, copy) = session;
+    if survey.origin != origin || survey.messages == 0 {
+        return Ok(None);
+    }
+    let modified = milliseconds(store::modified(&file.path).unwrap_or(UNIX_EPOCH));
+    let agents = SubAgents::default();
+    let name = crate::cli::output::visible(&file.path.to_string_lossy());
+    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents };
+    let mut reading = read(input, options).map_err(|error| Failure::load(&name, error))?;
+    let listed = &mut reading.listed;
+    listed.id = Text::from(survey.id);
+    listed.owner.clone_from(&file.owner);
+    let whole = first_message(listed, &copy).map_err(|error| Failure::reading(&name, error))?;
+    if let Some(question) = listed.question.as_mut() {
+        (question.text, question.is_whole) = (whole, true);
+    }
+    Ok(Some(reading))
+}
+
 fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -283,13 +366,13 @@ fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
 fn print_json(
     list: &[Listed],
     rows: &[ListRow],
-    last: Option<&Path>,
-    repo: bool,
+    (origin, last, repo): (Option<Origin>, Option<&Path>, bool),
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     for row in rows {
         let session = &list[row.at];
-        let object = json(session, row, last == Some(&session.path));
+        let agent = origin.map_or(session.agent.agent().constants().name, Origin::name);
+        let object = json(session, agent, row, last == Some(&session.path));
         let repository =
             session.repository.as_ref().map(|path| Text::from(path.to_string_lossy().into_owned()));
         let object = if repo { object.text_or_null("repository", repository.as_ref()) } else { object };
@@ -298,10 +381,9 @@ fn print_json(
     Ok(())
 }
 
-fn json(session: &Listed, row: &ListRow, is_last: bool) -> Object {
+fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
-    let agent = session.agent.agent().constants().name;
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let input = Input::open_path(&session.path, &|_| false).ok();
     let question = input.and_then(|input| first_message(session, input.source()).ok());

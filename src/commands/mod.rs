@@ -13,6 +13,7 @@ pub mod edit;
 pub mod export;
 pub mod fork;
 pub mod grep;
+pub mod import;
 pub mod label;
 pub mod list;
 pub mod merge;
@@ -82,7 +83,7 @@ const COMMANDS: &[Command] = commands! {
     switch pop summarize merge fork pick
     label append edit
     compact prune
-    export redact relocate archive
+    export redact relocate archive import
     undo migrate check completions
 };
 

@@ -43,7 +43,7 @@ pub fn convert(
     let title = name.as_ref().map(encoded);
     let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
     let title = if name.is_some() { title } else { Title::default() };
-    let head = head_for(to.agent(), title, session, options, &new.timestamp);
+    let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
     let new = listed(session, bodies, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
     let edits = EditsOf::new(session, bodies)?;

@@ -219,7 +219,7 @@ fn first_kept(
 
 /// The title of a session, as oh-my-pi stores it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Title<'a> {
+pub(crate) struct Title<'a> {
     /// The title.
     pub title: Option<Raw<'a>>,
     /// Who set it: `auto` or `user`.
@@ -243,19 +243,19 @@ impl<'a> Title<'a> {
 /// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
 /// agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    head_for(session.agent(), Title::of(session), session, options, timestamp)
+    head_for(session.agent(), Title::of(session), Raw::checked(&session.header.bytes), options, timestamp)
 }
 
-/// Returns the header as an agent writes it.
-pub(super) fn head_for(
+/// Returns the header as an agent writes it. `old` is the header of the source, if it has one.
+pub(crate) fn head_for(
     agent: &dyn Agent,
     Title { title, source }: Title,
-    session: &Session,
+    old: Raw,
     options: &ForkOptions,
     timestamp: &str,
 ) -> Vec<Vec<u8>> {
-    let old = Raw::checked(&session.header.bytes);
-    let cwd = options.cwd.as_ref().or(session.header.cwd.as_ref());
+    let old_cwd = old.get_text("cwd");
+    let cwd = options.cwd.as_ref().or(old_cwd.as_ref());
     let has_title = agent.constants().has_title_line;
     let header = Object::new()
         .str("type", "session")

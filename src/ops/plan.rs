@@ -170,10 +170,15 @@ impl Change {
     }
 }
 
+/// Returns the file name that the agents would give a session.
+pub fn file_name(timestamp: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
+}
+
 impl NewSession {
     /// Returns the file name that the agents would give the session.
     pub fn file_name(&self) -> String {
-        format!("{}_{}.jsonl", self.timestamp.replace([':', '.'], "-"), self.id)
+        file_name(&self.timestamp, &self.id)
     }
 
     /// Returns the number of its lines, and those of them that are not copied as they are.

@@ -9,12 +9,13 @@ use std::fs;
 use std::path::Path;
 
 /// Commands that do not read a session.
-const OTHERS: &[&str] = &["completions"];
+const OTHERS: &[&str] = &["completions", "import"];
 
 /// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
 /// A form in [`CHANGES`] changes the session in place, and no other file.
 const ELSEWHERE: &[(&str, &str)] = &[
     ("archive", "moves the session from a store into an archive: tests/it/archive.rs"),
+    ("import", "reads sessions of other agents: tests/it/import.rs"),
     ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
     ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
 ];
@@ -32,7 +33,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("tree", "renderer follow"),
     ("show", "renderer"),
     ("context", "model"),
-    ("list", "all archived"),
+    ("list", "all archived from"),
     ("grep", "all archived follow"),
     ("stats", "all archived prices"),
     ("archive", "older-than empty project all list restore delete json"),
@@ -142,7 +143,7 @@ fn forms(verb: &str, missing: &mut Missing) {
     if writes && !has(CHANGES) && elsewhere.is_none() && !MAKES_ONLY.contains(&verb) {
         add("CHANGES", "F");
     }
-    if writes && !has(MAKES) && !["archive", "relocate"].contains(&verb) {
+    if writes && !has(MAKES) && !["archive", "import", "relocate"].contains(&verb) {
         add("MAKES", "F -o ./new");
     }
     let Some((_, place)) = elsewhere else { return };

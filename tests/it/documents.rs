@@ -50,6 +50,16 @@ impl Desk {
         fs::create_dir_all(&store).unwrap();
         let name = "2026-03-14T09-26-45-589Z_019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70.jsonl";
         fs::copy(root().join("fixtures/tour.jsonl"), store.join(name)).unwrap();
+        for (from, to) in [
+            ("claude/tree", "home/.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl"),
+            (
+                "codex/plain",
+                "home/.codex/sessions/2026/03/02/rollout-2026-03-02T10-00-00-019cad00-0000-7000-8000-0000000000b1.jsonl",
+            ),
+        ] {
+            fs::create_dir_all(desk.path(to).parent().unwrap()).unwrap();
+            fs::copy(root().join("fixtures").join(from).with_extension("jsonl"), desk.path(to)).unwrap();
+        }
         fs::create_dir_all(desk.path("tools")).unwrap();
         fs::create_dir_all(desk.path(".git")).unwrap();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {

@@ -6,7 +6,8 @@ use insta::assert_snapshot;
 use std::fs;
 
 /// Commands that accept directories or several sessions, and continue with the others.
-const SEVERAL: &[&str] = &["archive", "check", "grep", "list", "migrate", "redact", "relocate", "stats"];
+const SEVERAL: &[&str] =
+    &["archive", "check", "grep", "import", "list", "migrate", "redact", "relocate", "stats"];
 
 /// Returns a form of every other command that reads `./x`, and one that changes it.
 fn commands() -> Vec<String> {

@@ -50,6 +50,7 @@ mod fuzz;
 mod grep;
 mod hazards;
 mod hostile;
+mod import;
 mod others;
 mod pipes;
 mod planted;

@@ -38,7 +38,8 @@ pub struct Member {
 }
 
 impl Member {
-    pub(super) fn new(name: String, size: u64, modified: SystemTime, mode: u32) -> Member {
+    /// Returns a file of this name, size, time and mode.
+    pub fn new(name: String, size: u64, modified: SystemTime, mode: u32) -> Member {
         Member { name, size, modified: parts(modified), mode: mode & 0o777 }
     }
 

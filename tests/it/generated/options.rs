@@ -24,6 +24,7 @@ const VALUES: &[(&str, &str)] = &[
     ("ROLE", "a role or type of entries"),
     ("SECONDS", "a number of seconds"),
     ("SIZE", "a number of bytes, such as `500000`, `64k` or `1.5M`"),
+    ("SOURCE", "an agent to import from: `claude` or `codex`"),
     ("SUFFIX", "what is appended to the name of a file"),
     ("TEXT", "a text; that of a message or a summary can be `-` for standard input"),
     ("TIME", "a time or an age"),
@@ -33,6 +34,10 @@ const VALUES: &[(&str, &str)] = &[
     ("WHEN", "`auto`, `always` or `never`"),
     ("WORDS", "words to search for"),
 ];
+
+/// An option, and the command in which its name has another meaning than elsewhere: what is listed comes from another
+/// agent, and a branch that is left begins at an entry.
+const OTHERWISE: (&str, &str) = ("from", "list");
 
 /// Options that every command has.
 const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
@@ -47,13 +52,14 @@ fn verbs() -> Vec<Command> {
 /// An option, and the command that has it.
 type Use<'a> = (&'a str, &'a Arg);
 
-/// Returns the options by their names.
-fn options(verbs: &[Command]) -> BTreeMap<&str, Vec<Use<'_>>> {
+/// Returns the options by their names, and by the command if they have another meaning there.
+fn options(verbs: &[Command]) -> BTreeMap<(&str, Option<&str>), Vec<Use<'_>>> {
     let mut options: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for verb in verbs {
         for arg in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
             if let Some(name) = arg.get_long().filter(|name| *name != "help") {
-                options.entry(name).or_default().push((verb.get_name(), arg));
+                let other = Some(verb.get_name()).filter(|verb| (name, *verb) == OTHERWISE);
+                options.entry((name, other)).or_default().push((verb.get_name(), arg));
             }
         }
     }
@@ -104,14 +110,14 @@ pub fn page() -> String {
     let verbs = verbs();
     let mut page = String::from(
         "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
-         An option has one meaning in all commands, and what it means has no other name. What a command adds to it is in \
+         An option has one meaning in all commands (except for `--from`), and what it means has no other name. What a command adds to it is in \
          its help. A name can be shortened as long as it is unambiguous, and the names that an option had in earlier \
          versions still work.\n\n\
          - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
          ## All options\n\n\
          | option | meaning | default | commands |\n| --- | --- | --- | --- |\n",
     );
-    for (name, uses) in options(&verbs) {
+    for ((name, _), uses) in options(&verbs) {
         let is_common = COMMON.contains(&name);
         let commands: Vec<_> = uses.iter().map(|(verb, _)| format!("`{verb}`")).collect();
         let commands = if is_common { "all".to_owned() } else { commands.join(" ") };
@@ -149,7 +155,7 @@ fn one_name_has_one_meaning_and_one_meaning_one_name() {
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     let mut shorts = BTreeMap::new();
     let mut values = BTreeSet::new();
-    for (name, uses) in options(&verbs) {
+    for ((name, _), uses) in options(&verbs) {
         let facts = |arg: &Arg| (meaning(arg), value(arg), arg.get_short());
         let (first, arg) = uses[0];
         for (verb, other) in &uses[1..] {
@@ -220,6 +226,7 @@ fn usage_lines_say_what_is_required() {
             let line: Vec<_> = words.map(|word| example(word.trim_end_matches("..."))).collect();
             let s = Sandbox::new();
             s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
+            s.put("store/plain.jsonl", fixture("claude/plain.jsonl"));
             let call = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
             let done = call.env("PI_CODING_AGENT_SESSION_DIR", s.path("store").to_str().unwrap()).done();
             assert_ne!(done.code, 2, "{form}\n{done}");
@@ -231,6 +238,7 @@ fn usage_lines_say_what_is_required() {
 fn example(word: &str) -> &str {
     match word {
         "<SESSION>" => "./store/two-branches.jsonl",
+        "<SOURCE>" => "./store/plain.jsonl",
         "<REF>" => "1a2b3c02",
         "<NAME>" => "n",
         "<PATTERN>" => "paper",

@@ -1,0 +1,97 @@
+//! Where Claude Code and Codex keep their sessions, and which of them arguments name.
+
+use super::run::survey;
+use crate::cli::locate::is_spelled_as_path;
+use crate::cli::output::{Failure, Ui};
+use crate::import::Origin;
+use crate::load::names::{Known, NameError, choose};
+use pisess_store::workers::in_order;
+use pisess_store::{self as store, FoundFile, Reach, Trouble};
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+
+/// Returns the directories of an agent that may contain sessions.
+fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
+    let (variable, name, within): (_, _, &[&str]) = match origin {
+        Origin::Claude => ("CLAUDE_CONFIG_DIR", ".claude", &["projects"]),
+        Origin::Codex => ("CODEX_HOME", ".codex", &["sessions", "archived_sessions"]),
+    };
+    let set = ui.env(variable).filter(|set| !set.is_empty()).map(PathBuf::from);
+    let root = set.or_else(|| Some(Path::new(&ui.home()?).join(name)));
+    let Some(root) = root.map(|root| ui.folder().join(root)) else { return Vec::new() };
+    within.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories that cannot be read.
+pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
+    let found = store::find(&folders(origin, ui), Reach::Whole);
+    found.troubles.into_iter().for_each(|trouble| ui.warn(&trouble.to_string()));
+    let unnamed = |file: FoundFile| FoundFile { named: false, ..file };
+    found.files.into_iter().map(unnamed).collect()
+}
+
+/// Returns the files that arguments name: paths, directories, and ids or names of sessions; then why arguments name none.
+pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
+    let (mut paths, mut failures) = (Vec::new(), Vec::new());
+    for argument in arguments {
+        let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
+        match name.filter(|_| argument.symlink_metadata().is_err()) {
+            None => paths.push(argument.clone()),
+            Some(name) => match named(name, ui) {
+                Ok(path) => paths.push(path),
+                Err(error) => failures.push(Failure::cannot(&error).hint(hint(&error)).path(name)),
+            },
+        }
+    }
+    let found = store::find(&paths, Reach::Whole);
+    for trouble in found.troubles {
+        match trouble {
+            Trouble::Unreadable { error, named: true } => failures.push(error.into()),
+            trouble => ui.warn(&trouble.to_string()),
+        }
+    }
+    (found.files, failures)
+}
+
+fn hint(error: &NameError) -> String {
+    match error {
+        NameError::Ambiguous { candidates, .. } => {
+            let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
+            format!("give more of the id: {}", ids.join(", "))
+        }
+        _ => "check the path; `pisess list --from claude` and `--from codex` list the sessions".to_owned(),
+    }
+}
+
+/// Returns the session that a name identifies. Files are named after ids, so that names given by the user are looked for
+/// only if no id matches.
+fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
+    let files: Vec<_> =
+        [Origin::Claude, Origin::Codex].into_iter().flat_map(|origin| foreign(origin, ui)).collect();
+    let with_id = |file: &FoundFile| Known { id: id_in(&file.path), path: file.path.clone(), name: None };
+    match choose(name, &files.iter().map(with_id).collect::<Vec<_>>()) {
+        Err(NameError::Unknown { .. }) => {}
+        chosen => return chosen,
+    }
+    let mut known = Vec::new();
+    let workers = ui.processors().min(files.len()).max(1);
+    let take = |read: Option<Known>| {
+        known.extend(read);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = in_order(files, workers, |file: FoundFile| titled(&file), take);
+    choose(name, &known)
+}
+
+fn titled(file: &FoundFile) -> Option<Known> {
+    let survey = survey(&file.path).ok()??.survey;
+    let name = survey.name.map(|name| name.to_string_lossy().into_owned());
+    Some(Known { path: file.path.clone(), id: survey.id, name })
+}
+
+/// Returns the id in the name of a file: of Codex's `rollout-TIME-ID.jsonl`, what follows the time.
+fn id_in(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let id = stem.strip_prefix("rollout-").and_then(|rest| rest.get("2025-01-01T00-00-00-".len()..));
+    id.map_or_else(|| stem.clone().into_owned(), str::to_owned)
+}

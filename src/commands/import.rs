@@ -1,0 +1,246 @@
+//! `pisess import`: makes sessions of pi or oh-my-pi of those of Claude Code and Codex.
+
+use crate::cli::guide::{Example, Guide};
+use crate::cli::import::{Done, Importer, Place, Surveyed, found, places, survey};
+use crate::cli::options::WriteArgs;
+use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::commands::fork::AgentName;
+use crate::format::counted;
+use crate::ops::plan::Action;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_store::FoundFile;
+use pisess_store::workers::in_order;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The examples and exit codes shown after the options in the help, and in the man page.
+pub const GUIDE: Guide = Guide {
+    verb: "import",
+    examples: &[
+        Example::new("List what could be imported from Claude Code", "pisess list --all --from claude"),
+        Example::new("Import all its sessions into pi's store", "pisess import ~/.claude/projects"),
+        Example::new(
+            "Import a session of Codex into oh-my-pi's store",
+            "pisess import --for omp 'Paper for a kite'",
+        ),
+    ],
+    found: None,
+    writes: true,
+    refers: false,
+};
+
+/// Import sessions of Claude Code and Codex.
+///
+/// Each session becomes a session of pi, or of the agent given by --for, in the store of that agent and in the directory
+/// of the session's project. Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept.
+/// What has no counterpart is kept in custom entries. The source is not changed.
+///
+/// The sources are files, directories (which are searched at any depth), or sessions in ~/.claude and ~/.codex, given by
+/// the start or the end of their id, or by their name.
+///
+/// Importing a source again changes nothing. If the source has grown since, what is new is appended to the session; if
+/// that was continued, too, a new session is created beside it. A source that was edited or became shorter is refused.
+///
+/// With -o, the session is written to PATH. If PATH is a directory, the sessions of all sources are written to files in
+/// it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The sources: files, directories, or names of sessions of Claude Code and Codex
+    #[arg(value_name = "SOURCE", required = true)]
+    pub sources: Vec<PathBuf>,
+    /// Convert the new session for this agent
+    #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
+    pub agent: AgentName,
+    /// Options for writing.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// What became of a source.
+type Outcome = Result<Done, Failure>;
+
+/// Runs the command. All is written before anything is printed, so that a closed pipe does not end the command half done.
+pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    let (files, failures) = found(&args.sources, ui);
+    let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+    let (sources, mut outcomes) = read(files, ui);
+    let output = args.write.output.as_deref();
+    let is_one_file = output.is_some_and(|output| !output.is_dir());
+    if is_one_file && sources.len() > 1 {
+        return Err(Failure::usage("-o names one file, and there are several sources")
+            .hint("give an existing directory with -o"));
+    }
+    let importer = Importer {
+        agent: args.agent.into(),
+        dry_run: args.write.dry_run,
+        force: args.write.force,
+        wait: Duration::from_secs_f64(args.write.wait),
+        stdout_is: ui.stdout_is(),
+    };
+    let places = places(&sources, importer.agent, output, ui);
+    if output == Some(Path::new("-")) && !args.write.dry_run {
+        return match (sources.first().zip(places.first()), outcomes.pop()) {
+            (Some((source, place)), _) => stream(&importer, source, place, args, ui),
+            (None, Some((_, _, Err(failure)))) => Err(failure),
+            (None, _) => Ok(worst),
+        };
+    }
+    let progress = ui.progress(sources.len());
+    let workers = ui.processors().min(sources.len()).max(1);
+    let work = |(source, place): (Surveyed, Place)| {
+        let done = importer.import(&source, &place);
+        progress.advance();
+        (source.path.clone(), Some(source), done)
+    };
+    let take = |outcome| {
+        outcomes.push(outcome);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = in_order(sources.into_iter().zip(places), workers, work, take);
+    drop(progress);
+    worst = worst.max(report(outcomes, args, ui)?);
+    Ok(worst)
+}
+
+/// Reads the sources, on all processors. Returns those that can be imported, and why others that were named cannot.
+#[allow(clippy::type_complexity)]
+fn read(files: Vec<FoundFile>, ui: &Ui) -> (Vec<Surveyed>, Vec<(PathBuf, Option<Surveyed>, Outcome)>) {
+    let progress = ui.progress(files.len());
+    let workers = ui.processors().min(files.len()).max(1);
+    let work = |file: FoundFile| {
+        let read = survey(&file.path);
+        progress.advance();
+        (file, read)
+    };
+    let (mut sources, mut failures) = (Vec::new(), Vec::new());
+    let take = |(file, read): (FoundFile, Result<Option<Surveyed>, Failure>)| {
+        let name = visible(&file.path.to_string_lossy());
+        let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
+        match read {
+            Ok(Some(source)) if source.survey.messages > 0 => sources.push(source),
+            Ok(_) if !file.named => {}
+            Ok(Some(_)) => failures.push((file.path, None, Err(refused("it has no messages")))),
+            Ok(None) => {
+                let failure = refused("not a session of Claude Code or Codex");
+                failures.push((file.path, None, Err(failure)));
+            }
+            Err(failure) => failures.push((file.path, None, Err(failure))),
+        }
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = in_order(files, workers, work, take);
+    (sources, failures)
+}
+
+/// Writes a session to standard output.
+fn stream(
+    importer: &Importer,
+    source: &Surveyed,
+    place: &Place,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    if args.write.json {
+        return Err(Failure::cannot("--json: standard output carries the session")
+            .hint("give a path with -o, or omit --json"));
+    }
+    importer.print(source, place, &mut *ui.verbatim())?;
+    ui.flush()?;
+    note(source, ui);
+    Ok(Exit::Done)
+}
+
+/// Reports what of a source was not read.
+fn note(source: &Surveyed, ui: &mut Ui) {
+    if source.survey.is_torn {
+        let name = source.path.to_string_lossy();
+        ui.warn(&format!("{name}: its last line is torn, and is left for the next import"));
+    }
+}
+
+/// Prints what became of the sources; returns how the command ends.
+fn report(
+    outcomes: Vec<(PathBuf, Option<Surveyed>, Outcome)>,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let mut worst = Exit::Done;
+    let action = |outcome: &Outcome| outcome.as_ref().ok().map(|done| done.action);
+    let count = |wanted: &[Action]| {
+        outcomes
+            .iter()
+            .filter(|(.., outcome)| action(outcome).is_some_and(|action| wanted.contains(&action)))
+            .count()
+    };
+    let (new, grown) = (count(&[Action::Create]), count(&[Action::Append, Action::Rewrite]));
+    let (unchanged, all) = (count(&[Action::Nothing]), outcomes.len());
+    let print = |ui: &mut Ui| {
+        for (path, source, outcome) in outcomes {
+            source.iter().for_each(|source| note(source, ui));
+            if let Err(failure) = &outcome {
+                worst = worst.max(ui.report(failure));
+            }
+            if let Some(committed) = outcome.as_ref().ok().and_then(|done| done.committed.as_ref()) {
+                ui.warn_of(committed);
+            }
+            row(&path, source.as_ref(), &outcome, args, ui)?;
+        }
+        let failed = all - new - grown - unchanged;
+        if all > 1 && !args.write.json {
+            let new = counted(new, "session", "sessions");
+            ui.status(&format!("{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"));
+        } else if unchanged == 1 && !args.write.json {
+            ui.status("nothing to do");
+        }
+        Ok(())
+    };
+    let printed = match new + grown {
+        written if written == 0 || args.write.dry_run => print(ui),
+        written => ui.print_after(&counted(written, "session", "sessions"), print),
+    };
+    match printed {
+        Err(failure) if failure.exit() >= worst => Err(failure),
+        _ => Ok(worst),
+    }
+}
+
+/// Prints the row of a source.
+fn row(
+    path: &Path,
+    source: Option<&Surveyed>,
+    outcome: &Outcome,
+    args: &Args,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let path = path.to_string_lossy();
+    let done = outcome.as_ref().ok();
+    let to = done.map(|done| done.to.to_string_lossy().into_owned());
+    if args.write.json {
+        let survey = source.map(|source| &source.survey);
+        let text = |text: Option<String>| text.map(Text::from);
+        let from = text(survey.map(|survey| survey.origin.name().to_owned()));
+        let error = text(outcome.as_ref().err().map(Failure::line));
+        let row = Object::new()
+            .str("path", &path)
+            .text_or_null("from", from.as_ref())
+            .text_or_null("sessionId", text(survey.map(|survey| survey.id.clone())).as_ref())
+            .text_or_null("to", text(to).as_ref())
+            .str("action", done.map_or("failed", |done| done.action.name()))
+            .bool("dryRun", args.write.dry_run)
+            .number("entries", done.map_or(0, |done| done.entries) as f64)
+            .text_or_null("error", error.as_ref());
+        return ui.print_json(&row.finish());
+    }
+    match done.zip(to) {
+        Some((done, _)) if done.action == Action::Nothing => Ok(()),
+        Some((done, to)) if args.write.dry_run => {
+            let entries = counted(done.entries, "entry", "entries");
+            let to = visible(&to);
+            ui.print(&format!("{} -> {to} ({}, {entries})\n", visible(&path), done.action.name()))
+        }
+        Some((_, to)) => ui.print(&format!("{}\n", visible(&to))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,546 @@
+//! Reads sessions of Claude Code: `~/.claude/projects/*/*.jsonl`.
+//!
+//! Each line has a `uuid` and a `parentUuid`, which give the tree. A response is written in several lines that share
+//! `message.id`, one for each block, and calls that run in parallel have their results below different ones of these
+//! lines. What is attached to such a line is attached to the end of the response, so that no result is on a branch of its
+//! own. Lines that Claude Code writes a second time, as it does before a compaction, are kept as custom entries.
+
+use super::parts::{Tokens, hidden, image, kept, number, rest_of, text, time, typed_text};
+use super::writer::{Draft, Place, Writer};
+use super::{Origin, Reader};
+use crate::session::content::{is_block, joined_text, members, text_block, text_content};
+use foldhash::HashMap;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use std::io;
+
+/// Bytes by which lines, responses and calls are found.
+type Key = Box<[u8]>;
+
+/// The model of messages that Claude Code makes itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+/// What was read so far.
+#[derive(Default)]
+pub struct Claude {
+    lines: HashMap<Key, LinePlaces>,
+    responses: Vec<Response>,
+    response_ids: HashMap<Key, usize>,
+    calls: HashMap<Key, Call>,
+    /// The end of the main conversation, and that of all.
+    main: Option<Place>,
+    last: Option<Place>,
+    /// The last entry before the first line of the tree.
+    before_all: Option<Place>,
+    model: Option<Text<'static>>,
+    /// Whether the user has named the session.
+    is_titled: bool,
+    time_ms: i64,
+    /// The tokens before the compaction that was announced, and the first entry that it keeps.
+    before: f64,
+    kept: Option<Place>,
+}
+
+/// The entries of a line.
+#[derive(Clone, Copy)]
+struct LinePlaces {
+    first: Place,
+    last: Place,
+    /// The response that it belongs to, by its own content or as a result.
+    response: Option<usize>,
+}
+
+/// A response of the model.
+struct Response {
+    /// The last entry with a part of it.
+    end: Place,
+    /// The tokens that its entries have together.
+    counted: Tokens,
+}
+
+/// A tool call.
+struct Call {
+    name: Text<'static>,
+    is_answered: bool,
+}
+
+/// A line with the members that decide what becomes of it.
+struct ClaudeLine<'a> {
+    offset: u64,
+    raw: Raw<'a>,
+    kind: Option<Raw<'a>>,
+    uuid: Option<Text<'a>>,
+    parent: Option<Text<'a>>,
+    message: Option<Raw<'a>>,
+    is_side: bool,
+    time_ms: i64,
+}
+
+impl ClaudeLine<'_> {
+    fn is(&self, key: &str) -> bool {
+        self.raw.get(key).and_then(Raw::bool) == Some(true)
+    }
+
+    fn draft(&self, kind: &'static str, members: Object) -> Draft {
+        Draft { offset: self.offset, time_ms: self.time_ms, kind, members }
+    }
+
+    /// Returns a message entry. `message` is complete except for its time; `unused` is content without a counterpart.
+    fn message(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
+        let message = message.number("timestamp", self.time_ms as f64).finish();
+        let mut rest = rest_of(self.raw, &[&["type", "message"], used].concat(), Object::new());
+        if let Some(message) = self.message {
+            let own = rest_of(message, &["type", "role", "content", "model", "id"], Object::new());
+            let own = if unused.is_empty() {
+                own
+            } else {
+                own.json("content", &array(unused.iter().map(|block| block.bytes())))
+            };
+            let own = own.finish();
+            rest = if own == b"{}" { rest } else { rest.json("message", &own) };
+        }
+        self.draft("message", Object::new().json("message", &message).json("claude", &rest.finish()))
+    }
+}
+
+impl Reader for Claude {
+    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()> {
+        let names = ["type", "uuid", "parentUuid", "message", "isSidechain", "timestamp"];
+        let [kind, uuid, parent, message, is_side, timestamp] = members(raw, names);
+        self.time_ms = time(timestamp).unwrap_or(self.time_ms);
+        let (uuid, parent) = (uuid.and_then(Raw::text), parent.and_then(Raw::text));
+        let line = ClaudeLine {
+            offset,
+            raw,
+            kind,
+            uuid: uuid.filter(|id| !id.is_empty()),
+            parent: parent.filter(|id| !id.is_empty()),
+            message: message.filter(|message| message.is_object()),
+            is_side: is_side.and_then(Raw::bool) == Some(true),
+            time_ms: self.time_ms,
+        };
+        let known = line.uuid.as_ref().is_some_and(|uuid| self.lines.contains_key(uuid.as_bytes()));
+        let places = match (line.kind, line.message) {
+            _ if known => None,
+            (Some(kind), Some(message)) if kind.is("user") => self.user(&line, message, writer)?,
+            (Some(kind), Some(message)) if kind.is("assistant") => self.assistant(&line, message, writer)?,
+            (Some(kind), None) if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
+                self.title(&line, kind, writer)?
+            }
+            _ => None,
+        };
+        let places = match places {
+            Some(places) => places,
+            None => self.keep(&line, known, writer)?,
+        };
+        if !known {
+            self.last = Some(places.last);
+            if !line.is_side {
+                self.main = Some(places.last);
+            }
+            match line.uuid {
+                Some(uuid) => drop(self.lines.insert(uuid.as_bytes().into(), places)),
+                None if self.lines.is_empty() => self.before_all = self.main,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()> {
+        let text = pisess_json::string::encoded(&Text::from(String::from_utf8_lossy(line).into_owned()));
+        let members = kept(Origin::Claude.name(), "malformed", &text);
+        let draft = Draft { offset, time_ms: self.time_ms, kind: "custom", members };
+        self.main = Some(writer.chain(self.main, draft)?);
+        Ok(())
+    }
+
+    fn leaf(&mut self, _: &mut Writer) -> io::Result<Option<Place>> {
+        Ok(self.main.or(self.last))
+    }
+
+    fn recorded(&mut self, _: Place) {
+        // It is the end of what it is attached to.
+    }
+}
+
+impl Claude {
+    /// Returns where a line is attached, and the response that is there. A line whose parent is missing follows the one
+    /// before it; a side chain begins where it was started; other lines without a parent follow what was kept before the
+    /// first of them.
+    fn parent(&self, line: &ClaudeLine) -> (Option<Place>, Option<usize>) {
+        let known = line.parent.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
+        match known {
+            Some(parent) => (Some(parent.last), parent.response),
+            None if line.is_side && line.parent.is_some() => (self.last, None),
+            None if line.uuid.is_none() || line.is_side || line.parent.is_some() => (self.main, None),
+            None => (self.before_all, None),
+        }
+    }
+
+    /// Keeps a line that has no counterpart.
+    fn keep(&mut self, line: &ClaudeLine, known: bool, writer: &mut Writer) -> io::Result<LinePlaces> {
+        let subtype = text(line.raw, "subtype").map(|subtype| format!(".{subtype}")).unwrap_or_default();
+        let kind = line.kind.and_then(Raw::text).unwrap_or_else(|| Text::from("line"));
+        let members = kept(Origin::Claude.name(), &format!("{kind}{subtype}"), line.raw.bytes());
+        let draft = line.draft("custom", members);
+        if line.raw.get("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) {
+            return self.boundary(line, draft, writer);
+        }
+        let (parent, response) = if known { (self.main, None) } else { self.parent(line) };
+        let place = writer.chain(parent, draft)?;
+        Ok(LinePlaces { first: place, last: place, response })
+    }
+
+    /// Keeps the line that announces a compaction. If messages are preserved, what is attached to the last of them later
+    /// is attached to the compaction.
+    fn boundary(&mut self, line: &ClaudeLine, draft: Draft, writer: &mut Writer) -> io::Result<LinePlaces> {
+        let before = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
+        let before = before.and_then(|id| self.lines.get(id.as_bytes())).map(|line| line.last).or(self.main);
+        self.before = number(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
+        let preserved = preserved(line.raw);
+        let first = preserved.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
+        self.kept = first.map(|line| line.first);
+        let place = if preserved.is_some() {
+            writer.chain(before, draft)?
+        } else {
+            let end = before.map(|before| writer.end(before));
+            writer.add(end, draft)?
+        };
+        Ok(LinePlaces { first: place, last: place, response: None })
+    }
+
+    /// Reads what the user, a tool or Claude Code itself sends to the model.
+    fn user(
+        &mut self,
+        line: &ClaudeLine,
+        message: Raw,
+        writer: &mut Writer,
+    ) -> io::Result<Option<LinePlaces>> {
+        let content = message.get("content").unwrap_or(Raw::NULL);
+        if line.is("isCompactSummary") {
+            let summary = joined_text(Some(content), "\n");
+            if !summary.is_blank() {
+                return self.compaction(line, &summary, writer).map(Some);
+            }
+        }
+        let has_results = content.items().any(|block| is_block(block, "tool_result"));
+        if line.is("isMeta") && !has_results {
+            return self.meta(line, content, writer);
+        }
+        if let Some(content) = content.text() {
+            if content.is_empty() {
+                return Ok(None);
+            }
+            let message = Object::new().str("role", "user").text("content", &content);
+            let (parent, _) = self.parent(line);
+            let end = parent.map(|parent| writer.end(parent));
+            let place = writer.add(end, line.message(message, &[], &[]))?;
+            return Ok(Some(LinePlaces { first: place, last: place, response: None }));
+        }
+        self.blocks(line, content, writer)
+    }
+
+    /// Reads a list of blocks: results of tools, and what is between them.
+    fn blocks(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+        writer: &mut Writer,
+    ) -> io::Result<Option<LinePlaces>> {
+        let is_part = |block: &Raw| part(*block).is_some() || result_of(*block).is_some();
+        let unused: Vec<_> = content.items().filter(|block| !is_part(block)).collect();
+        let (mut parent, response) = self.parent(line);
+        let (mut parts, mut places, mut is_answer) = (Vec::new(), None, false);
+        let one = content.items().filter(|block| result_of(*block).is_some()).count() == 1;
+        let mut add = |message: Object, used: &[&str], parent: Option<Place>, chains, writer: &mut Writer| {
+            let unused = if places.is_none() { &unused[..] } else { &[] };
+            let draft = line.message(message, used, unused);
+            let place = match chains {
+                true => writer.chain(parent, draft)?,
+                false => writer.add(parent, draft)?,
+            };
+            let LinePlaces { first, .. } =
+                *places.get_or_insert(LinePlaces { first: place, last: place, response: None });
+            places = Some(LinePlaces { first, last: place, response: None });
+            Ok::<_, io::Error>(Some(place))
+        };
+        let said = |parts: &mut Vec<Vec<u8>>| {
+            Object::new().str("role", "user").json("content", &array(std::mem::take(parts)))
+        };
+        for block in content.items() {
+            if let Some(part) = part(block) {
+                parts.push(part);
+                continue;
+            }
+            let Some(id) = result_of(block) else { continue };
+            if !parts.is_empty() {
+                let end = parent.map(|parent| writer.end(parent));
+                parent = add(said(&mut parts), &[], end, false, writer)?;
+            }
+            let details = line.raw.get("toolUseResult").filter(|_| one);
+            let call = self.calls.get_mut(id.as_bytes());
+            let again = call.as_ref().is_some_and(|call| call.is_answered);
+            let name = call.map(|call| {
+                call.is_answered = true;
+                call.name.clone()
+            });
+            let message = result(block, &id, name, details);
+            let used: &[&str] = if details.is_some() { &["toolUseResult"] } else { &[] };
+            // A second result of a call begins another branch.
+            parent = match response.filter(|_| again && !is_answer) {
+                Some(response) => add(message, used, Some(self.responses[response].end), false, writer)?,
+                None => add(message, used, parent, response.is_some(), writer)?,
+            };
+            is_answer = true;
+        }
+        if !parts.is_empty() {
+            let end = parent.map(|parent| writer.end(parent));
+            add(said(&mut parts), &[], end, false, writer)?;
+        }
+        Ok(places.map(|places| LinePlaces { response: response.filter(|_| is_answer), ..places }))
+    }
+
+    /// Keeps what Claude Code adds to the conversation: the model sees it, the user does not.
+    fn meta(
+        &mut self,
+        line: &ClaudeLine,
+        content: Raw,
+        writer: &mut Writer,
+    ) -> io::Result<Option<LinePlaces>> {
+        let content = match content.text() {
+            Some(text) if !text.is_empty() => content.bytes().to_vec(),
+            _ => array(content.items().filter_map(part)),
+        };
+        if content == b"[]" {
+            return Ok(None);
+        }
+        let rest = rest_of(line.raw, &["type", "message"], Object::new());
+        let members = hidden(Origin::Claude.name(), "meta", &content).json("claude", &rest.finish());
+        let (parent, _) = self.parent(line);
+        let place = writer.chain(parent, line.draft("custom_message", members))?;
+        Ok(Some(LinePlaces { first: place, last: place, response: None }))
+    }
+
+    /// Reads the summary of a compaction.
+    fn compaction(
+        &mut self,
+        line: &ClaudeLine,
+        summary: &Text,
+        writer: &mut Writer,
+    ) -> io::Result<LinePlaces> {
+        let known = line.parent.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
+        let parent = known.map(|line| line.last).or(self.main.filter(|_| !line.is_side));
+        let parent = parent.map(|parent| writer.end(parent));
+        let is_kept = |kept: &Place| parent.is_some_and(|parent| writer.is_above(*kept, parent));
+        let kept = self.kept.take().filter(is_kept);
+        let kept = kept.map_or_else(|| writer.next_id(line.offset), |kept| writer.id_of(kept));
+        let rest = rest_of(line.raw, &["type", "message"], Object::new());
+        let members = Object::new()
+            .text("summary", summary)
+            .str("firstKeptEntryId", &kept)
+            .number("tokensBefore", std::mem::take(&mut self.before))
+            .json("claude", &rest.finish());
+        let place = writer.chain(parent, line.draft("compaction", members))?;
+        Ok(LinePlaces { first: place, last: place, response: None })
+    }
+
+    /// Reads a part of a response.
+    fn assistant(
+        &mut self,
+        line: &ClaudeLine,
+        message: Raw,
+        writer: &mut Writer,
+    ) -> io::Result<Option<LinePlaces>> {
+        let blocks = message.get("content").unwrap_or(Raw::NULL);
+        let error = text(line.raw, "error");
+        let is_part = |block: &Raw| answer(*block).is_some();
+        let (used, unused): (Vec<_>, Vec<_>) = blocks.items().partition(is_part);
+        if used.is_empty() && error.is_none() {
+            return Ok(None);
+        }
+        let (parent, of_parent) = self.parent(line);
+        let id = text(message, "id");
+        let known = id.as_ref().and_then(|id| self.response_ids.get(id.as_bytes()).copied());
+        let continued = known.filter(|_| known == of_parent);
+        let model = text(message, "model").unwrap_or_else(|| Text::from("unknown")).into_owned();
+        let mut end = parent.map(|parent| writer.end(parent));
+        let mut first = None;
+        if !line.is_side && model != SYNTHETIC && self.model.as_ref() != Some(&model) {
+            let members = Object::new().str("provider", "anthropic").text("modelId", &model);
+            end = Some(match continued {
+                Some(_) => writer.chain(end, line.draft("model_change", members))?,
+                None => writer.add(end, line.draft("model_change", members))?,
+            });
+            first = end;
+            self.model = Some(model.clone());
+        }
+        let number_of = |key: &str| line.raw.get(key).filter(|number| number.is_number());
+        let (counted, usage) = self.tokens(continued, message.get("usage"));
+        let made = Object::new()
+            .str("role", "assistant")
+            .json("content", &array(used.iter().filter_map(|block| answer(*block))))
+            .str("api", "anthropic-messages")
+            .str("provider", "anthropic")
+            .text("model", &model)
+            .json("usage", &usage.json())
+            .str("stopReason", stop_reason(message.get("stop_reason"), line.is("isApiErrorMessage")))
+            .with(id.as_ref(), |made, id| made.text("responseId", id))
+            .with(error.as_ref(), |made, error| made.text("errorMessage", error))
+            .with(number_of("apiErrorStatus"), |made, status| made.raw("errorStatus", status));
+        let draft = line.message(made, &["error", "apiErrorStatus"], &unused);
+        let place = match continued {
+            Some(_) => writer.chain(end, draft)?,
+            None => writer.add(end, draft)?,
+        };
+        for call in used.iter().filter(|block| is_block(**block, "tool_use")) {
+            let (Some(id), Some(name)) = (text(*call, "id"), text(*call, "name")) else { continue };
+            self.calls.insert(id.as_bytes().into(), Call { name: name.into_owned(), is_answered: false });
+        }
+        let response = continued.unwrap_or_else(|| {
+            self.responses.push(Response { end: place, counted });
+            self.responses.len() - 1
+        });
+        self.responses[response] = Response { end: place, counted };
+        if let Some(id) = id {
+            self.response_ids.insert(id.as_bytes().into(), response);
+        }
+        let first = first.unwrap_or(place);
+        Ok(Some(LinePlaces { first, last: place, response: Some(response) }))
+    }
+
+    /// Returns the tokens of a response as they are now, and those that its earlier lines do not have: each line repeats
+    /// the usage of the whole response.
+    fn tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> (Tokens, Tokens) {
+        let before = continued.map(|at| self.responses[at].counted).unwrap_or_default();
+        let of = |key: &str| number(usage.and_then(|usage| usage.get(key)));
+        let now = [
+            of("input_tokens"),
+            of("output_tokens"),
+            of("cache_read_input_tokens"),
+            of("cache_creation_input_tokens"),
+        ];
+        let had = [before.input, before.output, before.cache_read, before.cache_write];
+        let most = std::array::from_fn(|at| f64::max(now[at], had[at]));
+        let added = std::array::from_fn(|at| f64::max(now[at] - had[at], 0.0));
+        let tokens = |[input, output, cache_read, cache_write]: [f64; 4]| Tokens {
+            input,
+            output,
+            cache_read,
+            cache_write,
+            total: now.iter().sum(),
+            reasoning: None,
+        };
+        (tokens(most), tokens(added))
+    }
+
+    /// Reads a name of the session. A name that the user chose is not replaced by another.
+    fn title(&mut self, line: &ClaudeLine, kind: Raw, writer: &mut Writer) -> io::Result<Option<LinePlaces>> {
+        let is_own = kind.is("custom-title");
+        let name = match () {
+            () if is_own => text(line.raw, "customTitle"),
+            () if self.is_titled => None,
+            () if kind.is("ai-title") => text(line.raw, "aiTitle"),
+            () => {
+                let leaf = text(line.raw, "leafUuid");
+                let is_here = leaf.is_some_and(|leaf| self.lines.contains_key(leaf.as_bytes()));
+                text(line.raw, "summary").filter(|_| is_here)
+            }
+        };
+        let Some(name) = name.filter(|name| !name.is_blank() && Some(name) != writer.name.as_ref()) else {
+            return Ok(None);
+        };
+        self.is_titled |= is_own;
+        writer.name = Some(name.clone().into_owned());
+        let rest = rest_of(line.raw, &["customTitle", "aiTitle"], Object::new());
+        let members = Object::new().text("name", &name).json("claude", &rest.finish());
+        let place = writer.chain(self.main, line.draft("session_info", members))?;
+        Ok(Some(LinePlaces { first: place, last: place, response: None }))
+    }
+}
+
+/// Returns the id of the first message that a compaction preserves.
+fn preserved(boundary: Raw) -> Option<Text> {
+    let data = boundary.get("compactMetadata")?;
+    let messages = data.get("preservedMessages").filter(|messages| messages.is_object());
+    let first = messages.and_then(|messages| messages.get("uuids")?.items().next()?.text());
+    first.or_else(|| text(data.get("preservedSegment")?, "headUuid"))
+}
+
+/// Returns a text or an image that is sent to the model.
+fn part(block: Raw) -> Option<Vec<u8>> {
+    let (kind, text) = typed_text(block);
+    match (kind?, text) {
+        (kind, Some(text)) if kind.is("text") => Some(text_block(&text)),
+        (kind, _) if kind.is("image") => {
+            let source = block.get("source")?;
+            image(source.get_text("data"), source.get_text("media_type"))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the id of the call that a block has the result of.
+fn result_of<'a>(block: Raw<'a>) -> Option<Text<'a>> {
+    text(block, "tool_use_id").filter(|_| is_block(block, "tool_result"))
+}
+
+/// Returns the message with the result of a call.
+fn result(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
+    let content = block.get("content").unwrap_or(Raw::NULL);
+    let parts =
+        content.text().map_or_else(|| array(content.items().filter_map(part)), |text| text_content(&text));
+    // Blocks without a counterpart, such as references to tools.
+    let is_whole = content.is_string() || content.items().all(|block| part(block).is_some());
+    Object::new()
+        .str("role", "toolResult")
+        .text("toolCallId", id)
+        .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
+        .json("content", &parts)
+        .with(details, |message, details| message.raw("details", details))
+        .with((details.is_none() && !is_whole).then_some(content), |message, content| {
+            message.raw("details", content)
+        })
+        .bool("isError", block.get("is_error").and_then(Raw::bool) == Some(true))
+}
+
+/// Returns a block of a response.
+fn answer(block: Raw) -> Option<Vec<u8>> {
+    let (kind, said) = typed_text(block);
+    let kind = kind?;
+    let block = match () {
+        () if kind.is("text") => return Some(text_block(&said?)),
+        () if kind.is("thinking") => Object::new()
+            .str("type", "thinking")
+            .text("thinking", &block.get_text("thinking")?)
+            .with(block.get_text("signature"), |made, signature| made.text("thinkingSignature", &signature)),
+        () if kind.is("redacted_thinking") => Object::new()
+            .str("type", "thinking")
+            .str("thinking", "[Reasoning redacted]")
+            .text("thinkingSignature", &text(block, "data")?)
+            .bool("redacted", true),
+        () if kind.is("tool_use") => {
+            let input = block.get("input").filter(|input| input.is_object());
+            Object::new()
+                .str("type", "toolCall")
+                .text("id", &text(block, "id")?)
+                .text("name", &text(block, "name")?)
+                .raw("arguments", input.unwrap_or(Raw::checked(b"{}")))
+        }
+        () => return None,
+    };
+    Some(block.finish())
+}
+
+fn stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
+    let is = |names: &[&str]| reason.is_some_and(|reason| names.iter().any(|name| reason.is(name)));
+    match reason {
+        _ if is_error => "error",
+        _ if is(&["tool_use"]) => "toolUse",
+        _ if is(&["max_tokens"]) => "length",
+        _ if is(&["end_turn", "stop_sequence", "pause_turn"]) => "stop",
+        Some(reason) if !reason.is_null() => "error",
+        _ => "stop",
+    }
+}

@@ -1,0 +1,668 @@
+//! Reads sessions of Codex: `~/.codex/sessions/**/rollout-*.jsonl`.
+//!
+//! A file is a log: a line follows the one before it. It contains the items that are sent to the model, and the events that
+//! the user saw, which mostly repeat them; an event is a message of its own only if no item has its text. A rollback goes
+//! back to before a turn, so that what follows is on another branch. The tokens of a response come after it, so that its
+//! last message is held until then.
+//!
+//! Files written before September 2025 have the items alone, without time and type of the line.
+
+use super::parts::{Tokens, hidden, image, kept, number, rest_of, text, time, typed_text};
+use super::writer::{Draft, Place, Writer};
+use super::{Origin, Reader, each_value};
+use crate::session::content::{members, text_block, text_content};
+use foldhash::fast::FixedState;
+use foldhash::{HashMap, HashSet};
+use pisess_json::text::Text;
+use pisess_json::write::{Object, array};
+use pisess_json::{Raw, js};
+use pisess_store::ReadAt;
+use std::hash::BuildHasher;
+use std::io;
+
+const PROVIDER: &str = "openai-codex";
+/// The summary of a compaction of which only an encrypted form exists.
+const NO_SUMMARY: &str = "Context compacted by Codex.";
+/// What texts begin with that Codex sends in the name of the user: they begin no turn.
+const NO_TURN: [&str; 6] = [
+    "<environment_context>",
+    "<user_instructions>",
+    "<turn_aborted>",
+    "<skill>",
+    "<subagent_notification>",
+    "# AGENTS.md instructions",
+];
+/// The thinking levels of pi that Codex has, too.
+const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
+
+/// What was read so far.
+pub struct Codex {
+    /// The texts and calls of items, and the offset at which each is first.
+    items: HashMap<u64, u64>,
+    /// The ends of earlier imports, which saw no item after them.
+    earlier: Vec<u64>,
+    at: Option<Place>,
+    /// Where each turn on the path begins.
+    turns: Vec<Option<Place>>,
+    /// The last message of a response, until its tokens are known, and what came after it.
+    held: Vec<Held>,
+    model: Text<'static>,
+    level: Option<Text<'static>>,
+    names: HashMap<Box<[u8]>, Text<'static>>,
+    /// What events said that became messages. An item that says it comes in a later import.
+    told: HashSet<u64>,
+    /// Calls whose result was read.
+    answered: HashSet<Box<[u8]>>,
+    /// The tokens of all requests, as reported last.
+    total: Option<Vec<u8>>,
+    /// The size of the context, as reported last.
+    context: f64,
+    time_ms: i64,
+}
+
+/// An entry that is not laid out yet.
+enum Held {
+    Draft(Draft),
+    /// A reply that lacks its usage and what comes after it: the draft without its message, the message, and the rest of
+    /// the line.
+    Reply(Draft, Object, Vec<u8>),
+}
+
+/// A line, and what it says.
+struct CodexLine<'a> {
+    offset: u64,
+    raw: Raw<'a>,
+    payload: Raw<'a>,
+}
+
+impl Codex {
+    /// Returns a reader of a source.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn new(source: &dyn ReadAt, earlier: &[u64]) -> io::Result<Codex> {
+        let mut items: HashMap<u64, u64> = HashMap::default();
+        each_value(source, source.len(), |line, raw| {
+            let Some(raw) = raw else { return Ok(()) };
+            let (kind, payload) = parts_of(raw);
+            if kind == "response_item" {
+                for print in prints(payload) {
+                    items.entry(print).or_insert(line.span.start);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Codex {
+            items,
+            earlier: earlier.to_vec(),
+            at: None,
+            turns: Vec::new(),
+            held: Vec::new(),
+            model: Text::from("codex"),
+            level: None,
+            names: HashMap::default(),
+            told: HashSet::default(),
+            answered: HashSet::default(),
+            total: None,
+            context: 0.0,
+            time_ms: 0,
+        })
+    }
+}
+
+/// Returns the type of a line, and its payload: the line itself, if it is an item of an old file.
+fn parts_of(raw: Raw<'_>) -> (&'static str, Raw<'_>) {
+    let [kind, payload] = members(raw, ["type", "payload"]);
+    let known = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+    match (kind, payload.filter(|payload| payload.is_object())) {
+        (Some(kind), Some(payload)) => {
+            (known.into_iter().find(|known| kind.is(known)).unwrap_or("other"), payload)
+        }
+        (Some(_), None) => ("response_item", raw),
+        (None, _) => ("other", raw),
+    }
+}
+
+fn print(kind: &str, text: &Text) -> u64 {
+    FixedState::default().hash_one((kind, text.as_bytes()))
+}
+
+/// Returns the prints of what an item says: events that say the same repeat it.
+fn prints(item: Raw) -> Vec<u64> {
+    let [kind, role, content, call, id] = members(item, ["type", "role", "content", "call_id", "id"]);
+    let is = |value: Option<Raw>, name: &str| value.is_some_and(|value| value.is(name));
+    if is(kind, "message") {
+        let said = array_text(content.unwrap_or(Raw::NULL));
+        let role = if is(role, "user") { "user" } else { "assistant" };
+        return if said.is_empty() { Vec::new() } else { vec![print(role, &said)] };
+    }
+    if is(kind, "reasoning") {
+        return reasoning(item).iter().map(|thought| print("assistant", thought)).collect();
+    }
+    let is_call = kind.and_then(Raw::text).is_some_and(|kind| kind.to_string_lossy().contains("call"));
+    let call = call.and_then(Raw::text).or_else(|| id.and_then(Raw::text));
+    call.filter(|_| is_call).iter().map(|call| print("call", call)).collect()
+}
+
+/// Returns the texts of content, joined.
+fn array_text(content: Raw) -> Text<'static> {
+    let mut all = Text::default();
+    content.items().filter_map(said).for_each(|text| all.push(&text));
+    all.into_owned()
+}
+
+/// Returns the text of a block of content.
+fn said<'a>(block: Raw<'a>) -> Option<Text<'a>> {
+    let (kind, text) = typed_text(block);
+    let is_text = |kind: Raw| ["input_text", "output_text", "text"].iter().any(|name| kind.is(name));
+    text.filter(|_| kind.is_some_and(is_text))
+}
+
+/// Returns the texts of a reasoning item.
+fn reasoning(item: Raw) -> Vec<Text<'static>> {
+    let parts = ["summary", "content"].into_iter().filter_map(|key| item.get(key));
+    let texts = parts.flat_map(|part| part.items()).filter_map(|part| text(part, "text"));
+    texts.map(Text::into_owned).collect()
+}
+
+/// Returns the blocks of content.
+fn blocks(content: Raw) -> Vec<Vec<u8>> {
+    content
+        .items()
+        .filter_map(|block| match said(block) {
+            Some(text) => Some(text_block(&text)),
+            None => block.get("type").filter(|kind| kind.is("input_image")).and_then(|_| picture(block)),
+        })
+        .collect()
+}
+
+/// Returns an image from a `data:` URL.
+fn picture(block: Raw) -> Option<Vec<u8>> {
+    let url = block.get_text("image_url")?.to_string_lossy().into_owned();
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    image(Some(Text::from(data)), Some(Text::from(mime.split(';').next().unwrap_or(mime))))
+}
+
+/// Returns the arguments of a call: an object, or one with the text.
+fn arguments(value: Option<Raw>) -> Vec<u8> {
+    let Some(value) = value.filter(|value| value.is_object() || value.is_string()) else {
+        return b"{}".to_vec();
+    };
+    let Some(text) = value.text() else { return value.bytes().to_vec() };
+    match Raw::parse(text.as_bytes()) {
+        Ok(parsed) if parsed.is_object() => parsed.bytes().to_vec(),
+        _ => Object::new().text("input", &text).finish(),
+    }
+}
+
+/// Returns the content of a result: its blocks, its text, or its JSON.
+fn output(value: Option<Raw>) -> Vec<u8> {
+    let Some(value) = value else { return b"[]".to_vec() };
+    match blocks(value) {
+        blocks if !blocks.is_empty() => array(blocks),
+        _ => text_content(&value.text().unwrap_or_else(|| js::stringify(value))),
+    }
+}
+
+impl Reader for Codex {
+    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()> {
+        let (kind, payload) = parts_of(raw);
+        self.time_ms = time(raw.get("timestamp")).unwrap_or(self.time_ms);
+        let line = CodexLine { offset, raw, payload };
+        let is_used = match kind {
+            "response_item" => self.item(&line, writer)?,
+            "event_msg" => self.event(&line, writer)?,
+            "turn_context" => self.settings(&line, writer)?,
+            "compacted" => self.compacted(&line, writer)?,
+            _ => false,
+        };
+        if is_used { Ok(()) } else { self.keep(&line, writer) }
+    }
+
+    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()> {
+        let text = pisess_json::string::encoded(&Text::from(String::from_utf8_lossy(line).into_owned()));
+        let members = kept(Origin::Codex.name(), "malformed", &text);
+        self.hold(Draft { offset, time_ms: self.time_ms, kind: "custom", members }, writer)
+    }
+
+    fn leaf(&mut self, writer: &mut Writer) -> io::Result<Option<Place>> {
+        self.flush(None, writer)?;
+        Ok(self.at)
+    }
+
+    fn recorded(&mut self, place: Place) {
+        self.at = Some(place);
+    }
+}
+
+impl Codex {
+    fn draft(&self, line: &CodexLine, kind: &'static str, members: Object) -> Draft {
+        Draft { offset: line.offset, time_ms: self.time_ms, kind, members }
+    }
+
+    /// Adds an entry, or holds it if a reply is held.
+    fn hold(&mut self, draft: Draft, writer: &mut Writer) -> io::Result<()> {
+        if self.held.is_empty() {
+            self.at = Some(writer.add(self.at, draft)?);
+        } else {
+            self.held.push(Held::Draft(draft));
+        }
+        Ok(())
+    }
+
+    /// Adds what is held. The reply gets these tokens.
+    fn flush(&mut self, tokens: Option<Tokens>, writer: &mut Writer) -> io::Result<()> {
+        for held in std::mem::take(&mut self.held) {
+            let draft = match held {
+                Held::Draft(draft) => draft,
+                Held::Reply(draft, message, rest) => {
+                    let usage = tokens.unwrap_or_default().json();
+                    let message = message.json("usage", &usage).number("timestamp", draft.time_ms as f64);
+                    let members = draft.members.json("message", &message.finish()).json("codex", &rest);
+                    Draft { members, ..draft }
+                }
+            };
+            self.at = Some(writer.add(self.at, draft)?);
+        }
+        Ok(())
+    }
+
+    /// Keeps a line without a counterpart.
+    fn keep(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<()> {
+        let kind = text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
+        let inner = text(line.payload, "type").filter(|inner| *inner != kind);
+        let inner = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
+        let members = kept(Origin::Codex.name(), &format!("{kind}{inner}"), line.raw.bytes());
+        let draft = self.draft(line, "custom", members);
+        self.hold(draft, writer)
+    }
+
+    /// Returns what of a line a message has no place for.
+    fn rest(line: &CodexLine, used: &[&str]) -> Vec<u8> {
+        let payload = rest_of(line.payload, used, Object::new()).finish();
+        if line.raw == line.payload {
+            return payload;
+        }
+        rest_of(line.raw, &["payload"], Object::new()).json("payload", &payload).finish()
+    }
+
+    /// Adds a message other than a reply. One of the user begins a turn.
+    fn message(
+        &mut self,
+        line: &CodexLine,
+        message: Object,
+        rest: &[u8],
+        writer: &mut Writer,
+    ) -> io::Result<()> {
+        let message = message.number("timestamp", self.time_ms as f64).finish();
+        let members = Object::new().json("message", &message).json("codex", rest);
+        let draft = self.draft(line, "message", members);
+        self.hold(draft, writer)
+    }
+
+    /// Adds what the user said.
+    fn user(
+        &mut self,
+        line: &CodexLine,
+        content: &[u8],
+        used: &[&str],
+        writer: &mut Writer,
+    ) -> io::Result<()> {
+        self.flush(None, writer)?;
+        let start = Raw::checked(content);
+        let start = start.text().or_else(|| start.items().next()?.get_text("text").map(Text::into_owned));
+        let start = start.map(|start| start.to_string_lossy().into_owned()).unwrap_or_default();
+        if !NO_TURN.iter().any(|begin| start.trim_start().starts_with(begin)) {
+            self.turns.push(self.at);
+        }
+        let message = Object::new().str("role", "user").json("content", content);
+        self.message(line, message, &Codex::rest(line, used), writer)
+    }
+
+    /// Adds a part of a reply, which may be the last of its response.
+    fn reply(
+        &mut self,
+        line: &CodexLine,
+        content: &[u8],
+        used: &[&str],
+        writer: &mut Writer,
+    ) -> io::Result<()> {
+        self.flush(None, writer)?;
+        let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
+        let message = Object::new()
+            .str("role", "assistant")
+            .json("content", content)
+            .str("api", "openai-codex-responses")
+            .str("provider", PROVIDER)
+            .text("model", &self.model)
+            .str("stopReason", if calls { "toolUse" } else { "stop" });
+        let draft = self.draft(line, "message", Object::new());
+        self.held.push(Held::Reply(draft, message, Codex::rest(line, used)));
+        Ok(())
+    }
+
+    /// Adds a call of a tool.
+    fn call(
+        &mut self,
+        line: &CodexLine,
+        (id, name): (&Text, &Text),
+        arguments: &[u8],
+        used: &[&str],
+        writer: &mut Writer,
+    ) -> io::Result<()> {
+        self.names.insert(id.as_bytes().into(), name.clone().into_owned());
+        let call = Object::new()
+            .str("type", "toolCall")
+            .text("id", id)
+            .text("name", name)
+            .json("arguments", arguments);
+        self.reply(line, &array([call.finish()]), used, writer)
+    }
+
+    /// Adds the result of a call.
+    fn result(
+        &mut self,
+        line: &CodexLine,
+        (id, name): (&Text, &Text),
+        (content, is_error): (&[u8], bool),
+        rest: &[u8],
+        writer: &mut Writer,
+    ) -> io::Result<()> {
+        self.answered.insert(id.as_bytes().into());
+        let message = Object::new()
+            .str("role", "toolResult")
+            .text("toolCallId", id)
+            .text("toolName", name)
+            .json("content", content)
+            .bool("isError", is_error);
+        self.message(line, message, rest, writer)
+    }
+
+    fn name_of(&self, id: &Text, otherwise: &str) -> Text<'static> {
+        self.names.get(id.as_bytes()).cloned().unwrap_or_else(|| Text::from(otherwise).into_owned())
+    }
+
+    /// Reads an item that was sent to the model, or came from it. Returns whether it has a counterpart.
+    fn item(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        let item = line.payload;
+        let Some(kind) = text(item, "type") else { return Ok(false) };
+        let prints = prints(item);
+        if !prints.is_empty() && prints.iter().all(|print| self.told.contains(print)) {
+            if kind == "message" || kind == "reasoning" {
+                self.told.retain(|told| !prints.contains(told));
+            }
+            return Ok(false);
+        }
+        let id = text(item, "call_id").or_else(|| text(item, "id"));
+        match (&*kind.to_string_lossy(), id) {
+            ("message", _) => return self.said(line, writer),
+            ("reasoning", _) => {
+                let thoughts = reasoning(item);
+                let block =
+                    |thought: &Text| Object::new().str("type", "thinking").text("thinking", thought).finish();
+                if thoughts.is_empty() {
+                    return Ok(false);
+                }
+                self.reply(
+                    line,
+                    &array(thoughts.iter().map(block)),
+                    &["type", "summary", "content"],
+                    writer,
+                )?;
+            }
+            ("function_call" | "custom_tool_call", Some(id)) => {
+                let Some(name) = text(item, "name") else { return Ok(false) };
+                let given = if kind == "function_call" { "arguments" } else { "input" };
+                let used = ["type", "name", "call_id", given];
+                self.call(line, (&id, &name), &arguments(item.get(given)), &used, writer)?;
+            }
+            ("web_search_call" | "local_shell_call", Some(id)) => {
+                let name = if kind == "web_search_call" { "web_search" } else { "local_shell" };
+                let given = arguments(item.get("action"));
+                self.call(line, (&id, &Text::from(name)), &given, &["type", "call_id", "action"], writer)?;
+            }
+            ("tool_search_call", Some(id)) => {
+                let given = arguments(item.get("arguments"));
+                let used = ["type", "call_id", "arguments"];
+                self.call(line, (&id, &Text::from("tool_search")), &given, &used, writer)?;
+            }
+            ("function_call_output" | "custom_tool_call_output", Some(id)) => {
+                let name = self.name_of(&id, "unknown");
+                let rest = Codex::rest(line, &["type", "call_id", "output"]);
+                self.result(line, (&id, &name), (&output(item.get("output")), false), &rest, writer)?;
+            }
+            ("tool_search_output", Some(id)) => {
+                let name = self.name_of(&id, "tool_search");
+                let rest = Codex::rest(line, &["type", "call_id", "tools"]);
+                let failed = item.get("status").is_some_and(|status| status.is("failed"));
+                self.result(line, (&id, &name), (&output(item.get("tools")), failed), &rest, writer)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Reads a message item.
+    fn said(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        let content = blocks(line.payload.get("content").unwrap_or(Raw::NULL));
+        if content.is_empty() {
+            return Ok(false);
+        }
+        let (content, used) = (array(content), ["type", "role", "content"]);
+        let role = text(line.payload, "role").unwrap_or_default();
+        match &*role.to_string_lossy() {
+            "user" => self.user(line, &content, &used, writer)?,
+            "assistant" => self.reply(line, &content, &used, writer)?,
+            role => {
+                self.flush(None, writer)?;
+                let members = hidden(Origin::Codex.name(), role, &content);
+                let members = members.json("codex", &Codex::rest(line, &used));
+                let draft = self.draft(line, "custom_message", members);
+                self.hold(draft, writer)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether an item says what an event says: one of those that the import of this line has seen. If none does, the event
+    /// becomes a message.
+    fn is_repeated(&mut self, line: &CodexLine, kind: &str, text: &Text) -> bool {
+        let end = self.earlier.iter().find(|end| **end > line.offset).copied().unwrap_or(u64::MAX);
+        let print = print(kind, text);
+        let is_repeated = self.items.get(&print).is_some_and(|first| *first < end);
+        if !is_repeated {
+            self.told.insert(print);
+        }
+        is_repeated
+    }
+
+    /// Reads an event that the user saw. Returns whether it has a counterpart.
+    fn event(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        let event = line.payload;
+        let Some(kind) = text(event, "type") else { return Ok(false) };
+        match &*kind.to_string_lossy() {
+            "user_message" => {
+                let said = text(event, "message").filter(|said| !self.is_repeated(line, "user", said));
+                let Some(said) = said else { return Ok(false) };
+                let content = pisess_json::string::encoded(&said);
+                self.user(line, &content, &["message"], writer)?;
+            }
+            "agent_message" => {
+                let said = text(event, "message").filter(|said| !self.is_repeated(line, "assistant", said));
+                let Some(said) = said else { return Ok(false) };
+                self.reply(line, &text_content(&said), &["message"], writer)?;
+            }
+            "agent_reasoning" => {
+                let said = text(event, "text").filter(|said| !self.is_repeated(line, "assistant", said));
+                let Some(said) = said else { return Ok(false) };
+                let block = Object::new().str("type", "thinking").text("thinking", &said).finish();
+                self.reply(line, &array([block]), &["text"], writer)?;
+            }
+            "token_count" => return self.tokens(line, writer),
+            "thread_name_updated" => {
+                let Some(name) = text(event, "thread_name").filter(|name| !name.is_blank()) else {
+                    return Ok(false);
+                };
+                writer.name = Some(name.clone().into_owned());
+                let rest = Codex::rest(line, &["thread_name"]);
+                let members = Object::new().text("name", &name).json("codex", &rest);
+                let draft = self.draft(line, "session_info", members);
+                self.hold(draft, writer)?;
+            }
+            "thread_rolled_back" => {
+                self.flush(None, writer)?;
+                for _ in 0..event.get("num_turns").and_then(Raw::index).unwrap_or(0).min(self.turns.len()) {
+                    self.at = self.turns.pop().flatten();
+                }
+                return Ok(false);
+            }
+            kind => return self.tool_event(kind, line, writer),
+        }
+        Ok(true)
+    }
+
+    /// Reads an event about a tool, unless items tell of the call.
+    fn tool_event(&mut self, kind: &str, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        let event = line.payload;
+        let Some(id) = text(event, "call_id").or_else(|| text(event, "callId")) else { return Ok(false) };
+        let is_item = self.is_repeated(line, "call", &id);
+        let rest = Codex::rest(line, &[]);
+        match kind {
+            "dynamic_tool_call_request" if !is_item => {
+                let Some(name) = text(event, "tool") else { return Ok(false) };
+                self.call(line, (&id, &name), &arguments(event.get("arguments")), &["arguments"], writer)?;
+            }
+            "dynamic_tool_call_response" if !is_item => {
+                let name = text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
+                let name = self.name_of(&id, &name.to_string_lossy());
+                let error = text(event, "error");
+                let content = match &error {
+                    Some(error) => text_content(error),
+                    None => output(event.get("content_items")),
+                };
+                let failed = error.is_some() || event.get("success").and_then(Raw::bool) == Some(false);
+                self.result(line, (&id, &name), (&content, failed), &rest, writer)?;
+            }
+            "web_search_end" if !self.answered.contains(id.as_bytes()) => {
+                let name = self.name_of(&id, "web_search");
+                if !is_item && !self.names.contains_key(id.as_bytes()) {
+                    let given = arguments(event.get_some("action").or_else(|| event.get("query")));
+                    self.call(line, (&id, &name), &given, &["results"], writer)?;
+                }
+                let found = event.get_some("results").or_else(|| event.get("query"));
+                self.result(line, (&id, &name), (&output(found), false), &rest, writer)?;
+            }
+            "mcp_tool_call_end" if !is_item => {
+                let invocation = event.get("invocation").unwrap_or(Raw::NULL);
+                let names = text(invocation, "server").zip(text(invocation, "tool"));
+                let Some((server, tool)) = names else { return Ok(false) };
+                let name = Text::from(format!("{server}/{tool}"));
+                let given = arguments(invocation.get("arguments"));
+                self.call(line, (&id, &name), &given, &["result"], writer)?;
+                let result = event.get("result");
+                let error = result.and_then(|result| result.get_text("Err"));
+                let result =
+                    result.and_then(|result| result.get("Ok").filter(|ok| ok.is_object())).or(result);
+                let content = match (&error, result) {
+                    (Some(error), _) => text_content(error),
+                    (None, Some(result)) if result.is_object() => output(result.get("content")),
+                    (None, result) => output(result),
+                };
+                let is_error = result.and_then(|result| result.get("isError")?.bool()) == Some(true);
+                self.result(line, (&id, &name), (&content, error.is_some() || is_error), &rest, writer)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Reads the tokens of a request, which belong to the reply that is held. The same report may come again.
+    fn tokens(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        let info = line.payload.get("info").unwrap_or(Raw::NULL);
+        let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
+        let Some(last) = last.filter(|last| last.is_object()) else { return Ok(false) };
+        let total = total.unwrap_or(last).bytes().to_vec();
+        if self.total.as_ref() == Some(&total) {
+            return Ok(false);
+        }
+        self.total = Some(total);
+        let of = |key: &str| number(last.get(key));
+        let cached = of("cached_input_tokens");
+        let tokens = Tokens {
+            input: (of("input_tokens") - cached).max(0.0),
+            output: of("output_tokens"),
+            cache_read: cached,
+            cache_write: 0.0,
+            total: of("total_tokens"),
+            reasoning: last.get("reasoning_output_tokens").and_then(Raw::number),
+        };
+        self.context = tokens.total;
+        // The report itself has more, such as limits.
+        if !self.held.is_empty() {
+            self.keep(line, writer)?;
+            self.flush(Some(tokens), writer)?;
+            return Ok(true);
+        }
+        let members = Object::new()
+            .str("kind", "codex")
+            .str("provider", PROVIDER)
+            .text("model", &self.model)
+            .json("usage", &tokens.json())
+            .json("codex", &Codex::rest(line, &[]));
+        let draft = self.draft(line, "usage", members);
+        self.hold(draft, writer)?;
+        Ok(true)
+    }
+
+    /// Reads the settings of a turn, which are kept as well.
+    fn settings(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        self.flush(None, writer)?;
+        let model = text(line.payload, "model").filter(|model| *model != self.model);
+        if let Some(model) = model {
+            self.model = model.into_owned();
+            let members = Object::new().str("provider", PROVIDER).text("modelId", &self.model);
+            let draft = self.draft(line, "model_change", members);
+            self.hold(draft, writer)?;
+        }
+        let level = text(line.payload, "effort").filter(|level| LEVELS.iter().any(|known| *level == **known));
+        if let Some(level) = level.filter(|level| Some(level) != self.level.as_ref()) {
+            let members = Object::new().text("thinkingLevel", &level);
+            self.level = Some(level.into_owned());
+            let draft = self.draft(line, "thinking_level_change", members);
+            self.hold(draft, writer)?;
+        }
+        Ok(false)
+    }
+
+    /// Reads a compaction. The messages that replace the conversation follow it, except for the summary itself.
+    fn compacted(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+        self.flush(None, writer)?;
+        let summary = text(line.payload, "message").map(|summary| summary.trim().into_owned());
+        let summary = summary.filter(|summary| !summary.is_empty());
+        let history = line.payload.get("replacement_history").filter(|history| history.is_array());
+        if summary.is_none() && history.is_none() {
+            return Ok(false);
+        }
+        let members = Object::new()
+            .text("summary", summary.as_ref().unwrap_or(&Text::from(NO_SUMMARY)))
+            .str("firstKeptEntryId", &writer.next_id(line.offset))
+            .number("tokensBefore", std::mem::take(&mut self.context))
+            .json("codex", &Codex::rest(line, &["message"]));
+        let draft = self.draft(line, "compaction", members);
+        self.hold(draft, writer)?;
+        for item in history.iter().flat_map(|history| history.items()) {
+            let content = item.get("content").unwrap_or(Raw::NULL);
+            let whole = array_text(content).to_string_lossy().into_owned();
+            let is_summary =
+                summary.as_ref().is_some_and(|summary| whole.contains(&*summary.to_string_lossy()));
+            let content = blocks(content);
+            if content.is_empty() || is_summary {
+                continue;
+            }
+            let members = hidden(Origin::Codex.name(), "compacted", &array(content));
+            let draft = self.draft(line, "custom_message", members);
+            self.hold(draft, writer)?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,391 @@
+//! Sessions of other agents, converted: Claude Code and Codex.
+//!
+//! ```text
+//! lines of the source ── claude, codex ──> drafts ── writer ──> entries of pi, or converted for oh-my-pi
+//! ```
+//!
+//! A reader decides what a line becomes; the writer gives ids, parents and times. Both see one line at a time, and what a
+//! line becomes depends only on the lines before it, so that an import can be continued when the source has grown. Lines
+//! without a counterpart become custom entries, and what a message has no place for is a member of its entry, named after
+//! the source. The last entry of an import records what was read ([`record`]).
+
+mod claude;
+mod codex;
+mod parts;
+pub mod record;
+mod writer;
+
+pub use record::Record;
+
+use crate::ops::fork::{ForkOptions, Title, head_for};
+use crate::ops::plan::file_name;
+use crate::session::content::members;
+use crate::session::dialect::Dialect;
+use crate::session::read::line_chunks::{Line, each_line};
+use parts::{text, time};
+use pisess_json::Raw;
+use pisess_json::string::encoded;
+use pisess_json::text::Text;
+use pisess_json::time::iso_string;
+use pisess_store::ReadAt;
+use sha2::{Digest, Sha256};
+use std::io::{self, Write};
+use std::path::Path;
+use uuid::Uuid;
+use writer::{Draft, Place, Take, Writer};
+
+/// An agent whose sessions can be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+/// Makes drafts of the lines of a source.
+trait Reader {
+    /// Reads a line that is an object.
+    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()>;
+
+    /// Keeps a line that is no object.
+    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()>;
+
+    /// Returns where the conversation is at.
+    fn leaf(&mut self, writer: &mut Writer) -> io::Result<Option<Place>>;
+
+    /// Continues after the record of an import.
+    fn recorded(&mut self, place: Place);
+}
+
+/// What a source contains.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// The agent that wrote it.
+    pub origin: Origin,
+    /// The id of its session.
+    pub id: String,
+    /// The working directory.
+    pub cwd: Option<Text<'static>>,
+    /// The time of its first line, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// The name of the session.
+    pub name: Option<Text<'static>>,
+    /// The number of its messages.
+    pub messages: usize,
+    /// The number of bytes that were read: without a torn last line.
+    pub read: u64,
+    /// Their SHA-256.
+    pub sha256: String,
+    /// Whether the last line is torn.
+    pub is_torn: bool,
+}
+
+/// The session to be made of a source.
+#[derive(Clone, Debug)]
+pub struct Target<'a> {
+    /// The agent.
+    pub agent: Dialect,
+    /// The id of the session.
+    pub id: &'a str,
+    /// The path of the source, for the record.
+    pub source: &'a Path,
+    /// How many bytes earlier imports had read, each.
+    pub earlier: &'a [u64],
+}
+
+impl Origin {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Origin::Claude => "claude",
+            Origin::Codex => "codex",
+        }
+    }
+
+    /// Returns the agent that wrote a file; `None` if neither did.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
+        let mut left = LOOKED_AT;
+        let found = each_line(source, |line| {
+            left -= 1;
+            match Raw::parse(line.bytes).ok().map(origin_of) {
+                Some(Some(origin)) => Err(Found::Answer(origin)),
+                _ if left == 0 => Err(Found::Answer(None)),
+                _ => Ok(()),
+            }
+        });
+        match found {
+            Ok(()) => Ok(None),
+            Err(Found::Answer(origin)) => Ok(origin),
+            Err(Found::Error(error)) => Err(error),
+        }
+    }
+
+    fn reader(self, source: &dyn ReadAt, earlier: &[u64]) -> io::Result<Box<dyn Reader>> {
+        match self {
+            Origin::Claude => Ok(Box::new(claude::Claude::default())),
+            Origin::Codex => Ok(Box::new(codex::Codex::new(source, earlier)?)),
+        }
+    }
+}
+
+/// The number of lines in which to look for the agent's name.
+const LOOKED_AT: usize = 100;
+
+/// The end of a search: its answer, or an error.
+enum Found<T> {
+    Answer(T),
+    Error(io::Error),
+}
+
+impl<T> From<io::Error> for Found<T> {
+    fn from(error: io::Error) -> Self {
+        Found::Error(error)
+    }
+}
+
+/// Returns the agent that wrote a line; `None` if the line does not show it, and `Some(None)` if it shows that neither did.
+fn origin_of(line: Raw) -> Option<Option<Origin>> {
+    let names = ["type", "sessionId", "uuid", "payload", "leafUuid", "timestamp", "record_type"];
+    let [kind, session, uuid, payload, leaf, timestamp, record] = members(line, names);
+    let is = |name: &str| kind.is_some_and(|kind| kind.is(name));
+    let is_text = |value: Option<Raw>| value.is_some_and(Raw::is_string);
+    match () {
+        () if is("session") || is("title") => Some(None),
+        () if payload.is_some_and(Raw::is_object) && is_text(kind) => Some(Some(Origin::Codex)),
+        () if is_text(session) && is_text(kind) => Some(Some(Origin::Claude)),
+        () if is("summary") && is_text(leaf) || is("file-history-snapshot") => Some(Some(Origin::Claude)),
+        // The first lines of Codex's files before September 2025.
+        () if is_text(record) => Some(Some(Origin::Codex)),
+        () if kind.is_none() && uuid.is_none() && is_text(timestamp) && is_text(line.get("id")) => {
+            Some(Some(Origin::Codex))
+        }
+        () => None,
+    }
+}
+
+/// Reads a source, and returns what it contains. `stem` is the name of the file without its extension.
+///
+/// # Errors
+/// If reading fails.
+pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Survey> {
+    let mut facts = Facts::default();
+    let mut ignore = |_: &[u8]| Ok(());
+    let mut writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
+    let mut reader = origin.reader(source, &[])?;
+    let (read, is_torn) = each_value(source, source.len(), |line, raw| {
+        let Some(raw) = raw else { return reader.malformed(line.span.start, line.bytes, &mut writer) };
+        facts.note(raw, origin);
+        reader.line(line.span.start, raw, &mut writer)
+    })?;
+    reader.leaf(&mut writer)?;
+    Ok(Survey {
+        origin,
+        id: facts.id(stem),
+        cwd: facts.cwd,
+        created_ms: facts.created_ms.unwrap_or_default(),
+        name: writer.name.take(),
+        messages: writer.messages,
+        read,
+        sha256: digest(source, read)?,
+        is_torn,
+    })
+}
+
+/// Returns the SHA-256 of the first bytes of a source.
+///
+/// # Errors
+/// If reading fails.
+pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
+    let mut hash = Sha256::new();
+    let mut buffer = vec![0; 256 * 1024];
+    let mut at = 0;
+    while at < len {
+        let part = buffer.len().min(usize::try_from(len - at).unwrap_or(usize::MAX));
+        source.read_exact_at(&mut buffer[..part], at)?;
+        hash.update(&buffer[..part]);
+        at += part as u64;
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl Survey {
+    /// Returns the id of the session that a source becomes. `copy` is 0, unless sessions made of it before were continued
+    /// by an agent.
+    pub fn session_id(&self, agent: Dialect, copy: u32) -> String {
+        let name = format!("{}:{}:{}:{copy}", self.origin.name(), self.id, agent.agent().constants().name);
+        Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
+    }
+
+    /// Returns the name of the file of a session that a source becomes.
+    pub fn file_name(&self, id: &str) -> String {
+        file_name(&iso_string(self.created_ms), id)
+    }
+}
+
+/// Writes the whole session that a source becomes. `cwd` is its working directory.
+///
+/// # Errors
+/// If reading or writing fails.
+pub fn write(
+    source: &dyn ReadAt,
+    survey: &Survey,
+    target: &Target,
+    cwd: &Text,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let title = survey.name.as_ref().map(encoded);
+    let title = Title {
+        title: title.as_deref().map(Raw::checked),
+        source: title.is_some().then_some(Raw::checked(b"\"user\"")),
+    };
+    let options = ForkOptions { session_id: target.id.to_owned(), source: None, cwd: Some(cwd.borrowed()) };
+    let head = head_for(target.agent.agent(), title, Raw::NULL, &options, &iso_string(survey.created_ms));
+    let mut take = |line: &[u8]| {
+        out.write_all(line)?;
+        out.write_all(b"\n")
+    };
+    head.iter().try_for_each(|line| take(line))?;
+    convert(source, survey, target, &mut take)
+}
+
+/// Hands on the lines that come after those of earlier imports: all entries, if there were none. The last one is the
+/// record of the import.
+///
+/// # Errors
+/// If reading fails, or `take` does.
+pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Take) -> io::Result<()> {
+    let since = target.earlier.last().copied().unwrap_or(0);
+    let mut writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
+    let mut reader = survey.origin.reader(source, target.earlier)?;
+    let mut recorded = 0;
+    each_value(source, survey.read, |line, raw| {
+        let offset = line.span.start;
+        while let Some(&read) = target.earlier.get(recorded).filter(|read| **read <= offset) {
+            recorded += 1;
+            record(reader.as_mut(), survey, target, (read, recorded), &mut writer)?;
+        }
+        match raw {
+            Some(raw) => reader.line(offset, raw, &mut writer),
+            None => reader.malformed(offset, line.bytes, &mut writer),
+        }
+    })?;
+    for (number, &read) in target.earlier.iter().chain([&survey.read]).enumerate().skip(recorded) {
+        record(reader.as_mut(), survey, target, (read, number + 1), &mut writer)?;
+    }
+    Ok(())
+}
+
+/// Adds the record of an import, which ends at the offset `read` and is the `number`th. It is below the leaf, so that it
+/// is where the session continues.
+fn record(
+    reader: &mut dyn Reader,
+    survey: &Survey,
+    target: &Target,
+    (read, number): (u64, usize),
+    writer: &mut Writer,
+) -> io::Result<()> {
+    let leaf = reader.leaf(writer)?;
+    let all: Vec<_> = target.earlier.iter().copied().chain([survey.read]).take(number).collect();
+    let record =
+        Record { origin: survey.origin, id: survey.id.clone(), read: all, sha256: survey.sha256.clone() };
+    let members = record.members(target.source, survey.cwd.as_ref());
+    let time_ms = survey.created_ms;
+    let draft = Draft { offset: read.saturating_sub(1), time_ms, kind: "custom", members };
+    reader.recorded(writer.chain(leaf, draft)?);
+    Ok(())
+}
+
+/// Calls `take` with each line of the first `len` bytes that is not blank, with its value if that is an object. Returns how
+/// many bytes were read, and whether the last line is torn, which is then not among them.
+fn each_value(
+    source: &dyn ReadAt,
+    len: u64,
+    mut take: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
+) -> io::Result<(u64, bool)> {
+    let (mut read, mut is_torn) = (0, false);
+    let walked = each_line(source, |line| {
+        if line.span.start >= len {
+            return Err(Found::Answer(()));
+        }
+        let value = Raw::parse(line.bytes).ok();
+        if value.is_none() && !line.newline && !line.bytes.trim_ascii().is_empty() {
+            is_torn = true;
+            return Ok(());
+        }
+        if !line.bytes.trim_ascii().is_empty() {
+            take(line, value.filter(|value| value.is_object()))?;
+        }
+        read = line.span.end() + u64::from(line.newline);
+        Ok(())
+    });
+    match walked {
+        Err(Found::Error(error)) => Err(error),
+        Ok(()) | Err(Found::Answer(())) => Ok((read, is_torn)),
+    }
+}
+
+/// What the first lines show.
+#[derive(Default)]
+struct Facts {
+    session: Option<String>,
+    /// The sub-agent whose lines these are.
+    sub_agent: Option<String>,
+    cwd: Option<Text<'static>>,
+    created_ms: Option<i64>,
+    has_begun: bool,
+}
+
+impl Facts {
+    fn note(&mut self, line: Raw, origin: Origin) {
+        if self.session.is_some() && self.cwd.is_some() && self.created_ms.is_some() && self.has_begun {
+            return;
+        }
+        self.created_ms = self.created_ms.or_else(|| time(line.get("timestamp")));
+        let of = |object: Raw, key: &str| text(object, key).map(Text::into_owned);
+        let (id, cwd) = match origin {
+            Origin::Claude => {
+                if !self.has_begun && line.get("uuid").is_some() {
+                    self.has_begun = true;
+                    let is_side = line.get("isSidechain").and_then(Raw::bool) == Some(true);
+                    let agent = of(line, "agentId").filter(|_| is_side);
+                    self.sub_agent = agent.map(Text::into_string_lossy);
+                }
+                (of(line, "sessionId"), of(line, "cwd"))
+            }
+            Origin::Codex => {
+                self.has_begun = true;
+                let payload = line.get("payload").unwrap_or(line);
+                let is_meta = line.get("type").is_none_or(|kind| kind.is("session_meta"));
+                let said = || payload.get("content")?.items().next()?.get_text("text").and_then(cwd_in);
+                (of(payload, "id").filter(|_| is_meta), of(payload, "cwd").or_else(said))
+            }
+        };
+        self.session = self.session.take().or(id.map(Text::into_string_lossy));
+        self.cwd = self.cwd.take().or(cwd);
+    }
+
+    /// Returns the id of the session. Claude Code names files after it, and a file that continues another session may begin
+    /// with the lines of that one.
+    fn id(&self, stem: &str) -> String {
+        let session = self.session.clone().unwrap_or_else(|| stem.to_owned());
+        match &self.sub_agent {
+            Some(agent) => format!("{session}/{agent}"),
+            None if Uuid::try_parse(stem).is_ok() => stem.to_owned(),
+            None => session,
+        }
+    }
+}
+
+/// Returns the working directory in what Codex tells the model about its environment: old files have it only there.
+fn cwd_in(text: Text) -> Option<Text<'static>> {
+    let text = text.to_string_lossy();
+    let text = text.trim_start().strip_prefix("<environment_context>")?;
+    let after = |start: &str| text.split_once(start).map(|(_, rest)| rest);
+    let rest = after("Current working directory: ").or_else(|| after("<cwd>"))?;
+    let cwd = rest.split(['\n', '<']).next()?.trim();
+    (!cwd.is_empty()).then(|| Text::from(cwd.to_owned()))
+}

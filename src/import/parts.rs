@@ -1,0 +1,85 @@
+//! What the readers of both agents build alike.
+
+use crate::session::content::members;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::time::js_date;
+use pisess_json::write::Object;
+
+/// Tokens of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tokens {
+    pub input: f64,
+    pub output: f64,
+    pub cache_read: f64,
+    pub cache_write: f64,
+    /// The size of the context with the response.
+    pub total: f64,
+    /// The part of the output that is reasoning.
+    pub reasoning: Option<f64>,
+}
+
+impl Tokens {
+    /// Returns a `usage` object. Neither agent records a cost, but both readers of it expect one.
+    pub fn json(&self) -> Vec<u8> {
+        let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
+        let cost = names.iter().fold(Object::new(), |cost, name| cost.number(name, 0.0)).finish();
+        Object::new()
+            .number("input", self.input)
+            .number("output", self.output)
+            .number("cacheRead", self.cache_read)
+            .number("cacheWrite", self.cache_write)
+            .number("totalTokens", self.total)
+            .with(self.reasoning, |usage, reasoning| usage.number("reasoning", reasoning))
+            .json("cost", &cost)
+            .finish()
+    }
+}
+
+/// Returns a number, or 0 if it is none.
+pub fn number(value: Option<Raw>) -> f64 {
+    value.and_then(Raw::number).filter(|number| number.is_finite()).unwrap_or(0.0)
+}
+
+/// Returns a string that is not empty.
+pub fn text<'a>(object: Raw<'a>, key: &str) -> Option<Text<'a>> {
+    object.get_text(key).filter(|text| !text.is_empty())
+}
+
+/// Returns the time of a line in milliseconds: a number, or a string that JavaScript reads as a time.
+pub fn time(value: Option<Raw>) -> Option<i64> {
+    js_date(value.filter(|value| value.is_number() || value.is_string()))
+}
+
+/// Returns the members of a custom entry that keeps a line without a counterpart.
+pub fn kept(agent: &str, kind: &str, data: &[u8]) -> Object {
+    Object::new().str("customType", &format!("{agent}.{kind}")).json("data", data)
+}
+
+/// Returns the members of a custom message, which the model sees and the user does not.
+pub fn hidden(agent: &str, kind: &str, content: &[u8]) -> Object {
+    Object::new()
+        .str("customType", &format!("{agent}.{kind}"))
+        .json("content", content)
+        .bool("display", false)
+}
+
+/// Adds the members of an object that are not among `without`.
+pub fn rest_of(object: Raw, without: &[&str], to: Object) -> Object {
+    object
+        .members()
+        .filter(|(key, _)| !without.iter().any(|name| key.is(name)))
+        .fold(to, |to, (key, value)| to.raw(&key.text().to_string_lossy(), value))
+}
+
+/// Returns an image; `None` if a member is missing.
+pub fn image(data: Option<Text>, mime: Option<Text>) -> Option<Vec<u8>> {
+    let (data, mime) = (data.filter(|data| !data.is_empty())?, mime.filter(|mime| !mime.is_empty())?);
+    Some(Object::new().str("type", "image").text("data", &data).text("mimeType", &mime).finish())
+}
+
+/// Returns the type of a value and its text, if it is a block of text.
+pub fn typed_text<'a>(block: Raw<'a>) -> (Option<Raw<'a>>, Option<Text<'a>>) {
+    let [kind, text] = members(block, ["type", "text"]);
+    (kind, text.and_then(Raw::text))
+}
