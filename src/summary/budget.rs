@@ -18,38 +18,32 @@ pub(super) const WORDS: usize = 1_400;
 /// All points of a section, and a single one: a remark, an output, a message.
 pub(super) const SECTION: usize = 800;
 pub(super) const POINT: usize = 220;
-/// The points of a previous summary in a section, unless the section has its own limit for them.
-pub(super) const OLD: usize = 400;
+/// Lists of commands, files and names.
+pub(super) const LIST: usize = 400;
 /// The last tool calls: their number, where a series of similar calls counts as one, and their length.
 pub(super) const LAST_CALLS: usize = 5;
 pub(super) const LAST: usize = 500;
 /// The assistant's remarks before its last words.
 pub(super) const ON_THE_WAY: usize = 900;
-/// One command, or the path of a call; the commands that passed.
+/// One command, or the path of a call.
 pub(super) const COMMAND: usize = 110;
-pub(super) const COMMANDS: usize = 10;
 /// A remark of fewer columns than this only leads over to the next call.
 pub(super) const REMARK: usize = 40;
 /// An earlier request, and its answer: `NEWEST` for the newest, and for one that a short request refers to.
 /// Older ones get less, down to `OLDEST`.
 pub(super) const NEWEST: usize = 400;
 pub(super) const OLDEST: usize = 90;
-
 /// A failure is reported in full for this many turns after its own, then by name.
 pub(super) const STALE_TURNS: usize = 10;
 
-/// The number of newest messages that are read in full, and of tool calls that are held. Older tool calls and
-/// results are only counted.
+/// The number of newest messages that are read in full, and of tool calls that are held. Older results are only
+/// counted.
 pub(super) const RECENT: usize = 1_000;
-/// The maximum number of threads that read, because what they read waits for the one that takes it.
-pub(super) const THREADS: usize = 4;
-/// A thread reads messages of at least this many bytes at a time.
-pub(super) const PART: u64 = 128 * 1024;
-/// Limits of what is held in memory: turns; units of the request, and of the answer, of a turn that was cut; remarks
-/// of a turn, and notes of a kind; points of a previous summary.
+/// A thread reads this many messages at a time.
+pub(super) const PART: usize = 32;
+/// Limits of what is held in memory: turns, remarks of a turn, points.
 pub(super) const TURNS: usize = 64;
-pub(super) const OLD_TURN: usize = 1_400;
-pub(super) const NOTES: usize = 64;
+pub(super) const REMARKS: usize = 64;
 pub(super) const POINTS: usize = 300;
 /// Units of a call's argument; characters of the end of a result.
 pub(super) const ARGUMENT: usize = 1_000;

@@ -39,9 +39,8 @@ pub(super) enum Kind {
     Extension(String),
     CompactionSummary,
     BranchSummary,
-    /// Not read: the result of a call, or a reply with calls.
+    /// The result of a call, not read.
     OldResult,
-    OldCalls,
     #[default]
     Other,
 }
@@ -87,42 +86,49 @@ pub(super) fn read(message: Raw) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
-    let joined = |key| joined_text(get(key), "\n").into_string_lossy();
-    let words =
-        || Message { kind: Kind::User, text: words(shown(joined("content"), &blocks)), calls: Vec::new() };
-    let text_message = |kind, key| Message { kind, text: joined(key), calls: Vec::new() };
-    match &*facts.role.map(|role| role.text()).unwrap_or_default().to_string_lossy() {
-        "user" if !truthy(get("synthetic")) => words(),
-        "developer" if truthy(get("userInitiated")) => words(),
-        "custom" if starts_user_turn(message) => match skill_draft(message) {
-            Some(typed) => Message { kind: Kind::User, text: typed.into_string_lossy(), calls: Vec::new() },
-            None => words(),
-        },
-        "custom" | "hookMessage" => text_message(Kind::Extension(head(get("customType"))), "content"),
-        "assistant" => assistant(joined("content"), &facts, &blocks),
+    let role = facts.role.map(|role| role.text()).unwrap_or_default();
+    let role = role.to_string_lossy();
+    let key = match &*role {
+        "bashExecution" | "pythonExecution" => "output",
+        "compactionSummary" | "branchSummary" => "summary",
+        _ => "content",
+    };
+    let text = joined_text(get(key), "\n").into_string_lossy();
+    let (kind, text, calls) = match &*role {
+        "user" if !truthy(get("synthetic")) => (Kind::User, words(text, &blocks), vec![]),
+        "developer" if truthy(get("userInitiated")) => (Kind::User, words(text, &blocks), vec![]),
+        "custom" if starts_user_turn(message) => {
+            let typed = skill_draft(message).map(Text::into_string_lossy);
+            (Kind::User, typed.unwrap_or_else(|| words(text, &blocks)), vec![])
+        }
+        "custom" | "hookMessage" => (Kind::Extension(head(get("customType"))), text, vec![]),
+        "assistant" => {
+            let calls: Vec<_> = blocks.iter().filter(|block| is(block, "toolCall")).map(call).collect();
+            (Kind::Assistant(stop(&text, &facts, !calls.is_empty())), text, calls)
+        }
         "toolResult" => {
             let [code, timed_out] = members(get("details").unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-            let text = tail(joined("content"));
+            let text = tail(text);
             let end = end(&text, truthy(facts.is_error) || truthy(timed_out), code);
             let (id, tool) = (head(facts.tool_call_id), head(facts.tool_name));
-            Message { kind: Kind::Result(end), text, calls: vec![Call { id, tool, ..Call::default() }] }
+            (Kind::Result(end), text, vec![Call { id, tool, ..Call::default() }])
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let text = tail(joined("output"));
+            let text = tail(text);
             let is_stopped = truthy(facts.cancelled);
             let end = if is_stopped { End::Stopped } else { end(&text, false, facts.exit_code) };
             let command = Some(head(get("command").or(get("code"))));
-            Message { kind: Kind::Result(end), text, calls: vec![Call { command, ..Call::default() }] }
+            (Kind::Result(end), text, vec![Call { command, ..Call::default() }])
         }
-        "compactionSummary" => text_message(Kind::CompactionSummary, "summary"),
-        "branchSummary" => text_message(Kind::BranchSummary, "summary"),
-        _ => Message::default(),
-    }
+        "compactionSummary" => (Kind::CompactionSummary, text, vec![]),
+        "branchSummary" => (Kind::BranchSummary, text, vec![]),
+        _ => (Kind::Other, String::new(), vec![]),
+    };
+    Message { kind, text, calls }
 }
 
-fn assistant(text: String, facts: &MessageFacts, blocks: &[Block]) -> Message {
-    let calls: Vec<_> = blocks.iter().filter(|block| is(block, "toolCall")).map(call).collect();
-    let stop = match &*head(facts.stop_reason) {
+fn stop(text: &str, facts: &MessageFacts, has_calls: bool) -> Stop {
+    match &*head(facts.stop_reason) {
         "error" => {
             let error = quoted(&head(facts.error_message), POINT);
             Stop::Early(format!("the model's reply failed: {error}"))
@@ -130,11 +136,10 @@ fn assistant(text: String, facts: &MessageFacts, blocks: &[Block]) -> Message {
         "aborted" => Stop::Interrupted,
         "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
         "toolUse" => Stop::ToolUse,
-        _ if !calls.is_empty() => Stop::ToolUse,
-        _ if asks(&text) => Stop::Asks,
+        _ if has_calls => Stop::ToolUse,
+        _ if asks(text) => Stop::Asks,
         _ => Stop::Done,
-    };
-    Message { kind: Kind::Assistant(stop), text, calls }
+    }
 }
 
 /// Returns how a call ended, from its flag, its exit code, or the agent's line at the end of its output.
@@ -170,17 +175,14 @@ fn call(block: &Block) -> Call {
 }
 
 /// Returns a request without what a chat program put before it, and the bodies of the files and skills that pi put
-/// into it.
-pub(super) fn words(text: String) -> String {
+/// into it; `[image]` for an image without a text.
+pub(super) fn words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
+    if text.is_empty() && blocks.iter().any(|block| is(block, "image")) {
+        return "[image]".to_owned();
+    }
     let own = forwarded::words(text.as_bytes()).map(String::from_utf8_lossy);
-    ATTACHMENT.replace_all(&own.unwrap_or_else(|| (&*text).into()), "$1[…]$2").into_owned()
-}
-
-/// Returns a text, or `[image]` for an image without a text.
-fn shown(text: String, blocks: &[Block]) -> String {
-    let is_image = text.is_empty() && blocks.iter().any(|block| is(block, "image"));
-    if is_image { "[image]".to_owned() } else { text }
+    ATTACHMENT.replace_all(&own.unwrap_or(text.as_str().into()), "$1[…]$2").into_owned()
 }
 
 fn is(block: &Block, kind: &str) -> bool {

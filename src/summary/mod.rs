@@ -4,15 +4,15 @@
 //! keeps a bounded part of them, so memory does not grow with the session; then it writes the sections of pi's
 //! summaries. The reader must be able to continue the work, so the current request is quoted word for word.
 //!
-//! Only form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed
-//! lines, paths, list marks, punctuation, and who spoke before whom. The summary lists what was observed, and
+//! Form counts, not the meaning of words: roles, tool names, flags, exit codes, the agents' own fixed lines, paths,
+//! list marks, punctuation, and who spoke before whom; only for constraints there is a list of words. The summary lists what was observed, and
 //! never calls a step done. A section for which nothing was found is `(none)`.
 //!
 //! ```text
-//! message ── message::read ─┬─ turns  requests, replies, how they ended           ┐
-//!                           ├─ work   tool calls: files, commands, open failures  ├─ page ── sections::write ── text
-//!                           └─ notes  constraints, decisions, context             ┘
-//! previous summary ── sections::read ── turns, points ────────────────────────────┘
+//! message ── message::read ─┬─ turns   requests, replies, how they ended           ┐
+//!                           ├─ work    tool calls: files, commands, open failures  ├─ page ── sections::write ── text
+//!                           └─ points  constraints, decisions, context             ┘
+//! previous summary ── Points::read ── turns, points ───────────────────────────────┘
 //! ```
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`, so that no
@@ -22,7 +22,6 @@ mod budget;
 mod quote;
 
 mod message;
-mod reading;
 mod shell;
 
 mod sections;
@@ -36,18 +35,19 @@ mod tests;
 
 use crate::redact::Redactor;
 use crate::session::Session;
+use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader};
-use budget::{SHORT_REPLY, THREADS, TURNS};
+use budget::{PART, POINT, RECENT, SHORT_REPLY, TURNS};
 use message::{Kind, Message, Stop};
+use page::Page;
 use pisess_json::text::Text;
 use pisess_store::workers::in_order;
-use quote::{asks, columns, line};
-use reading::Reading;
+use quote::{asks, columns, line, quoted};
 use sections::*;
-use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use tool_calls::Work;
-use turns::{Notes, Turn};
+use turns::Turn;
 
 /// What a summary is made from.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,8 @@ pub struct Material<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// Returns the built-in summary. The newest messages are read in full; of older ones, tool calls and their
-/// results are only counted. The messages are read on `workers` threads, which call `bodies`.
+/// Returns the built-in summary. Results of tool calls are read in the newest messages, and counted in older ones.
+/// The messages are read on `workers` threads, which call `bodies`.
 ///
 /// # Errors
 /// If a line cannot be read.
@@ -78,29 +78,33 @@ pub fn extract<B: EntryReader>(
     extract.work.home =
         session.header.cwd.as_ref().map(Text::to_string_lossy).unwrap_or_default().into_owned();
     let messages: Vec<_> = material.messages.iter().chain(material.turn_prefix).collect();
-    let mut entries = messages.iter().map(|message| session.id(message.entry));
-    let reading = Reading { session, messages: messages.clone() };
-    in_order(
-        reading.parts(),
-        workers.min(THREADS),
-        |part| reading.read(part, &bodies()),
-        |read| {
-            for (message, entry) in read?.into_iter().zip(&mut entries) {
-                extract.add(&entry.to_string_lossy(), message);
-            }
-            Ok::<(), io::Error>(())
-        },
-    )?;
+    let is_counted =
+        |at: usize| at + RECENT < messages.len() && session.is_message(messages[at].entry, Role::ToolResult);
+    let read = |part: Range<usize>| {
+        let bodies = bodies();
+        let one = |at: usize| match is_counted(at) {
+            true => Ok(Message { kind: Kind::OldResult, ..Message::default() }),
+            false => messages[at].with(&bodies, message::read),
+        };
+        part.map(|at| Ok((messages[at].entry, one(at)?))).collect::<io::Result<Vec<_>>>()
+    };
+    let parts = (0..messages.len()).step_by(PART).map(|at| at..(at + PART).min(messages.len()));
+    in_order(parts, workers, read, |part| {
+        part?
+            .into_iter()
+            .for_each(|(entry, message)| extract.add(&session.id(entry).to_string_lossy(), message));
+        Ok::<(), io::Error>(())
+    })?;
     Ok(extract.finish())
 }
 
 /// A summary being made.
 #[derive(Default)]
 struct Extract {
-    previous: Option<Previous>,
-    turns: VecDeque<Turn>,
+    /// What the previous summary and the user say beyond the requests.
+    points: Points,
+    turns: Vec<Turn>,
     work: Work,
-    notes: Notes,
     redactor: Redactor,
     /// Whether the last turn continues after the summary.
     is_split: bool,
@@ -109,8 +113,8 @@ struct Extract {
 impl Extract {
     fn new(previous: Option<&str>, instructions: Option<&str>) -> Self {
         let mut extract = Extract::default();
-        extract.notes.note("Asked of this summary", instructions.unwrap_or_default());
         previous.into_iter().for_each(|summary| extract.go_on_from(summary));
+        extract.note("Asked of this summary", instructions.unwrap_or_default());
         extract
     }
 
@@ -121,36 +125,29 @@ impl Extract {
         commands.for_each(|command| self.redactor.clean(command));
         match kind {
             Kind::User => self.user(entry, text.trim()),
-            Kind::Assistant(stop) => {
-                self.work.pending = calls;
-                if self.turns.is_empty() {
-                    self.turns.push_back(Turn::default());
-                }
-                self.turns.back_mut().into_iter().for_each(|turn| turn.hear(&text, stop.clone()));
-            }
-            Kind::Result(end) => calls.into_iter().for_each(|call| {
-                self.turns
-                    .back_mut()
-                    .into_iter()
-                    .for_each(|turn| turn.calls += usize::from(!call.id.is_empty()));
-                if let Some(question) = self.work.returned(call, end.clone(), &text) {
-                    self.notes.decided(&question, &text);
-                }
-            }),
-            Kind::OldResult | Kind::OldCalls => self.turns.back_mut().into_iter().for_each(|turn| {
-                turn.calls += usize::from(matches!(kind, Kind::OldResult));
-                turn.stop = Some(Stop::ToolUse);
-            }),
             Kind::Extension(name) if !text.trim().is_empty() => {
                 self.extension(entry, &line(&name, 60), &text)
             }
-            Kind::CompactionSummary if self.previous.is_none() => self.go_on_from(&text),
+            Kind::Assistant(stop) => {
+                self.work.pending = calls;
+                self.turn().hear(&text, stop);
+            }
+            Kind::Result(end) => calls.into_iter().for_each(|call| {
+                self.turn().calls += usize::from(!call.id.is_empty());
+                if let Some(question) = self.work.returned(call, end.clone(), &text) {
+                    self.points.add(Section::Decisions, turns::decided(&question, &text));
+                }
+            }),
+            Kind::OldResult => self.turn().calls += 1,
+            Kind::CompactionSummary if self.turns.is_empty() => self.go_on_from(&text),
             Kind::BranchSummary => {
-                let branch = Previous::read(&text);
-                let points = SECTIONS.iter().flat_map(|(section, ..)| branch.of(*section).map(str::to_owned));
+                let branch = Points::read(&text);
                 let request = branch.quoted(REQUEST).map(|(_, text)| text);
-                let points: Vec<String> = request.chain(points).take(6).collect();
-                self.notes.note("On another branch", &points.join("; "));
+                let points = SECTIONS.iter().flat_map(|(section, ..)| branch.of(*section).map(str::to_owned));
+                self.note(
+                    "On another branch",
+                    &request.into_iter().chain(points).take(6).collect::<Vec<_>>().join("; "),
+                );
             }
             _ => {}
         }
@@ -159,27 +156,35 @@ impl Extract {
     fn finish(mut self) -> String {
         self.note_unheard();
         self.fold_alike();
-        self.work.turn = self.turns.back().map_or(0, |turn| turn.number);
-        let mut text = page::page(&self);
+        self.work.turn = self.turn().number;
+        let mut text = Page::new(&self, &self.turns[self.turns.len() - 1]).text();
         self.redactor.clean(&mut text);
         self.redactor.clean_found(&mut text);
         text
     }
 
+    /// Returns the current turn. What precedes the first request is a turn, too.
+    fn turn(&mut self) -> &mut Turn {
+        if self.turns.is_empty() {
+            self.turns.push(Turn::default());
+        }
+        self.turns.last_mut().expect("it was added if there was none")
+    }
+
     /// Restores what a previous summary quotes: the current request, and the one before it.
     fn go_on_from(&mut self, summary: &str) {
-        let previous = Previous::read(summary);
-        let words = |lead| previous.quoted(lead).map(|(_, text)| text).next().unwrap_or_default();
-        if let Some((_, request)) = previous.quoted(BEFORE).next() {
-            self.turns.push_back(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
+        let previous = Points::read(summary);
+        let words = |lead| previous.quoted(lead).map(|(_, text)| text).unwrap_or_default();
+        if let Some((_, request)) = previous.quoted(BEFORE) {
+            self.turns.push(Turn { request, said: vec![words(WORDS_BEFORE)], ..Turn::default() });
         }
-        if let Some((origin, request)) = previous.quoted(REQUEST).next() {
+        if let Some((origin, request)) = previous.quoted(REQUEST) {
             let said = previous.after(SAID).map(|said| said.trim_matches('"').to_owned());
             let said = said.chain([words(LAST_WORDS)]).collect();
             let stop = previous.after(REPLIED).next().map(|_| Stop::Done);
-            self.turns.push_back(Turn { origin, request, said, stop, ..Turn::default() });
+            self.turns.push(Turn { origin, request, said, stop, ..Turn::default() });
         }
-        self.previous = Some(previous);
+        self.points.0.splice(..0, previous.taken_over().0);
     }
 
     fn user(&mut self, entry: &str, text: &str) {
@@ -188,50 +193,50 @@ impl Extract {
             return;
         }
         self.note_unheard();
-        let last = self.turns.back_mut();
-        let is_running = last.as_ref().is_some_and(|turn| turn.is_running());
-        self.notes.add_binding(
-            text,
-            is_running || last.as_ref().is_some_and(|turn| turn.stop == Some(Stop::Interrupted)),
-        );
-        match last {
-            Some(turn) if is_running || !turn.is_answered() && columns(text) < SHORT_REPLY => {
+        turns::binding(text).into_iter().for_each(|part| self.points.add(Section::Constraints, part));
+        match self.turns.last_mut() {
+            Some(turn) if turn.is_running() || !turn.is_answered() && columns(text) < SHORT_REPLY => {
                 return turn.more(text);
             }
             Some(turn) if turn.stop == Some(Stop::Asks) && !asks(text) => {
-                self.notes.decided(turn.words(), text)
+                self.points.add(Section::Decisions, turns::decided(turn.words(), text));
             }
             _ => {}
         }
         self.begin(entry, FROM_USER, text);
     }
 
+    /// Begins a turn. What was under way or next before does not outlive it.
     fn begin(&mut self, entry: &str, origin: &str, request: &str) {
         self.work.turn += 1;
-        self.turns.back_mut().into_iter().for_each(Turn::end);
+        self.points.0.retain(|(section, _)| !matches!(section, Section::InProgress | Section::NextSteps));
+        let goals = self.points.0.iter_mut().filter(|(section, _)| *section == Section::Goal);
+        goals.for_each(|(section, _)| *section = Section::Done);
+        self.turns.last_mut().into_iter().for_each(Turn::end);
         self.fold_alike();
         if self.turns.len() == TURNS {
             self.turns.remove(1);
         }
         let origin = format!("{origin} (entry {})", line(entry, 60));
         let request = request.to_owned();
-        self.turns.push_back(Turn { number: self.work.turn, origin, request, ..Turn::default() });
+        self.turns.push(Turn { number: self.work.turn, origin, request, ..Turn::default() });
     }
 
     /// If the last turn is like an earlier one, keeps one of them, as the oldest: it is not what is being worked on.
     fn fold_alike(&mut self) {
-        let Some(last) = self.turns.pop_back() else { return };
-        match self.turns.iter().position(|turn| turn.is_alike(&last)).and_then(|at| self.turns.remove(at)) {
-            Some(turn) => self.turns.push_front(Turn { repeats: turn.repeats + 1, ..turn }),
-            None => self.turns.push_back(last),
+        let Some((last, before)) = self.turns.split_last() else { return };
+        if let Some(at) = before.iter().position(|turn| turn.is_alike(last)) {
+            self.turns.pop();
+            self.turns[at].repeats += 1;
+            self.turns[..=at].rotate_right(1);
         }
     }
 
     /// If no turn is running, begins one with an extension's message, as the agents do if it asks for a
     /// reply. During a turn, the message becomes a note.
     fn extension(&mut self, entry: &str, kind: &str, text: &str) {
-        if self.turns.back().is_some_and(|turn| !turn.is_answered()) {
-            self.notes.note(&format!("Message of {kind}"), text);
+        if self.turns.last().is_some_and(|turn| !turn.is_answered()) {
+            self.note(&format!("Message of {kind}"), text);
         } else {
             self.begin(entry, &format!("{SENT}{kind}"), text);
         }
@@ -239,11 +244,17 @@ impl Extract {
 
     /// Replaces the last turn with a note, if it is an extension's message without a reply.
     fn note_unheard(&mut self) {
-        if self.turns.back().is_some_and(|turn| turn.is_sent() && turn.stop.is_none())
-            && let Some(turn) = self.turns.pop_back()
-        {
-            let sender = turn.origin.trim_start_matches(SENT);
-            self.notes.note(&format!("Message of {sender}"), &turn.request);
+        if let Some(turn) = self.turns.pop_if(|turn| turn.is_sent() && turn.stop.is_none()) {
+            self.note(&format!("Message of {}", turn.origin.trim_start_matches(SENT)), &turn.request);
+        }
+    }
+
+    /// Adds a quotation to the context, replacing an older one from the same source.
+    fn note(&mut self, source: &str, text: &str) {
+        let start = format!("{}: ", line(source, 80));
+        self.points.0.retain(|(_, known)| !known.starts_with(&start));
+        if !text.trim().is_empty() {
+            self.points.add(Section::Context, format!("{start}{}", quoted(text, POINT)));
         }
     }
 }

@@ -11,12 +11,13 @@ use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// Tags that an agent puts around a summary, or evaluates in one.
-const TAGS: &str = "summary previous-summary conversation read-files modified-files files system \
-                    system-notice system-reminder system-prompt";
+/// Matches tags that an agent puts around a summary, or evaluates in one, and a model's control tokens.
+const TAGS: &str = r"(?i)<(\s*\||\s*/?\s*(?:(?:previous[-_])?summary|conversation|(?:read[-_]|modified[-_])?files|system(?:[-_](?:notice|reminder|prompt))?)\b)";
 /// The marks that make a line a heading, a list item or a quotation. A space follows the marks of a heading,
 /// but not those of a color (`#708090`).
 const MARKS: &str = r"^(\s|[>•|]|([-*+]|#+|\d{1,3}[.)])(\s+|$))+";
+/// Matches lines of code, logs, quotations and tables.
+const CODE: &str = r"^(    |[\t>|$#➜❯%])|[{};=\\|<>$]|\w\(|:\d|^```|^\w*[a-z][A-Z]\w*:";
 
 /// Returns the length in UTF-16 units, as pi counts it.
 pub(super) fn units(text: &str) -> usize {
@@ -95,7 +96,7 @@ pub(super) fn ends(text: &str, max: usize) -> String {
 }
 
 /// Returns the text cut at `max` units: between words if that keeps enough, and never inside a grapheme. An
-/// ellipsis marks the cut.
+/// ellipsis marks the cut. Inline code at the cut, often the word that matters, is kept whole, up to a third further.
 pub(super) fn clip(text: &str, max: usize) -> String {
     let text = text.trim();
     if units(text) <= max {
@@ -105,7 +106,12 @@ pub(super) fn clip(text: &str, max: usize) -> String {
     let words = &text[..fitting(text.split_word_bounds(), room)];
     let is_enough = units(words) * 2 > room;
     let kept = if is_enough { words } else { &text[..fitting(text.graphemes(true), room)] };
-    let open = "`".repeat(kept.matches('`').count() % 2);
+    let is_in_code = kept.matches('`').count() % 2 == 1;
+    let code = text[kept.len()..].find('`').map(|end| &text[..kept.len() + end + 1]);
+    if let Some(whole) = code.filter(|whole| is_in_code && units(whole) < max + max / 3) {
+        return format!("{whole}…");
+    }
+    let open = if is_in_code { "`" } else { "" };
     format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
 }
 
@@ -122,41 +128,25 @@ fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> us
 /// Returns the text without escape sequences, control characters, changes of writing direction and invisible
 /// characters, and with the agents' tags disarmed. Line breaks are kept.
 pub(super) fn clean(text: &str) -> String {
+    static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
     let plain = anstream::adapter::strip_str(text).to_string();
-    let mut out = String::with_capacity(plain.len());
-    for (at, c) in plain.char_indices() {
-        let rest = &plain[at + c.len_utf8()..];
-        match c {
-            '\n' | '\u{2028}' | '\u{2029}' | '\u{85}' => out.push('\n'),
-            '\t' => out.push_str("    "),
-            '\r' if !rest.starts_with('\n') => out.push('\n'),
-            '<' if is_tag(rest) => out.push('‹'),
-            // Joiners and marks of direction belong to words and emoji.
-            '\u{200c}'..='\u{200f}' => out.push(c),
-            c if c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format => {}
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Whether what follows a `<` opens or closes one of [`TAGS`], or is a model's control token.
-fn is_tag(rest: &str) -> bool {
-    let rest = rest.trim_start().trim_start_matches('/').trim_start();
-    let named = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
-    let name: String = rest.chars().take_while(named).take(20).collect();
-    rest.starts_with('|') || TAGS.split(' ').any(|tag| name.replace('_', "-").eq_ignore_ascii_case(tag))
+    let plain = plain.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
+    // Joiners and marks of direction belong to words and emoji.
+    let acts = |c: char| match c {
+        '\n' | '\u{200c}'..='\u{200f}' => false,
+        c => c.is_control() || !c.is_ascii() && c.general_category() == GeneralCategory::Format,
+    };
+    let plain: String = plain.replace('\t', "    ").chars().filter(|c| !acts(*c)).collect();
+    TAG.replace_all(&plain, "‹$1").into_owned()
 }
 
 /// Returns the lines of a text that are prose: not code, log, quotation or table.
 pub(super) fn prose(text: &str) -> String {
-    static CODE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(    |[\t>|$#➜❯%])|[{};=\\|<>$]|\w\(|:\d|^```|^\w*[a-z][A-Z]\w*:").expect("a constant")
-    });
+    static IS_CODE: LazyLock<Regex> = LazyLock::new(|| Regex::new(CODE).expect("a constant"));
     let mut is_fenced = false;
     let is_prose = |line: &&str| {
         is_fenced ^= line.trim_start().starts_with("```");
-        !is_fenced && !CODE.is_match(line)
+        !is_fenced && !IS_CODE.is_match(line)
     };
     text.lines().filter(is_prose).collect::<Vec<_>>().join("\n")
 }
@@ -174,10 +164,9 @@ pub(super) fn substance(text: &str) -> &str {
 
 /// Returns the last line, unless it is code, a quotation or a table.
 pub(super) fn last_prose(text: &str) -> &str {
-    const CODE: [&str; 6] = ["    ", "\t", ">", "|", "$", "```"];
-    let fences = text.lines().filter(|line| line.trim_start().starts_with(CODE[5])).count();
     let last = text.trim_end().lines().next_back().unwrap_or_default();
-    let is_code = fences % 2 == 1 || CODE.iter().any(|mark| last.starts_with(mark));
+    let is_fenced = text.matches("```").count() % 2 == 1;
+    let is_code = is_fenced || ["    ", "\t", ">", "|", "$"].iter().any(|mark| last.starts_with(mark));
     if is_code { "" } else { last.trim_end_matches(['*', '_', ' ']) }
 }
 

@@ -49,20 +49,22 @@ pub(super) const SAID: &str = "Said on the way: ";
 pub(super) const REPLIED: &str = "The request under Goal was ";
 pub(super) const GO_ON: &str = "Go on with the request under Goal";
 pub(super) const CALLS: &str = "Last tool calls";
+pub(super) const FOUND: &str = "Found by ";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
 pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
 pub(super) const COMMITS: &str = "Commits, newest first: ";
-pub(super) const UNCOMMITTED: &str = "Files changed since the last `git commit`: ";
+pub(super) const CHANGED: &str = "Files changed";
 /// The beginnings of points that the next summary does not take over: those it reports anew, and the agents'
 /// preambles of branch summaries.
-const RESTATED: [&str; 9] = [
+const RESTATED: [&str; 10] = [
     SAID,
     REPLIED,
     GO_ON,
     CALLS,
+    FOUND,
     LEFT_OUT,
     PASSED,
-    UNCOMMITTED,
+    CHANGED,
     "The user explored a different",
     "User explored another",
 ];
@@ -84,15 +86,14 @@ pub(super) fn write(sections: &[Vec<String>; 8]) -> String {
     SECTIONS.iter().zip(sections).map(text).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A parsed summary, from which the next one continues: its points, and its quotations, each with the line
-/// above it.
+/// Points and quotations, oldest first, each with its section. A quotation follows the line above it.
 #[derive(Debug, Default)]
-pub(super) struct Previous(Vec<(Section, String)>);
+pub(super) struct Points(pub Vec<(Section, String)>);
 
-impl Previous {
+impl Points {
     /// Parses a summary.
     pub fn read(summary: &str) -> Self {
-        let mut previous = Previous::default();
+        let mut points = Points::default();
         let (mut section, mut open) = (Section::Context, false);
         let mut lines = summary.lines().peekable();
         while let Some(raw) = lines.next() {
@@ -100,7 +101,7 @@ impl Previous {
             let is_quoted = |lead: &&str| text.starts_with(*lead) && text.ends_with(':');
             if let Some(name) = heading(text) {
                 section = section_named(name).unwrap_or(Section::Context);
-                open = section_named(name).is_none() && previous.add(section, &format!("{name}:"), false);
+                open = section_named(name).is_none() && points.extend(section, &format!("{name}:"), false);
             } else if text.trim_matches(['-', '=', '*', '_']).is_empty() {
                 open = false;
             } else if text.starts_with('<') {
@@ -108,17 +109,29 @@ impl Previous {
                 lines.by_ref().take(length).for_each(|_| ());
             } else if QUOTATIONS.iter().any(is_quoted) {
                 let quotation = std::iter::from_fn(|| lines.next_if(|line| line.starts_with('>')));
-                previous.0.push((section, format!("{text}\n{}", clean(&unquoted(quotation)))));
+                points.0.push((section, format!("{text}\n{}", clean(&unquoted(quotation)))));
             } else {
                 let indented = raw.starts_with("  ") || raw.starts_with('\t');
                 let continues = open && (indented || bare(text).len() == text.len());
-                open = previous.add(section, text, continues);
+                open = points.extend(section, text, continues);
             }
         }
-        previous
+        points
     }
 
-    /// Returns the points of one section, oldest first, except those that the next summary reports anew.
+    /// Returns the points of a previous summary that the next one takes over, marked as earlier. What was blocked, under
+    /// way or next is taken over once.
+    pub fn taken_over(&self) -> Self {
+        let is_fleeting =
+            |section| matches!(section, Section::InProgress | Section::Blocked | Section::NextSteps);
+        let points =
+            SECTIONS.iter().flat_map(|(section, ..)| self.of(*section).map(|point| (*section, point)));
+        let points = points.filter(|(section, point)| !(is_fleeting(*section) && point.starts_with(EARLIER)));
+        let marked = |point: &str| format!("{EARLIER}{}", point.trim_start_matches(EARLIER));
+        Points(points.map(|(section, point)| (section, marked(point))).collect())
+    }
+
+    /// Returns the points of one section, oldest first, except those that each summary reports anew.
     pub fn of(&self, section: Section) -> impl Iterator<Item = &str> {
         let is_restated =
             |point: &str| RESTATED.iter().chain(&QUOTATIONS).any(|lead| point.starts_with(lead));
@@ -131,14 +144,22 @@ impl Previous {
         self.0.iter().filter_map(move |(_, point)| point.strip_prefix(lead))
     }
 
-    /// Returns the quotations below lines that begin with `lead`, each with the rest of its line.
-    pub fn quoted(&self, lead: &str) -> impl Iterator<Item = (String, String)> {
-        let parts = self.after(lead).filter_map(|rest| rest.split_once(":\n"));
-        parts.map(|(rest, text)| (rest.to_owned(), text.to_owned()))
+    /// Returns the first quotation below a line that begins with `lead`, with the rest of that line.
+    pub fn quoted(&self, lead: &str) -> Option<(String, String)> {
+        let (rest, text) = self.after(lead).find_map(|rest| rest.split_once(":\n"))?;
+        Some((rest.to_owned(), text.to_owned()))
     }
 
-    /// Adds a point, or extends the last one. Returns whether the next line may extend it.
-    fn add(&mut self, section: Section, raw: &str, continues: bool) -> bool {
+    /// Adds a point, replacing an equal one.
+    pub fn add(&mut self, section: Section, text: String) {
+        let key = |text: &str| folded(text.trim_start_matches(EARLIER));
+        self.0.retain(|(of, known)| *of != section || key(known) != key(&text));
+        self.0.drain(..(self.0.len() + 1).saturating_sub(POINTS));
+        self.0.push((section, text));
+    }
+
+    /// Adds a line, as a point or to the last one. Returns whether the next line may extend it.
+    fn extend(&mut self, section: Section, raw: &str, continues: bool) -> bool {
         // An older summary may have quoted a list mark.
         let text = line(raw, POINT).replacen("\"- ", "\"", 1);
         if matches!(folded(&text).as_str(), "" | "none" | "na") {

@@ -46,6 +46,13 @@ impl Step {
         same_words && fit(|step| &step.file) && fit(|step| &step.folder)
     }
 
+    /// Whether the program is one of these: `grep`, or with its subcommand, `git-commit`.
+    pub fn is_one_of(&self, names: &[&str]) -> bool {
+        let named =
+            |name: &&str| self.words[0] == *name || self.words[..self.words.len().min(2)].join("-") == *name;
+        names.iter().any(named)
+    }
+
     /// Whether a text speaks of the step: of its file, its subcommand, or its program if it has none.
     pub fn is_named_in(&self, text: &str) -> bool {
         let text = text.to_lowercase();

@@ -6,16 +6,19 @@ use super::message::{Call, End};
 use super::quote::{clean, clip, code, line, quoted};
 use super::shell::{self, Command, Step};
 use super::turns::Turn;
+use crate::format::counted;
 use foldhash::HashSet;
 use regex::Regex;
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-/// Tools of both agents that only look. If they find nothing, the work has not failed.
-const LOOKING: [&str; 8] = ["read", "grep", "find", "glob", "ls", "search", "fetch", "web_search"];
+/// Tools of both agents that only look, and those of them that search. If they find nothing, the work has not failed.
+const LOOKING: [&str; 8] = ["read", "ls", "fetch", "web_search", "grep", "find", "glob", "search"];
+/// Programs and tools whose output is what was found.
+const SEARCHING: [&str; 7] = ["grep", "rg", "find", "fd", "git-grep", "glob", "search"];
 /// What the names of tools that change files contain.
 const CHANGING: [&str; 4] = ["edit", "write", "patch", "create"];
-/// The status of a probe that finds nothing, such as `which x`, `grep` or `test -f`.
+/// The status of a probe that finds nothing, such as `test -f a && make`.
 const NOTHING_FOUND: &str = "Command exited with code 1";
 /// The status of a call whose outcome is not known.
 const HIDDEN: &str = "its exit code hidden by a pipe or a later step";
@@ -28,7 +31,7 @@ struct ToolRun {
     call: Call,
     end: End,
     command: Command,
-    /// The most informative lines of its output.
+    /// The most informative lines of its output, if it failed or searched.
     output: String,
     turn: usize,
 }
@@ -57,8 +60,13 @@ impl Work {
         }
         let of_tool = || tool(&call.tool, call.path.as_deref());
         let command = call.command.as_deref().map_or_else(of_tool, shell::read);
+        let searches = command.looks && command.steps.iter().any(|step| step.is_one_of(&SEARCHING));
+        let output = match &end {
+            End::Failed(status) => telling(text, status),
+            End::Passed if searches => line(text, POINT),
+            _ => String::new(),
+        };
         self.runs.drain(..(self.runs.len() + 1).saturating_sub(RECENT));
-        let output = telling(text, &end);
         self.runs.push_back(ToolRun { call, end, command, output, turn: self.turn });
         question
     }
@@ -83,15 +91,27 @@ impl Work {
         }
     }
 
+    /// Returns the calls of the current turn, newest first.
+    fn own(&self) -> impl Iterator<Item = &ToolRun> {
+        self.runs.iter().rev().take_while(|run| run.turn == self.turn)
+    }
+
     /// Returns the last calls of the current turn, in order, with series of similar ones folded.
     pub fn last_calls(&self) -> Vec<String> {
-        let own = self.runs.iter().rev().take_while(|run| run.turn == self.turn);
-        let ended = own.map(|run| format!("{}: {}", self.named(&run.call), run.state()));
+        let ended = self.own().map(|run| format!("{}: {}", self.named(&run.call), run.state()));
         let open = self.pending.iter().rev().map(|call| format!("{}: no result yet", self.named(call)));
         let mut calls = series(open.chain(ended));
         calls.truncate(LAST_CALLS);
         calls.reverse();
         calls
+    }
+
+    /// Returns what the last search of the current turn printed, of the calls before its last words and with them.
+    pub fn found(&self, turn: &Turn) -> Option<String> {
+        let since = if turn.words().is_empty() { 0 } else { turn.calls - turn.calls_before_words };
+        let mut known = self.own().skip(since.saturating_sub(1));
+        let found = known.find(|run| run.end == End::Passed && !run.output.is_empty())?;
+        Some(format!("{}: {}", self.named(&found.call), quoted(&found.output, POINT)))
     }
 
     /// Returns the commands whose last run is known to have passed, newest first, without commits.
@@ -110,18 +130,14 @@ impl Work {
         self.runs.iter().rev().filter(|run| run.commits()).filter_map(message).collect()
     }
 
-    /// Returns the files changed since the last commit, newest first; nothing if no commit was seen.
-    pub fn uncommitted(&self) -> Vec<String> {
-        let last = self.runs.iter().rposition(ToolRun::commits).map_or(self.runs.len(), |at| at + 1);
-        self.changed(last, self.turn)
-    }
-
-    /// Returns the files changed by the calls from `start` on, newest first, if the current turn is `turn`.
-    fn changed(&self, start: usize, turn: usize) -> Vec<String> {
-        let own = self.runs.range(start..).rev().filter(|run| turn == self.turn && run.changes());
+    /// Returns the files changed since the last commit, newest first, and whether there was one.
+    pub fn changed(&self) -> (Vec<String>, bool) {
+        let last = self.runs.iter().rposition(ToolRun::commits);
         let mut seen = HashSet::default();
-        let paths = own.filter_map(|run| run.call.path.as_ref()).filter(|path| seen.insert(*path));
-        series(paths.map(|path| code(&self.near(path), COMMAND)))
+        let runs = self.runs.range(last.map_or(0, |at| at + 1)..).rev();
+        let runs = runs.filter(|run| run.end == End::Passed && is_changing(&run.call.tool));
+        let paths = runs.filter_map(|run| run.call.path.as_ref()).filter(|path| seen.insert(*path));
+        (series(paths.map(|path| code(&self.near(path), COMMAND))), last.is_some())
     }
 
     /// Whether a failure of a previous summary is over: its command ran again, or its file was changed.
@@ -135,34 +151,30 @@ impl Work {
     /// Returns the failures that nothing settled, in two lists: those that the work is at, or of which the last words
     /// of their turn speak, in full; and the names of the others. First come those of which the last words of all
     /// speak, then the newest.
-    pub fn failures(&self, turns: &VecDeque<Turn>) -> (Vec<String>, Vec<String>) {
+    pub fn failures(&self, turns: &[Turn]) -> (Vec<String>, Vec<String>) {
         let (mut first, mut open, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for (at, run) in self.runs.iter().enumerate().rev() {
             let Some(step) = run.failed() else { continue };
             let later = || self.runs.range(at + 1..);
-            let turn = turns.iter().rfind(|turn| turn.number == run.turn);
-            let is_recent = run.turn + STALE_TURNS >= self.turn;
-            let is_own = run.turn == self.turn;
-            let is_at_work = is_own && !turn.is_some_and(Turn::is_answered);
-            let is_newest = later().len() == 0;
-            if later().any(|later| later.settles(step)) || run.command.looks && !(is_at_work && is_newest) {
+            if later().any(|later| later.settles(step)) {
                 continue;
             }
-            let is_last = later().all(|later| later.command.looks || later.repeats(step));
             let since = match later().len() {
                 0 => "the last tool call".to_owned(),
                 _ if later().any(|later| later.repeats(step)) => format!("run again since, {HIDDEN}"),
                 number => format!("not run again since, in {}", calls(number)),
             };
-            let changed = self.changed(at + 1, run.turn);
-            let changed = changed[..changed.len().min(3)].join(", ");
-            let changed = if changed.is_empty() { changed } else { format!("then changed: {changed}; ") };
+            let is_own = run.turn == self.turn;
             let (name, output) = (self.named(&run.call), quoted(&run.output, POINT));
-            let point = format!("{name}: {}: {output} ({changed}{since})", run.state());
-            match turn.is_some_and(|turn| step.is_named_in(turn.words())) {
-                true if is_own => first.push(point),
-                is_named if is_recent && (is_named || is_at_work || is_last) => open.push(point),
-                _ => others.push(name),
+            let point = format!("{name}: {}: {output} ({since})", run.state());
+            let turn = turns.iter().rfind(|turn| turn.number == run.turn);
+            let is_named = turn.is_some_and(|turn| step.is_named_in(turn.words()));
+            let is_at_work = is_own && !turn.is_some_and(Turn::is_answered)
+                || later().all(|later| later.command.looks || later.repeats(step));
+            match run.turn + STALE_TURNS >= self.turn && (is_named || is_at_work) {
+                true if is_named && is_own => first.push(point),
+                true => open.push(point),
+                false => others.push(name),
             }
         }
         first.append(&mut open);
@@ -177,12 +189,7 @@ impl ToolRun {
     }
 
     fn commits(&self) -> bool {
-        let commits = |step: &Step| step.words.iter().take(2).eq(["git", "commit"]);
-        self.end == End::Passed && self.command.steps.iter().any(commits)
-    }
-
-    fn changes(&self) -> bool {
-        self.end == End::Passed && is_changing(&self.call.tool)
+        self.end == End::Passed && self.command.steps.iter().any(|step| step.is_one_of(&["git-commit"]))
     }
 
     fn state(&self) -> String {
@@ -196,12 +203,12 @@ impl ToolRun {
         }
     }
 
-    /// Returns the step that failed, unless the call only found nothing. Which of several failed is not known; most
-    /// likely the last.
+    /// Returns the step that failed, unless the call only looks. Which of several failed is not known; most likely the
+    /// last.
     fn failed(&self) -> Option<&Step> {
         let End::Failed(status) = &self.end else { return None };
-        let found_nothing = self.output.is_empty() && (self.command.looks || status == NOTHING_FOUND);
-        self.command.steps.last().filter(|_| !found_nothing)
+        let found_nothing = self.output.is_empty() && status == NOTHING_FOUND;
+        self.command.steps.last().filter(|_| !found_nothing && !self.command.looks)
     }
 
     /// Whether the call repeats a step with a known outcome.
@@ -228,30 +235,23 @@ fn is_changing(tool: &str) -> bool {
 /// Folds items, given newest first: neighbours that differ only in digits become one.
 pub(super) fn series(items: impl Iterator<Item = String>) -> Vec<String> {
     let key = |item: &str| item.replace(|c: char| c.is_ascii_digit(), "");
-    let mut found: Vec<Vec<String>> = Vec::new();
-    for item in items {
-        match found.last_mut().filter(|alike| key(&alike[0]) == key(&item)) {
-            Some(alike) => alike.push(item),
-            None => found.push(vec![item]),
-        }
-    }
-    let shown = |alike: Vec<String>| match &*alike {
+    let items: Vec<String> = items.collect();
+    let shown = |alike: &[String]| match alike {
         [newest, .., oldest] if newest == oldest => format!("{newest} (×{})", alike.len()),
         [newest, _, .., oldest] => format!("{oldest} … {newest} ({} alike)", alike.len()),
         _ => alike.join(", "),
     };
-    found.into_iter().map(shown).collect()
+    items.chunk_by(|one, other| key(one) == key(other)).map(shown).collect()
 }
 
 /// Returns a number of tool calls in words.
 pub(super) fn calls(number: usize) -> String {
-    format!("{number} tool call{}", if number == 1 { "" } else { "s" })
+    counted(number, "tool call", "tool calls")
 }
 
-/// Returns the most informative lines of an output: the last two of the form `what: why` that are not
-/// indented, as programs of any kind write them, and the last line.
-fn telling(text: &str, end: &End) -> String {
-    let End::Failed(status) = end else { return String::new() };
+/// Returns the most informative lines of the output of a failed call: the last two of the form `what: why` that are
+/// not indented, as programs of any kind write them, and the last line.
+fn telling(text: &str, status: &str) -> String {
     let output = clean(text);
     let says = |line: &&str| !["", "(no output)", status].contains(&line.trim());
     let mut lines = output.lines().rev().filter(says);

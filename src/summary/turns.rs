@@ -1,8 +1,8 @@
-//! Turns (a request and the replies to it), and notes of what else must not be lost.
+//! Turns (a request and the replies to it), and what users ask for and decide beyond them.
 
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{asks, bare, columns, ends, last_prose, line, prose, quoted, substance};
+use super::quote::{asks, bare, columns, ends, last_prose, prose, quoted, substance};
 use super::sections::SENT;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -41,7 +41,7 @@ impl Turn {
         if !text.trim().is_empty() && !leads_over {
             self.said.push(text.to_owned());
             self.calls_before_words = self.calls;
-            if self.said.len() > NOTES {
+            if self.said.len() > REMARKS {
                 self.said.remove(1);
             }
         }
@@ -49,8 +49,8 @@ impl Turn {
 
     /// Shortens the turn to what is shown of an earlier one.
     pub fn end(&mut self) {
-        self.request = ends(&self.request, OLD_TURN);
-        self.said = vec![ends(self.words(), OLD_TURN)];
+        self.request = ends(&self.request, WORDS);
+        self.said = vec![ends(self.words(), WORDS)];
     }
 
     /// Returns the assistant's last words.
@@ -85,68 +85,37 @@ impl Turn {
     }
 }
 
-/// How a constraint begins that the user added to running work, or after interrupting it.
-pub(super) const CORRECTED: &str = "Said to correct the work: ";
+/// Matches a sentence that binds later work, too: it forbids or demands something in general. Other sentences are
+/// taken as part of a request that has been dealt with, however emphatic they are.
+const BINDING: &str = r"(?ix)
+    ^(and\ |but\ |please\ )*(do\ not|don['’]?t|no|only|without|avoid|kein\w*|pas\ de|sin|sem|senza|без)\s
+    | \b(never|always|must|mustn['’]t|from\ now\ on
+    | nie|niemals|immer|nur|muss|müssen|darf|dürfen
+    | jamais|toujours|doit|doivent|nunca|siempre|sempre|debe|deben|deve|devem|mai|devono|nooit|altijd|moet
+    | никогда|всегда|только|нельзя|должн\w+)\b
+    | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
+    | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
-#[derive(Debug, Default)]
-pub(super) struct Notes {
-    /// What earlier messages of the user ask for beyond their own request.
-    pub constraints: Vec<String>,
-    /// Questions and answers.
-    pub decisions: Vec<String>,
-    pub context: Vec<String>,
+/// Returns the sentences of a message that remain binding, in quotation marks.
+pub(super) fn binding(text: &str) -> Vec<String> {
+    static RULE: LazyLock<Regex> = LazyLock::new(|| Regex::new(BINDING).expect("a constant"));
+    let prose = prose(&text.chars().take(WHOLE_REQUEST).collect::<String>());
+    let sentences = prose.lines().flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
+    let binding = sentences
+        .filter(|part| RULE.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part)));
+    binding.map(|part| quoted(part, POINT)).collect()
 }
 
-impl Notes {
-    /// Adds what may remain binding of a message of the user: all of it, if it is short and corrects work that was
-    /// under way, else the sentences with an exclamation mark or a word in capitals. A short sentence at the start is
-    /// about the last reply.
-    pub fn add_binding(&mut self, text: &str, corrects: bool) {
-        static CAPITALS: LazyLock<Regex> =
-            LazyLock::new(|| Regex::new(r"(?:^|\s)\p{Lu}{5,}\s.*\p{Ll}").expect("a constant"));
-        if !corrects && !text.contains(['!', '！']) && !CAPITALS.is_match(text) {
-            return;
-        }
-        let prose = prose(&text.chars().take(WHOLE_REQUEST).collect::<String>());
-        if corrects && (REMARK..POINT).contains(&columns(&prose)) && !asks(&prose) {
-            return push(&mut self.constraints, format!("{CORRECTED}{}", quoted(&prose, POINT)));
-        }
-        for (at, part) in prose.lines().flat_map(|line| line.unicode_sentences()).enumerate() {
-            let part = bare(part.trim());
-            let is_emphasized = part.ends_with(['!', '！']) || CAPITALS.is_match(part) && !asks(part);
-            if is_emphasized && (if at == 0 { REMARK } else { SHORT_REPLY }..POINT).contains(&columns(part)) {
-                push(&mut self.constraints, quoted(part, POINT));
-            }
-        }
-    }
-
-    /// Adds a question and its answer. If the answer names items of a list in the question (`2`, `b`), they are added.
-    pub fn decided(&mut self, question: &str, answer: &str) {
-        let is_item = |line: &str, name: &str| {
-            let rest = line.trim_start_matches([' ', '*', '(', '-', '#']).strip_prefix(name);
-            rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
-        };
-        let names = answer.split(|c: char| !c.is_alphanumeric()).filter(|name| (1..=2).contains(&name.len()));
-        let item = |name: &str| question.lines().find(|line| is_item(line, name));
-        let items = names.filter_map(item).map(|item| format!("; {}", quoted(item, POINT / 2)));
-        let items: String = items.take(if columns(answer) < REMARK { 3 } else { 0 }).collect();
-        let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
-        push(&mut self.decisions, format!("Asked {asked}, the user answered {answer}{items}"));
-    }
-
-    /// Adds a quotation, replacing an older one from the same source.
-    pub fn note(&mut self, source: &str, text: &str) {
-        let start = format!("{}: ", line(source, 80));
-        self.context.retain(|known| !known.starts_with(&start));
-        if !text.trim().is_empty() {
-            push(&mut self.context, format!("{start}{}", quoted(text, POINT)));
-        }
-    }
-}
-
-/// Adds a note, replacing an equal one.
-fn push(list: &mut Vec<String>, text: String) {
-    list.retain(|known| *known != text);
-    list.drain(..(list.len() + 1).saturating_sub(NOTES));
-    list.push(text);
+/// Returns a question and its answer. If the answer names items of a list in the question (`2`, `b`), they are added.
+pub(super) fn decided(question: &str, answer: &str) -> String {
+    let is_item = |line: &str, name: &str| {
+        let rest = line.trim_start_matches([' ', '*', '(', '-', '#']).strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
+    };
+    let names = answer.split(|c: char| !c.is_alphanumeric()).filter(|name| (1..=2).contains(&name.len()));
+    let item = |name: &str| question.lines().find(|line| is_item(line, name));
+    let items = names.filter_map(item).map(|item| format!("; {}", quoted(item, POINT / 2)));
+    let items: String = items.take(if columns(answer) < REMARK { 3 } else { 0 }).collect();
+    let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
+    format!("Asked {asked}, the user answered {answer}{items}")
 }

@@ -126,6 +126,8 @@ fn the_built_in_summary() {
     - Earlier: Make waiting times right across midnight in `ferry`.
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
+    - The request before it, quoted under Goal: answered
+    - Files changed, newest first: `tests/midnight.rs`
 
     ### In Progress
     - (none)
@@ -182,6 +184,8 @@ fn the_built_in_summary_of_a_whole_story() {
     ## Progress
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
+    - The request before it, quoted under Goal: answered
+    - Files changed, newest first: `src/clock.rs`
 
     ### In Progress
     - (none)
@@ -206,7 +210,7 @@ fn the_built_in_summary_of_a_whole_story() {
 }
 
 #[test]
-fn the_built_in_summary_passes_over_old_tool_calls_only() {
+fn the_built_in_summary_passes_over_old_results_only() {
     let call = |at: usize, tool: &str, path: &str| {
         let call =
             format!(r#"{{"type":"toolCall","id":"c{at}","name":"{tool}","arguments":{{"path":"{path}"}}}}"#);
@@ -253,7 +257,7 @@ fn the_built_in_summary_passes_over_old_tool_calls_only() {
         assert!(summary.contains(&kept), "{kept}: {summary}");
     }
     let lists = summary.split("<read-files>").next().unwrap().split("<modified-files>").next().unwrap();
-    assert!(!lists.contains("old.rs") && !lists.contains("Part 1 is"), "{summary}");
+    assert!(!lists.contains("old.rs") && lists.contains("Said on the way: \"Part 1 is"), "{summary}");
 }
 
 #[test]

@@ -38,7 +38,8 @@ fn a_long_text_keeps_its_ends() {
 
 #[test]
 fn a_cut_falls_between_sentences_or_words_and_never_inside_a_character() {
-    assert_eq!(clip("One `two three` four", 13), "One `two…`");
+    assert_eq!(clip("One `two three` four", 10), "One `two…`");
+    assert_eq!(clip("I cannot run `systemctl restart`, sudo asks.", 26), "I cannot run `systemctl restart`…");
     assert_eq!(clip("one two three four five", 12), "one two…");
     assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
     let family = "👨‍👩‍👧‍👦".repeat(4);

@@ -49,7 +49,7 @@ fn questions_corrections_and_repetitions_are_told_apart() {
     messages.push(user("Now the schema, with a table for each of the reports that we have."));
     assert_eq!(
         below(&summary(None, &messages), "## Constraints & Preferences"),
-        ["- Said to correct the work: \"no docker, we install it from the packages of the distribution\""]
+        ["- \"no docker, we install it from the packages of the distribution\""]
     );
 }
 

@@ -159,6 +159,37 @@ fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
 }
 
 #[test]
+fn a_constraint_forbids_or_demands_in_general() {
+    for text in [
+        "no console logs! setTheme should return an error instead",
+        "NEVER index the memo field",
+        "please don't tag yet",
+        "this crashed. invalid themes must never explode",
+        "Keine Cookies, das haben wir versprochen",
+        "Les noms doivent rester en anglais",
+        "Siempre con pruebas, por favor",
+        "всегда спрашивай перед удалением",
+        "必ずテストを書いてください",
+        "يجب أن تبقى الأسماء كما هي",
+    ] {
+        assert_eq!(super::super::turns::binding(text).len(), 1, "{text}");
+    }
+    for text in [
+        "no, dimGray should be that, no need for linkGray,",
+        "in the system prompt make sure you know to read the README.md also when the user asks you",
+        "that's not the system prompt. see main.ts",
+        "hmmm, the theme selector needs to push the theme update to the next tick, or else we get artifacts",
+        "awesome, thank you so much!! now remember the state across reloads",
+        "it only displays the first line!",
+        "Must it always be like this?",
+        "> never do this again, said the log",
+        "fn never() { must(); }",
+    ] {
+        assert_eq!(super::super::turns::binding(text), Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
 fn earlier_requests_shorten_with_age() {
     let long = "and so on with many more words ".repeat(30);
     let messages = (0..40).flat_map(|at| {

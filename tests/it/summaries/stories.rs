@@ -304,6 +304,7 @@ fn corrections() -> Story {
     s.absent = vec![
         "- \"Cannot read".to_owned(),
         "- \"awesome, thank you so much!!\"".to_owned(),
+        "- \"too slow on my laptop, drop it again\"\n".to_owned(),
         "- \"TypeError: Cannot read properties of null (reading 'ui')!\"".to_owned(),
     ];
     s.knows(&["now do the same collapse for the right panel", "ledger.ui"]);
@@ -462,7 +463,7 @@ fn forwarded() -> Story {
     s.absent = vec!["untrusted metadata".to_owned(), "message_id".to_owned(), "77120".to_owned()];
     s.knows(&[
         "Write me a short report of the outage as report.md, for the customers, without internals",
-        "backups/importer-0302.log",
+        "I saved the log to `backups/importer-0302.log`, but I cannot run `systemctl restart`",
     ]);
     s
 }
@@ -563,7 +564,10 @@ fn probes() -> Story {
         "services/billing/src/client.ts:88\nservices/statements/src/job.ts:31",
     );
     s.work(16);
-    s.knows(&["docs/v1-callers.md with file and line", "src/client.ts:88"]);
+    s.knows(&[
+        "docs/v1-callers.md with file and line",
+        "Found by `grep -rn '/v1/balance' services/billing services/statements`: \"services/billing/src/client.ts:88 / services/statements/src/job.ts:31\"",
+    ]);
     s
 }
 
@@ -681,6 +685,7 @@ fn piped() -> Story {
         "the deadlock is probably the order of the two row locks",
         "transfers::rollback",
         "20 times in a row",
+        "- The request before it, quoted under Goal: answered\n- Files changed, newest first: `tests/integration/main.rs`",
     ]);
     s
 }
