@@ -177,7 +177,7 @@ fn the_built_in_summary() {
 
     ## Progress
     ### Done
-    - (none)
+    - The request before it, quoted under Goal: answered
 
     ### In Progress
     - (none)
