@@ -1,12 +1,15 @@
 //! Converts Markdown to markup; raw HTML stays text.
 //!
-//! Two differences from CommonMark: a single `~` strikes nothing out, and bare addresses are not links. Long
-//! texts are shown verbatim.
+//! Differences from CommonMark: a single `~` strikes nothing out, addresses in a text are links, and emphasis may end
+//! at punctuation that a letter of a script without spaces follows. Long texts are shown verbatim.
 
 use super::code::{self, Language};
 use super::html::allowed;
 use super::markup::{Markup, Tag};
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd};
+use pulldown_cmark::{
+    Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag as Start, TagEnd, TextMergeWithOffset,
+};
+use std::borrow::Cow;
 
 /// The length in bytes above which texts are shown verbatim.
 const LONGEST: usize = 256 * 1024;
@@ -39,6 +42,7 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
     if text.len() > LONGEST {
         return code::output(text, markup);
     }
+    let text = &*emphasis_apart(text);
     markup.element(Tag::Prose, |markup| {
         markup.section(|markup| {
             let mut writer = Writer {
@@ -49,13 +53,76 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
                 aligned: Vec::new(),
                 cell: 0,
                 head: false,
-                images: 0,
+                links: 0,
+                in_html: false,
             };
-            for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+            for (event, range) in
+                TextMergeWithOffset::new(Parser::new_ext(text, options()).into_offset_iter())
+            {
                 writer.event(event, range);
             }
         });
     });
+}
+
+/// What [`emphasis_apart`] inserts. It is neither a space nor punctuation, and is removed from the result.
+const APART: char = '\u{2060}';
+
+/// Separates asterisks from punctuation if a letter of a script without spaces is on their other side, as in
+/// `**注意：**この`: by the rules of CommonMark, they would neither open nor close emphasis.
+fn emphasis_apart(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains('*') || text.contains(APART) {
+        return Cow::Borrowed(text);
+    }
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && c >= '\u{2e80}');
+    let is_mark = |c: Option<char>| c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace() && c != '*');
+    let mut apart = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find('*') {
+        let run = rest[at..].bytes().take_while(|&byte| byte == b'*').count();
+        apart.push_str(&rest[..at]);
+        let (before, after) = (apart.chars().last(), rest[at + run..].chars().next());
+        if is_mark(before) && is_letter(after) {
+            apart.push(APART);
+        }
+        apart.push_str(&rest[at..at + run]);
+        if is_letter(before) && is_mark(after) {
+            apart.push(APART);
+        }
+        rest = &rest[at + run..];
+    }
+    apart.push_str(rest);
+    Cow::Owned(apart)
+}
+
+/// Returns the byte range of the first address of the web in a text.
+fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find("://").map(|at| from + at) {
+        from = at + 3;
+        let Some(scheme) = ["https", "http"].into_iter().find(|scheme| text[..at].ends_with(scheme)) else {
+            continue;
+        };
+        let start = at - scheme.len();
+        if text[..start].chars().last().is_some_and(char::is_alphanumeric) {
+            continue;
+        }
+        let is_end =
+            |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '`' | '|') || c > '\u{2e7f}';
+        let end = text[from..].find(is_end).map_or(text.len(), |end| from + end);
+        let mut address =
+            text[start..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '\'', '*', '_', '~']);
+        // A bracket at the end belongs to the sentence, unless the address has opened it.
+        for (open, close) in [('(', ')'), ('[', ']')] {
+            while address.ends_with(close) && address.matches(close).count() > address.matches(open).count() {
+                address = &address[..address.len() - 1];
+            }
+        }
+        if start + address.len() > from {
+            return Some(start..start + address.len());
+        }
+    }
+    None
 }
 
 /// The number of bytes of a text that are read for one line.
@@ -97,8 +164,10 @@ struct Writer<'a, 'm> {
     aligned: Vec<Alignment>,
     cell: usize,
     head: bool,
-    /// The number of open images: their text becomes a link.
-    images: usize,
+    /// The number of open links and images, which contain no further links.
+    links: usize,
+    /// Whether a block of HTML is open that has a line already.
+    in_html: bool,
 }
 
 impl Writer<'_, '_> {
@@ -107,13 +176,18 @@ impl Writer<'_, '_> {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(tag, range),
             Event::Text(text) => match &mut self.code {
-                Some((_, code)) => code.push_str(&text),
-                None => self.markup.text(&text),
+                Some((_, code)) => code.push_str(&whole(&text)),
+                None => self.text(&whole(&text)),
             },
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.markup.words(Tag::Code, &text);
+                self.markup.words(Tag::Code, &whole(&text));
             }
-            Event::Html(text) | Event::InlineHtml(text) => self.markup.text(&text),
+            Event::Html(text) => {
+                // The last line of a block has no newline.
+                self.markup.text(if std::mem::replace(&mut self.in_html, true) { "\n" } else { "" });
+                self.text(&whole(text.trim_end_matches('\n')));
+            }
+            Event::InlineHtml(text) => self.text(&whole(&text)),
             Event::SoftBreak if self.breaks == Breaks::Soft => self.markup.text("\n"),
             Event::SoftBreak | Event::HardBreak => self.markup.element(Tag::Break, |_| ()),
             Event::Rule => self.markup.element(Tag::Rule, |_| ()),
@@ -131,8 +205,11 @@ impl Writer<'_, '_> {
     fn start(&mut self, tag: Start, range: std::ops::Range<usize>) {
         match tag {
             Start::Paragraph => self.markup.open(Tag::Paragraph),
-            // Raw HTML is text, in a paragraph of its own.
-            Start::HtmlBlock => self.markup.open(Tag::Paragraph),
+            // Raw HTML is text, in a paragraph that keeps its lines.
+            Start::HtmlBlock => {
+                self.in_html = false;
+                self.markup.open(Tag::Verbatim);
+            }
             Start::Heading { level, .. } => self.markup.open(heading(level)),
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
@@ -168,7 +245,6 @@ impl Writer<'_, '_> {
             Start::Strikethrough => self.markup.text("~"),
             Start::Link { dest_url, .. } => self.link(&dest_url),
             Start::Image { dest_url, .. } => {
-                self.images += 1;
                 self.link(&dest_url);
                 self.markup.text("🖼 ");
             }
@@ -184,8 +260,8 @@ impl Writer<'_, '_> {
                 }
             }
             TagEnd::Strikethrough if !self.source[range].starts_with("~~") => self.markup.text("~"),
-            TagEnd::Image => {
-                self.images -= 1;
+            TagEnd::Image | TagEnd::Link => {
+                self.links -= 1;
                 self.markup.close();
             }
             _ => self.markup.close(),
@@ -193,8 +269,22 @@ impl Writer<'_, '_> {
     }
 
     fn link(&mut self, address: &str) {
-        let address = if allowed(address) { address } else { "" };
-        self.markup.open_with(Tag::Link, address);
+        let address = whole(address);
+        self.links += 1;
+        self.markup.open_with(Tag::Link, if allowed(&address) { &address } else { "" });
+    }
+
+    /// Appends text, with links for the addresses in it.
+    fn text(&mut self, text: &str) {
+        let mut rest = text;
+        while let Some(range) = address_in(rest).filter(|_| self.links == 0) {
+            self.markup.text(&rest[..range.start]);
+            let address = &rest[range.clone()];
+            let to = if allowed(address) { address } else { "" };
+            self.markup.element_with(Tag::Link, to, |m| m.text(address));
+            rest = &rest[range.end..];
+        }
+        self.markup.text(rest);
     }
 
     fn table_cell(&mut self) {
@@ -209,6 +299,11 @@ impl Writer<'_, '_> {
     }
 }
 
+/// Returns a text without what [`emphasis_apart`] inserted.
+fn whole(text: &str) -> Cow<'_, str> {
+    if text.contains(APART) { Cow::Owned(text.replace(APART, "")) } else { Cow::Borrowed(text) }
+}
+
 fn heading(level: HeadingLevel) -> Tag {
     match level {
         HeadingLevel::H1 => Tag::Heading1,
@@ -220,6 +315,59 @@ fn heading(level: HeadingLevel) -> Tag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn html_of(text: &str) -> String {
+        struct Nothing;
+        impl crate::export::html::Around for Nothing {
+            fn address(&self, _: &str) -> Option<String> {
+                None
+            }
+            fn image(&self, _: &str) -> Option<&str> {
+                None
+            }
+        }
+        let mut markup = Markup::new();
+        push(text, Breaks::Soft, &mut markup);
+        crate::export::html::html(&markup.finish(), &Nothing).to_string().replace(" dir=\"auto\"", "")
+    }
+
+    #[test]
+    fn addresses_are_links_without_the_punctuation_behind_them() {
+        for (text, address) in [
+            ("see https://a.b/c_d?e=1&f=2, then", "https://a.b/c_d?e=1&amp;f=2"),
+            ("(https://a.b/c_(d))", "https://a.b/c_(d)"),
+            ("at http://a.b.", "http://a.b"),
+            ("ここhttps://a.b/cです", "https://a.b/c"),
+        ] {
+            let html = html_of(text);
+            assert!(html.contains(&format!("href=\"{address}\"")), "{text}: {html}");
+        }
+        for text in ["`https://a.b`", "x://a.b", "https://", "xhttps://a.b"] {
+            assert!(!html_of(text).contains("<a "), "{text}");
+        }
+        assert_eq!(html_of("[https://a.b](https://c.d)").matches("<a ").count(), 1);
+    }
+
+    #[test]
+    fn emphasis_ends_at_punctuation_of_scripts_without_spaces() {
+        assert!(
+            html_of("**注意：**この").contains("<strong>注意：</strong>この"),
+            "{}",
+            html_of("**注意：**この")
+        );
+        assert!(html_of("これは**「重要」**です").contains("<strong>「重要」</strong>です"));
+        assert!(html_of("2 * 3 ** 4（*a*）").contains("2 * 3 ** 4（<em>a</em>）"));
+        assert_eq!(html_of("`注意：**この`"), "<div class=\"prose\"><p><code>注意：**この</code></p></div>");
+    }
+
+    #[test]
+    fn what_looks_like_html_keeps_its_lines() {
+        let html = html_of("<plan>\n1. read\n  2. fix\n</plan>\n\nafter");
+        assert!(
+            html.contains("<p class=\"verbatim\">&lt;plan&gt;\n1. read\n  2. fix\n&lt;/plan&gt;"),
+            "{html}"
+        );
+    }
 
     #[test]
     fn one_line_has_no_marks() {

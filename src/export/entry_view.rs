@@ -1,15 +1,15 @@
 //! Displays an entry: its texts as Markdown, its tool calls by what they do, everything else folded.
 
-use crate::export::commonmark::{self, Breaks};
+use crate::export::commonmark::Breaks;
 use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
 use crate::export::tools;
-use crate::export::view_parts::EntryView;
+use crate::export::view_parts::{EntryView, prose};
 use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader as _;
 use crate::session::usage::model_name;
-use pisess_json::Raw;
+use pisess_json::{Raw, js};
 use std::io;
 
 /// Returns the article of an entry.
@@ -28,7 +28,7 @@ pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered(ix) {
-        Some(rendered) => commonmark::push(rendered, Breaks::Soft, &mut article.markup),
+        Some(rendered) => article.prose(rendered, Breaks::Soft),
         None => article.entry(source, ix, line)?,
     }
     Ok(article)
@@ -95,6 +95,7 @@ impl EntryView {
             Role::FileMention => tools::files(self, source, message),
             Role::System | Role::Developer => {
                 self.folded("Instructions", message.get("content"));
+                self.system(message);
             }
             Role::Custom | Role::HookMessage => {
                 self.content(message.get("content"), Breaks::Soft);
@@ -109,6 +110,25 @@ impl EntryView {
             }
         }
         Ok(())
+    }
+
+    /// Appends the parts of a system prompt that follow its text: sections and tools, which later messages change.
+    fn system(&mut self, message: Raw) {
+        for (name, text) in message.get("sections").map(js::entries).unwrap_or_default() {
+            let name = cut(&name.to_string_lossy(), 100).into_owned();
+            match decoded(text) {
+                Some(text) => self.fold_text(&format!("Section {name}"), &text),
+                None => self.markup.words(Tag::Note, &format!("Section {name} removed")),
+            }
+        }
+        for (key, said) in [("toolsAdded", "Tools"), ("toolsRemoved", "Tools removed")] {
+            let Some(tools) = message.get(key).filter(|tools| tools.items().next().is_some()) else {
+                continue;
+            };
+            let names = tools.items().filter_map(|tool| tool.get("name").unwrap_or(tool).text());
+            let names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+            self.json(&cut(&format!("{said}: {}", names.join(", ")), 300), tools);
+        }
     }
 
     fn assistant(&mut self, source: &Source, ix: EntryIx, message: Raw) {
@@ -168,9 +188,10 @@ impl EntryView {
 
     fn summary(&mut self, source: &Source, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
+        self.source.push_str(summary.trim());
         self.markup.element_with(Tag::Fold, "divider", |m| {
             m.words(Tag::Summary, title);
-            m.section(|m| commonmark::push(&summary, Breaks::Soft, m));
+            m.section(|m| prose(&summary, Breaks::Soft, m));
         });
         if let Some(from) = from {
             self.entry_link(source, "It ended at ", from);

@@ -96,7 +96,25 @@ pub trait Around {
 
 /// Returns markup as complete HTML: folds contain their content, and sections follow one another.
 pub fn html(markup: &str, around: &dyn Around) -> Html {
-    let mut writer = Writer { html: Html::default(), open: Vec::new(), around };
+    written(markup, around, &[])
+}
+
+/// Returns only the prose of markup as HTML: no folds, tools and images.
+pub fn prose(markup: &str) -> Html {
+    struct Alone;
+    impl Around for Alone {
+        fn address(&self, _: &str) -> Option<String> {
+            None
+        }
+        fn image(&self, _: &str) -> Option<&str> {
+            None
+        }
+    }
+    written(markup, &Alone, &[Tag::Fold, Tag::Tool, Tag::Call, Tag::Image])
+}
+
+fn written(markup: &str, around: &dyn Around, omitted: &'static [Tag]) -> Html {
+    let mut writer = Writer { html: Html::default(), open: Vec::new(), around, omitted };
     let mut rest = markup;
     let marks = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
     while let Some(at) = rest.find(marks) {
@@ -112,6 +130,8 @@ struct Writer<'a> {
     html: Html,
     open: Vec<&'static str>,
     around: &'a dyn Around,
+    /// Elements that are left out with their content.
+    omitted: &'static [Tag],
 }
 
 impl Writer<'_> {
@@ -119,6 +139,9 @@ impl Writer<'_> {
     fn mark<'a>(&mut self, mark: char, rest: &'a str) -> &'a str {
         let (code, behind) = split_first(rest);
         match mark {
+            OPEN | OPEN_WITH if Tag::of(code).is_some_and(|tag| self.omitted.contains(&tag)) => {
+                behind_element(behind)
+            }
             OPEN => {
                 self.open(code, "");
                 behind
@@ -176,6 +199,9 @@ impl Writer<'_> {
                 self.html.0 += element;
                 if !class.trim().is_empty() {
                     self.html.attribute("class", class.trim());
+                }
+                if tag.has_own_direction() {
+                    self.html.attribute("dir", "auto");
                 }
                 if tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty()
                 {

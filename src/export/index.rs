@@ -3,18 +3,21 @@
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
 //! facts that require reading the bodies follow the entries.
 
+use super::commonmark;
 use super::markup::visible;
 use super::source::Contents;
 use super::source::cut;
 use super::view_parts::EntryView;
-use crate::ops::rows::Row;
+use crate::ops::rows::{Row, Tone};
 use crate::ops::tree::{Filter, passes};
+use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
+use std::borrow::Cow;
 
 /// The modes of the tree's filter, in the order of their bits.
 const FILTERS: [Filter; 4] = [Filter::Default, Filter::NoTools, Filter::UserOnly, Filter::LabeledOnly];
@@ -94,6 +97,22 @@ pub(super) fn letter(entry: &Entry) -> char {
     }
 }
 
+/// Returns the name of an entry's type or role if the letter does not imply it; for what an extension made, the name that
+/// the extension gives it.
+pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
+    let (role, body) = session.row_parts(ix);
+    let name = match letter(session.entry(ix)) {
+        'x' if !body.is_empty() => body.to_string_lossy().into_owned(),
+        'm' | 'x' => role.to_string_lossy().into_owned(),
+        'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
+            Some(role) => role.to_string(),
+            None => session.kind_name(ix).to_string(),
+        },
+        _ => return None,
+    };
+    Some(cut(&name, 60).into_owned())
+}
+
 /// Returns the names of types that have no letter of their own, and the entries that have them: `[number,
 /// name, …]`.
 fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
@@ -101,14 +120,7 @@ fn kind_names(contents: &Contents) -> (Vec<u8>, Vec<u8>) {
     let mut known: HashMap<String, usize> = HashMap::default();
     let mut of = Vec::new();
     for (number, &ix) in contents.entries.iter().enumerate() {
-        if !matches!(letter(contents.session.entry(ix)), 'n' | 'o' | 's' | 'b') {
-            continue;
-        }
-        let name = match contents.session.role_name(ix) {
-            Some(role) => role.to_string(),
-            None => contents.session.kind_name(ix).to_string(),
-        };
-        let name = cut(&name, 60).into_owned();
+        let Some(name) = name_of(contents.session, ix) else { continue };
         let at = *known.entry(name.clone()).or_insert(names.len());
         if at == names.len() {
             names.push(name);
@@ -227,6 +239,7 @@ const BODY: usize = 160;
 pub fn row(row: &Row) -> String {
     let role = row.role.to_string_lossy();
     let body = row.body.to_string_lossy();
+    let body = if row.path.is_empty() && row.tone != Tone::Tool { readable(&body) } else { body };
     let path = body.get(row.path.clone()).filter(|path| !path.is_empty());
     let mut parts = vec![&*role];
     match path {
@@ -244,6 +257,18 @@ pub fn row(row: &Row) -> String {
         markup.text(&cut(part, BODY).replace(['\n', '\t', '\r'], " "));
     }
     markup.finish()
+}
+
+/// Returns a row's text without marks of Markdown; a skill is shown as the user called it.
+fn readable(body: &str) -> Cow<'_, str> {
+    if let Some(name) = body.strip_prefix("<skill name=\"").and_then(|rest| rest.split('"').next()) {
+        return Cow::Owned(format!("/skill:{name}"));
+    }
+    let number = body.bytes().take_while(u8::is_ascii_digit).count();
+    match body.contains(['*', '`', '_', '#', '[', '~']) && number == 0 {
+        true => Cow::Owned(commonmark::one_line(body)),
+        false => Cow::Borrowed(body),
+    }
 }
 
 /// Returns the numbers of the entries in batches of about `bytes` bytes and at most `most` entries.

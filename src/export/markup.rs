@@ -65,6 +65,8 @@ macro_rules! tags {
 tags! {
     /// A paragraph.
     Paragraph = 'p', "p", "";
+    /// A paragraph that keeps its lines and spaces.
+    Verbatim = 'v', "p", "verbatim";
     /// Headings of a message, below those of the page.
     Heading1 = '1', "h3", "h1";
     /// The second level.
@@ -142,6 +144,15 @@ tags! {
     Alert = 'A', "div", "note bad";
     /// An image; the value is its type, then the name of its data.
     Image = 'i', "figure", "image";
+}
+
+impl Tag {
+    /// Whether the direction of writing is that of the element's own text.
+    pub fn has_own_direction(self) -> bool {
+        use Tag::{Cell, HeadCell, Heading1, Heading2, Heading3, Item, Paragraph, Quote, Verbatim};
+        let tags = [Paragraph, Verbatim, Heading1, Heading2, Heading3, Item, Quote, HeadCell, Cell];
+        tags.contains(&self)
+    }
 }
 
 /// The kind of a word of code.

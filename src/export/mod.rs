@@ -22,6 +22,8 @@ pub mod source;
 
 pub mod fit;
 
+mod wrapped;
+
 mod view_parts;
 
 mod tools;

@@ -10,14 +10,16 @@
 //! requests, forms, plug-ins, and turning text into HTML.
 
 use super::entry_view::article;
-use super::html::Html;
+use super::html::{Html, prose};
 use super::index::{self, Facts, Late};
+use super::markup::visible;
 use super::source::{Contents, Source};
 use crate::ops::tree::rows;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use foldhash::HashMap;
 use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -34,6 +36,15 @@ const ROWS: usize = 4096;
 
 /// Separates the entries of a piece.
 const BETWEEN: char = '\x1e';
+
+/// Separates the markup of an entry from the Markdown of its texts.
+const SOURCE: char = '\x1d';
+
+/// The maximum number of bytes of the prose that is shown without JavaScript.
+const MOST_PROSE: usize = 4 << 20;
+
+/// Begins the part for browsers that do not run the script.
+pub(super) const PROSE: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
 const STYLE: &str = concat!(include_str!("page/common.css"), include_str!("page/page.css"));
@@ -69,13 +80,14 @@ pub fn page(
     piece("id=\"index\"", &index::early(contents, name, title), out)?;
     row_pieces(contents, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
-    let late = entry_pieces(contents, workers, out)?;
+    let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(), out)?;
     if attach {
         let mut pieces = Pieces { bytes: Vec::new(), out };
         contents.write_session(&mut pieces)?;
         pieces.flush()?;
     }
+    without_script(contents, title, &said, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
@@ -148,23 +160,67 @@ fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the pieces in file order; several workers make them.
-fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<Late> {
+/// The prose of the prompts and answers on the path, by the numbers of their entries.
+type Said = HashMap<u32, Html>;
+
+/// Writes the pieces in file order; several workers make them. Returns the facts that follow them, and the prose of the
+/// path up to [`MOST_PROSE`].
+fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<(Late, Said)> {
     let batches = index::batches(contents, PIECE, MOST);
-    let mut late = Late::default();
-    let make = |range| entries_piece(&Source::new(contents), range);
+    let (mut late, mut said, mut bytes_said) = (Late::default(), Said::default(), 0);
+    let mut is_said = vec![false; contents.entries.len()];
+    for ix in contents.session.path(contents.leaf) {
+        let is_prose = matches!(index::letter(contents.session.entry(ix)), 'u' | 'a');
+        if let Some(number) = contents.number(ix).filter(|_| is_prose) {
+            is_said[number as usize] = true;
+        }
+    }
+    let make = |range| entries_piece(&Source::new(contents), range, &is_said);
     in_order(batches, workers, make, |made| {
-        let (bytes, facts) = made?;
-        out.write_all(&bytes)?;
-        facts.into_iter().for_each(|facts| late.push(facts));
+        let made = made?;
+        out.write_all(&made.bytes)?;
+        made.facts.into_iter().for_each(|facts| late.push(facts));
+        for (number, prose) in made.said {
+            bytes_said += prose.as_str().len();
+            if bytes_said <= MOST_PROSE {
+                said.insert(number, prose);
+            }
+        }
         Ok::<(), io::Error>(())
     })?;
-    Ok(late)
+    Ok((late, said))
 }
 
-/// Returns a piece with the entries of a range, and their images.
-fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, Vec<Facts>)> {
+/// Writes the prompts and answers of the path for browsers that do not run the script.
+fn without_script(contents: &Contents, title: &str, said: &Said, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+    out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
+    for ix in contents.session.path(contents.leaf) {
+        let Some((number, prose)) = contents.number(ix).and_then(|number| Some((number, said.get(&number)?)))
+        else {
+            continue;
+        };
+        let letter = index::letter(contents.session.entry(ix));
+        let who = if letter == 'u' { "User" } else { "Assistant" };
+        writeln!(
+            out,
+            "<article class=\"entry {letter}\" id=\"s{number}\"><header><h2>{who}</h2></header><div class=\"body\">{prose}</div></article>"
+        )?;
+    }
+    writeln!(out, "</div>\n</noscript>")
+}
+
+/// A piece with the entries of a range, and their images.
+struct MadePiece {
+    bytes: Vec<u8>,
+    facts: Vec<Facts>,
+    /// The prose of the entries that are requested.
+    said: Vec<(u32, Html)>,
+}
+
+fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::Result<MadePiece> {
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
+    let mut said = Vec::new();
     for number in range.clone() {
         let mut article = article(source, source.entries[number])?;
         facts.push(Facts::of(&article));
@@ -172,6 +228,12 @@ fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, V
             text.push(BETWEEN);
         }
         text += article.markup.as_str();
+        if !article.source.is_empty() {
+            text.push(SOURCE);
+            text += &visible(&article.source);
+        }
+        let prose = is_said[number].then(|| prose(article.markup.as_str()));
+        said.extend(prose.filter(|prose| !prose.as_str().is_empty()).map(|prose| (number as u32, prose)));
         images.append(&mut article.images);
     }
     let mut bytes = Vec::new();
@@ -180,7 +242,7 @@ fn entries_piece(source: &Source, range: Range<usize>) -> io::Result<(Vec<u8>, V
         // Images are compressed already. The data was checked to be base64 and nothing else.
         writeln!(bytes, "<script type=\"text/plain\" id=\"{name}\">{data}</script>")?;
     }
-    Ok((bytes, facts))
+    Ok(MadePiece { bytes, facts, said })
 }
 
 #[cfg(test)]

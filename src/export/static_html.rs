@@ -101,10 +101,12 @@ pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
         't' => "Tool",
         'b' => "Command",
         'f' => "Files",
-        'm' => "Message",
         'c' => "Compaction",
         'r' => "Branch summary",
-        'x' => "Custom",
+        'm' | 'x' => {
+            let name = super::index::name_of(source.session, ix).filter(|name| !name.is_empty());
+            return name.unwrap_or("Message".to_owned());
+        }
         'l' => "Label",
         'e' => "Edit of the context",
         _ => {

@@ -94,6 +94,7 @@ fn answered(
         "bash" => end(&text, source.cuts.lines, &mut article.markup),
         _ => beginning(&text, source.cuts.lines, &mut article.markup, code::output),
     }
+    nested(&mut article.markup, source, message);
     for block in others {
         if block.get("type").is_some_and(|kind| kind.is("image")) {
             article.image(block);
@@ -102,6 +103,31 @@ fn answered(
         }
     }
     article.markup.close();
+}
+
+/// Appends the calls that a tool made itself, folded.
+fn nested(markup: &mut Markup, source: &Source, message: Raw) {
+    let calls = message.get("nestedCalls").and_then(|nested| nested.get("calls"));
+    let calls: Vec<Raw> = calls.into_iter().flat_map(Raw::items).collect();
+    if calls.is_empty() {
+        return;
+    }
+    markup.element(Tag::Fold, |m| {
+        m.words(
+            Tag::Summary,
+            &if calls.len() == 1 { "1 call".to_owned() } else { format!("{} calls", calls.len()) },
+        );
+        m.section(|m| {
+            for call in calls {
+                let name = call.get("name").and_then(decoded).unwrap_or_default();
+                let failed = call.get("isError").is_some_and(Raw::is_truthy);
+                let marks: &[(Tag, &str)] = if failed { &[(Tag::BadMark, "failed")] } else { &[] };
+                let arguments = call.get("arguments").unwrap_or(Raw::NULL);
+                head(m, source, &name, arguments, marks);
+                m.divide(usize::MAX, 200);
+            }
+        });
+    });
 }
 
 /// Appends the head line of a tool.

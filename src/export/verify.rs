@@ -13,6 +13,7 @@
 
 use super::markdown::APART;
 use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, WORD_END};
+use super::page::PROSE;
 use crate::redact::values::{Exact, Value};
 use crate::session::read::line_chunks::{Line, each_line};
 use base64::Engine;
@@ -41,19 +42,24 @@ pub enum Rendition {
 /// # Errors
 /// If reading fails, or a piece of a page cannot be decoded.
 pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<BTreeSet<usize>> {
-    let mut search = Search::new(format, values);
-    let mut is_style = false;
+    let mut search = Search::new(values);
+    let (mut is_style, mut is_prose) = (false, false);
     each_line(written, |Line { bytes: line, .. }| {
         match format {
-            Rendition::Markdown | Rendition::Trajectory => search.push(line),
-            Rendition::Page if line.starts_with(PIECE) => search.push(&piece(line)?),
+            Rendition::Markdown | Rendition::Trajectory => search.push(line, format),
+            Rendition::Page if line.starts_with(PIECE) => search.push(&piece(line)?, format),
             // The rest of a page, including its style, is the same for every session.
-            Rendition::Page if line.starts_with(TITLE) => search.push(line),
-            Rendition::Page => {}
+            Rendition::Page => {
+                is_prose |= line.starts_with(PROSE.as_bytes());
+                if is_prose || line.starts_with(TITLE) {
+                    search.push(line, Rendition::StaticPage);
+                }
+                is_prose &= !line.starts_with(b"</noscript>");
+            }
             Rendition::StaticPage => {
                 is_style |= line.starts_with(b"<style>");
                 if !is_style {
-                    search.push(line);
+                    search.push(line, format);
                 }
                 is_style &= memchr::memmem::find(line, b"</style>").is_none();
             }
@@ -85,23 +91,22 @@ fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
 
 /// The text in all forms, and the values found in it.
 struct Search {
-    format: Rendition,
     forms: Vec<Searcher>,
     found: BTreeSet<usize>,
 }
 
 impl Search {
-    fn new(format: Rendition, values: &[Value]) -> Search {
+    fn new(values: &[Value]) -> Search {
         let forms = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
         let searchers = forms.into_iter().filter_map(|form| Searcher::new(form, values));
-        Search { format, forms: searchers.collect(), found: BTreeSet::new() }
+        Search { forms: searchers.collect(), found: BTreeSet::new() }
     }
 
-    /// Adds more of the text, in whole lines.
-    fn push(&mut self, text: &[u8]) {
+    /// Adds more of the text, in whole lines of this format.
+    fn push(&mut self, text: &[u8], format: Rendition) {
         // Arguments of a call may be JSON in a string of JSON.
         let unescaped = |text: &[u8]| string::decode(text).as_bytes().to_vec();
-        let plain = match self.format {
+        let plain = match format {
             Rendition::Trajectory => unescaped(&unescaped(text)),
             Rendition::Page => without_marks(text),
             Rendition::StaticPage => entities_decoded(&without_elements(text)),
@@ -109,7 +114,7 @@ impl Search {
         };
         for searcher in &mut self.forms {
             match searcher.form {
-                Spelling::Marked if self.format == Rendition::Trajectory => {
+                Spelling::Marked if format == Rendition::Trajectory => {
                     searcher.window.extend(unescaped(text));
                 }
                 Spelling::Marked => searcher.window.extend(entities_decoded(text)),
@@ -321,6 +326,9 @@ mod tests {
         assert_eq!(left(Rendition::Page, &marked, "sk-live-here"), 1);
         assert_eq!(left(Rendition::Page, &marked, "9secret9"), 1);
         assert_eq!(left(Rendition::Page, &marked, "not-here"), 0);
+        let prose = format!("{PROSE}\n<p>my sk&quot;-<em>live</em></p>\n</noscript>\n<p>after</p>\n");
+        assert_eq!(left(Rendition::Page, &prose, "sk\"-live"), 1);
+        assert_eq!(left(Rendition::Page, &prose, "after"), 0);
         assert_eq!(left(Rendition::Page, "<script>const border = 1;</script>\n", "border"), 0);
         let broken = "<script type=\"text/plain\" id=\"late\">AAAA</script>\n".as_bytes().to_vec();
         assert!(left_over(Rendition::Page, &broken, &values(&["border"])).is_err());

@@ -4,7 +4,8 @@ use super::code::{self, Language};
 use super::commonmark::{self, Breaks};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
-use super::source::decoded;
+use super::source::{cut, decoded};
+use super::wrapped::{Part, Wrapper, parts};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 
@@ -29,14 +30,25 @@ pub struct EntryView {
     pub omits_thinking: bool,
     /// The number of the entry, for the names of images.
     pub number: u32,
+    /// The Markdown of its texts, for copying.
+    pub source: String,
 }
 
 impl EntryView {
+    /// Appends a text as Markdown, and keeps its source.
+    pub fn prose(&mut self, text: &str, breaks: Breaks) {
+        if !self.source.is_empty() {
+            self.source.push_str("\n\n");
+        }
+        self.source.push_str(text.trim());
+        prose(text, breaks, &mut self.markup);
+    }
+
     /// Appends the content of a message: a string, or blocks.
     pub fn content(&mut self, content: Option<Raw>, breaks: Breaks) {
         let Some(content) = content else { return };
         match decoded(content) {
-            Some(text) => commonmark::push(&text, breaks, &mut self.markup),
+            Some(text) => self.prose(&text, breaks),
             None if content.is_array() => {
                 content.items().for_each(|block| self.block(block, breaks));
             }
@@ -50,7 +62,7 @@ impl EntryView {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
         match (kind.as_bytes(), text("text"), text("thinking")) {
-            (b"text", Some(text), _) => commonmark::push(&text, breaks, &mut self.markup),
+            (b"text", Some(text), _) => self.prose(&text, breaks),
             (b"thinking" | b"redactedThinking", ..) if self.omits_thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
@@ -100,12 +112,20 @@ impl EntryView {
 
     /// Appends a text, folded.
     pub fn fold(&mut self, title: &str, value: Option<Raw>) {
-        if let Some(text) = value.and_then(decoded).filter(|text| !text.trim().is_empty()) {
-            self.markup.element_with(Tag::Fold, "", |m| {
-                m.words(Tag::Summary, title);
-                m.section(|m| commonmark::push(&text, Breaks::Soft, m));
-            });
+        if let Some(text) = value.and_then(decoded) {
+            self.fold_text(title, &text);
         }
+    }
+
+    /// Appends a text that is at hand, folded, unless it is empty.
+    pub fn fold_text(&mut self, title: &str, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        self.markup.element_with(Tag::Fold, "", |m| {
+            m.words(Tag::Summary, title);
+            m.section(|m| prose(text, Breaks::Soft, m));
+        });
     }
 
     /// Appends the content of a message, folded.
@@ -144,6 +164,27 @@ impl EntryView {
         self.markup.element_with(Tag::Fold, "data", |m| {
             m.words(Tag::Summary, title);
             m.section(|m| code::block(&text, "json", Language::named("json"), m));
+        });
+    }
+}
+
+/// Appends a text as Markdown; what an agent has enclosed in elements is folded.
+pub fn prose(text: &str, breaks: Breaks, markup: &mut Markup) {
+    for part in parts(text) {
+        let (wrapper, name, body) = match part {
+            Part::Text(text) => {
+                commonmark::push(text, breaks, markup);
+                continue;
+            }
+            Part::Wrapped(wrapper, name, body) => (wrapper, name, body),
+        };
+        markup.element(Tag::Fold, |m| {
+            m.words(Tag::Summary, &cut(&wrapper.title(name, body), 200));
+            m.section(|m| match wrapper {
+                Wrapper::Skill => commonmark::push(body, Breaks::Soft, m),
+                Wrapper::File => code::lines(body, 1, Language::of_path(name), m),
+                Wrapper::Read | Wrapper::Modified => code::output(body, m),
+            });
         });
     }
 }

@@ -117,9 +117,13 @@ fn the_path_as_markdown() {
 
     - `board::just_left_is_shown_as_left` and `board::delayed_ferry_stays_on_board` fail with it.
 
-    \<modified-files>
+    <details><summary>1 file changed</summary>
+
+    ```
     /home/u/code/ferry/src/clock.rs
-    \</modified-files>
+    ```
+
+    </details>
 
     </details>
 

@@ -10,7 +10,7 @@ await test("tour: click, link, back, back to the leaf, branches, keys", async ()
   await page.waitForSelector('article.chosen[data-id="3ac9d7e4"]');
   same(new URL(page.url()).hash, "#3ac9d7e4", "address");
   holds(await page.locator('article[data-id="3de1b752"]').count() === 0, "the other branch is gone");
-  await page.click("article.chosen .steps button:last-child");
+  await page.click('article.chosen .steps [aria-label="Next branch"]');
   await page.waitForFunction(() => document.querySelector("article.chosen")?.dataset.id !== "3ac9d7e4");
   await page.goBack();
   await page.waitForSelector('article.chosen[data-id="3ac9d7e4"]');
@@ -110,12 +110,15 @@ await test("keys go all the way, without a pointer", async () => {
   holds(found !== next, "the next match");
   await page.keyboard.press("Shift+Enter");
   await waitFor(page, found);
-  await page.keyboard.press("Escape");
-  same(await focus(), "text", "out of the search");
+  await page.focus("#text");
   await page.keyboard.press("n");
   await waitFor(page, next);
   await page.keyboard.press("p");
   await waitFor(page, found);
+  await page.focus("#words");
+  await page.keyboard.press("Escape");
+  same(await focus(), "text", "out of the search");
+  same([await page.inputValue("#words"), await page.locator(".row mark").count()], ["", 0], "which has ended");
   await page.keyboard.press("l");
   await waitFor(page, "2f5dc03e");
   holds(await page.isDisabled("#leaf"), "at the leaf there is no way back to it");
@@ -150,8 +153,105 @@ await test("a link leads to any id", async () => {
     await clean(page);
   }
   const page = await open(path, { hash: "#nobody" });
-  same(await chosen(page), "__proto__", "an unknown one leads to the leaf");
+  same(await chosen(page), "with space", "an unknown one leads to the beginning");
+  same(await page.textContent("#toast"), "No entry has the id nobody", "and is reported");
   await page.evaluate(() => { location.hash = "100%"; });
   await waitFor(page, "100%");
+  await clean(page);
+});
+
+/** A session with short and long entries. */
+const mixed = () => session("mixed", Array.from({ length: 60 }, (_, n) => line(n, n - 1, n % 3 ? `entry ${n}` : `entry ${n}\n\n${"a paragraph of some length. ".repeat(n)}`)));
+
+await test("j goes through a whole session, and k back", async () => {
+  const page = await open(exported(mixed()));
+  const where = () => page.textContent("#where");
+  for (let n = 1; n < 60; n++) {
+    await page.keyboard.press("j");
+    await page.waitForFunction((id) => document.querySelector("article.chosen")?.dataset.id === id, `n${n}`, { timeout: 3000 });
+    holds((await where()).includes(`${n + 1} of 60`), `${n}: ${await where()}`);
+    holds(await page.evaluate(() => {
+      const article = document.querySelector("article.chosen").getBoundingClientRect(), view = document.getElementById("text").getBoundingClientRect();
+      return article.top >= view.top - 1 && article.top < view.bottom;
+    }), `n${n} is in view`);
+  }
+  await page.keyboard.press("j");
+  await waitFor(page, "n59");
+  for (let n = 58; n >= 0; n--) {
+    await page.keyboard.press("k");
+    await page.waitForFunction((id) => document.querySelector("article.chosen")?.dataset.id === id, `n${n}`, { timeout: 3000 });
+  }
+  await clean(page);
+});
+
+await test("the chosen entry follows the reader, and the way to the end leads there", async () => {
+  const page = await open(exported(mixed()));
+  same([await chosen(page), await page.isDisabled("#leaf")], ["n0", false], "at the beginning");
+  for (let at = 0; at < 10; at++) await page.mouse.move(900, 500), await page.mouse.wheel(0, 700), await page.waitForTimeout(40);
+  const top = await page.evaluate(() => document.elementFromPoint(800, document.getElementById("text").getBoundingClientRect().top + 20).closest("article").dataset.id);
+  await waitFor(page, top);
+  same(await page.locator(".row.chosen").getAttribute("data-id"), top, "the tree has followed");
+  await page.click("#leaf");
+  await waitFor(page, "n59");
+  holds(await page.isDisabled("#leaf"), "at the end");
+  holds(Number(await page.evaluate(() => getComputedStyle(document.getElementById("leaf")).opacity)) < 0.6, "which is visible");
+  await clean(page);
+});
+
+await test("links with shortened ids lead there, unknown ones are reported, and the first Back restores the view", async () => {
+  const path = exported(tour);
+  const page = await open(path, { hash: "#648d" });
+  await waitFor(page, "648dc1b3");
+  await page.evaluate(() => { location.hash = "abcdef99"; });
+  await page.waitForFunction(() => document.getElementById("toast")?.textContent === "No entry has the id abcdef99");
+  await clean(page);
+  const fresh = await open(exported(mixed()));
+  await fresh.mouse.move(900, 500);
+  await fresh.mouse.wheel(0, 1500);
+  await fresh.waitForTimeout(200);
+  const before = await fresh.evaluate(() => [document.querySelector("article.chosen").dataset.id, document.getElementById("text").scrollTop]);
+  await fresh.click("#leaf");
+  await waitFor(fresh, "n59");
+  await fresh.goBack();
+  await waitFor(fresh, before[0]);
+  const after = await fresh.evaluate(() => document.getElementById("text").scrollTop);
+  holds(Math.abs(after - before[1]) < 3, `${before[1]} ${after}`);
+  await clean(fresh);
+});
+
+await test("keys scroll without a click, and screen readers hear no lines of the tree", async () => {
+  const page = await open(exported(mixed()));
+  const top = () => page.evaluate(() => document.getElementById("text").scrollTop);
+  let before = await top();
+  for (const key of [" ", "PageDown", "ArrowDown"]) {
+    await page.keyboard.press(key);
+    await page.waitForTimeout(100);
+    holds(await top() > before, key);
+    before = await top();
+  }
+  await page.keyboard.press("PageUp");
+  await page.waitForTimeout(100);
+  holds(await top() < before, "PageUp");
+  await clean(page);
+  const tree = await open(exported(tour));
+  same(await tree.locator(".row .bars:not([aria-hidden]), .row .twist:not([aria-hidden])").count(), 0, "lines and signs are silent");
+  holds(await tree.locator(".row .bars[aria-hidden]").count() > 0, "there are some");
+  await clean(tree);
+  const narrow = await open(exported(tour), { width: 400 });
+  await narrow.click("#drawer");
+  await narrow.click('.row[data-id="27d4c96f"]');
+  await waitFor(narrow, "27d4c96f");
+  same(await narrow.getAttribute("#drawer", "aria-expanded"), "false", "the drawer says that it is closed");
+  await clean(narrow);
+});
+
+await test("the way to the next branch stays in view beside a long list", async () => {
+  const lines = [line(0, -1, "root"), ...Array.from({ length: 12 }, (_, n) => line(n + 1, 0, `branch ${n} `.repeat(30)))];
+  const page = await open(exported(session("wide", lines)), { width: 1000, hash: "#n5" });
+  await waitFor(page, "n5");
+  await page.click("article.chosen .branches summary");
+  await page.waitForFunction(() => document.querySelectorAll(".branches li a").length === 12);
+  const box = await page.locator('article.chosen [aria-label="Next branch"]').boundingBox();
+  holds(box.x + box.width < 1000, `at ${box.x}`);
   await clean(page);
 });

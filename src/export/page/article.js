@@ -2,9 +2,9 @@
 
 /** Returns the element of an entry on the path; its body follows once its piece is loaded. */
 function articleOf(at) {
-  const n = text.path[at], kind = session.kind[n], markup = entryPieces.peek(n);
+  const n = text.path[at], kind = session.kind[n], item = entryPieces.peek(n);
   const article = make("article", `entry ${kind}`);
-  const view = { n, ranges: [], urls: [], onPath, title: KINDS[kind], changed: () => drawText() };
+  const view = { n, ranges: [], urls: [], onPath, title: titleOf(n), changed: () => drawText() };
   article.view = view;
   article.id = `n${n}`;
   article.dataset.id = session.ids[n];
@@ -21,14 +21,14 @@ function articleOf(at) {
   if (siblings.length > 1) article.append(branchesOf(n, siblings));
   const body = make("div", "body");
   article.append(body);
-  if (markup === undefined) {
+  if (item === undefined) {
     article.waits = true;
     body.append(make("div", "wait", "…"));
     body.style.minHeight = `${Math.max(20, text.heights.own[at] - 58)}px`;
     entryPieces.get(n).then(() => { if (text.shown.get(at) === article) drawText(); });
     return article;
   }
-  fill(body, n, markup, view);
+  fill(body, n, halves(item)[0], view);
   if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);
@@ -56,7 +56,8 @@ function fill(body, n, markup, view) {
   }
   const now = make("div");
   body.append(now);
-  entryPieces.get(by).then((edited) => {
+  entryPieces.get(by).then((item) => {
+    const [edited] = halves(item);
     build(edited, 0, edited.length, now, view);
     now.querySelector(":scope > .note")?.remove();
     view.changed();
@@ -84,7 +85,7 @@ function dayAt(at) {
 
 function headOf(n, at) {
   const head = make("header"), kind = session.kind[n];
-  const title = make("h2", "", "onsb".includes(kind) && session.name_.get(n) ? named(session.name_.get(n)) : KINDS[kind]);
+  const title = make("h2", "", titleOf(n));
   title.id = `h${n}`;
   head.append(title);
   const label = session.label.get(n);
@@ -107,7 +108,7 @@ function headOf(n, at) {
   link.setAttribute("aria-label", `Link to entry ${session.ids[n]}`);
   head.append(link);
   const acts = make("span", "acts");
-  for (const [name, said, act] of [["Copy", "Copy the text", () => copyEntry(n)], ["Link", "Copy the link", () => copyLink(n)]]) {
+  for (const [name, said, act] of [["Copy", "Copy the text as Markdown", () => copyEntry(n)], ["Link", "Copy the link", () => copyLink(n)]]) {
     const button = make("button", "", name);
     button.title = said;
     button.addEventListener("click", act);
@@ -117,15 +118,22 @@ function headOf(n, at) {
   return head;
 }
 
+/** Returns the heading of an entry: who speaks, or what it is. */
+function titleOf(n) {
+  const kind = session.kind[n], name = session.name_.get(n);
+  return !name ? KINDS[kind] : "mx".includes(kind) ? name : named(name);
+}
+
 const named = (name) => {
   const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
-const money = (cost) => (cost >= 1 ? cost.toFixed(2) : cost.toPrecision(2).replace(/0+$/, ""));
+const money = (cost) => (cost >= 0.1 ? cost.toFixed(2) : cost >= 0.0001 ? cost.toFixed(4) : "0.0000");
 const linkTo = (n) => `#${encodeURIComponent(session.ids[n] ?? "")}`;
 
 async function copyEntry(n) {
-  copyText(plain(await entryPieces.get(n)).trim(), "Text copied");
+  const [markup, source] = halves(await entryPieces.get(n));
+  copyText(source ?? plain(markup).trim(), "Text copied");
 }
 
 function copyLink(n) {
@@ -150,7 +158,7 @@ function branchesOf(n, siblings) {
     if (!items.firstChild) listBranches(items, n, siblings);
     drawText();
   });
-  steps.append(step(-1, "‹", "Previous branch"), list, step(1, "›", "Next branch"));
+  steps.append(step(-1, "‹", "Previous branch"), step(1, "›", "Next branch"), list);
   box.append(steps);
   return box;
 }

@@ -39,7 +39,7 @@ function forget(ranges) {
 /** Returns the text of markup, for copying and searching. */
 function plain(markup) {
   return markup
-    .replace(/\x01[pl123rhbqOINYA]|\x02[oHBFT][^\x03]*\x03/g, "\n")
+    .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFT][^\x03]*\x03/g, "\n")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 
@@ -122,6 +122,7 @@ function elementOf(code, value, view) {
   const [name, className] = TAGS[code] ?? ["span", ""];
   const element = make(name, className);
   element.code = code;
+  if ("pv123lqHD".includes(code)) element.dir = "auto";
   switch (code) {
     case "a":
       if (/^(https?:\/\/|mailto:|#)/i.test(value)) {
@@ -294,11 +295,11 @@ async function copyText(text, said) {
   toast(said);
 }
 
-function toast(text) {
+function toast(text, milliseconds = 1600) {
   $("toast")?.remove();
   const shown = make("div", "", text);
   shown.id = "toast";
   document.body.append(shown);
   $("said").textContent = text;
-  setTimeout(() => shown.remove(), 1600);
+  setTimeout(() => shown.remove(), milliseconds);
 }

@@ -91,6 +91,9 @@ class Pieces {
   }
 }
 
+/** Returns the markup of an item of entries, and the Markdown of its texts if it has any. */
+const halves = (item) => item.split("\x1d");
+
 /** The tree, and the data about each entry by its number. */
 const session = {};
 const rowPieces = new Pieces("rows", "\n", 12, true);

@@ -41,8 +41,9 @@ function redraw() {
 
 function showHead() {
   const { name, title, cwd, agent, count } = session;
-  document.title = title;
-  $("title").textContent = name ?? title;
+  const heading = name ?? cwd?.split(/[\\/]/).findLast(Boolean) ?? title;
+  document.title = heading;
+  $("title").textContent = heading;
   const times = session.time.filter((time) => time !== null);
   const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
   const total = session.cost.reduce((sum, cost) => sum + cost, 0);
@@ -61,28 +62,43 @@ function duration(seconds) {
   return hours ? `${hours} h ${minutes % 60} min` : `${minutes} min`;
 }
 
-/** Shows the entry in the address, or the leaf if there is none. */
-function fromAddress() {
-  let id = location.hash.slice(1);
+/** Returns the id in the address; empty if there is none. */
+function idInAddress() {
+  const id = location.hash.slice(1);
   try {
-    id = decodeURIComponent(id);
+    return decodeURIComponent(id);
   } catch {
-    // Use the address undecoded.
+    return id;
   }
+}
+
+/** Returns the entry with an id, or with the only id that begins so. */
+function entryOf(id) {
   const n = session.numberOf.get(id);
-  if (n !== undefined && id) choose(n, { record: false });
-  else if (text.chosen < 0) start();
+  if (n !== undefined || id.length < 4) return n;
+  const first = session.ids.findIndex((other) => other.startsWith(id));
+  return first < 0 || session.ids.findLastIndex((other) => other.startsWith(id)) !== first ? undefined : first;
+}
+
+/** Shows the entry in the address, or the beginning if there is none. `state` is the view to restore. */
+function fromAddress({ state } = {}) {
+  const id = idInAddress(), n = id ? entryOf(id) : undefined;
+  if (state) return restore(state);
+  if (n !== undefined) return void choose(n, { record: false });
+  if (text.chosen < 0 || !id) start();
+  if (id) toast(`No entry has the id ${id}`, 6000);
 }
 
 /** Shows the path to the leaf, from its beginning. */
 function start() {
   setPath(session.leaf);
-  text.chosen = session.leaf;
+  text.chosen = text.path[0] ?? -1;
   layOut();
   tree.cursor = tree.rows[0]?.n ?? -1;
   $("tree").scrollTop = 0;
   drawRows(true);
   drawText({ at: 0, delta: 0 });
+  markChosen();
 }
 
 function backToLeaf() {
@@ -90,17 +106,15 @@ function backToLeaf() {
   choose(session.leaf, { focus: true });
 }
 
-/** Moves to the entry after (1) or before (-1) the one at the top of the view. */
+/** Moves to the entry after (1) or before (-1) the chosen one; first to the start of one that begins above the view. */
 function stepEntry(by) {
-  const view = $("text"), anchor = anchorOf(view);
-  const at = by > 0 || anchor.delta > -10 ? anchor.at + (anchor.delta > 20 ? 0 : by) : anchor.at;
-  const n = text.path[Math.max(0, Math.min(text.path.length - 1, at))];
-  choose(n, { focus: true, record: false });
+  const { at, delta } = anchorOf($("text")), here = text.place[text.chosen];
+  const next = by < 0 && at === here && delta < -10 ? here : here + by;
+  choose(text.path[Math.max(0, Math.min(text.path.length - 1, next))], { focus: true, record: false });
 }
 
 function stepBranch(by) {
-  const top = anchorOf($("text")).at;
-  for (let at = Math.max(top, text.place[text.chosen] ?? 0); at >= 0; at--) {
+  for (let at = text.place[text.chosen] ?? 0; at >= 0; at--) {
     const n = text.path[at], siblings = session.children(session.parent[n]);
     if (siblings.length < 2) continue;
     const next = siblings[siblings.indexOf(n) + by];
@@ -134,6 +148,15 @@ const KEYS = {
   End: () => choose(text.path.at(-1), { focus: true }),
 };
 
+/** The keys that scroll, also before the text has the focus; each returns the pixels, given those of a page. */
+const SCROLLS = {
+  " ": (page) => page,
+  PageDown: (page) => page,
+  PageUp: (page) => -page,
+  ArrowDown: () => 50,
+  ArrowUp: () => -50,
+};
+
 function onKey(event) {
   if ($("keys").open) return;
   const typing = event.target.matches?.("input, textarea, select");
@@ -148,6 +171,8 @@ function onKey(event) {
   }
   if (event.key === "Escape") {
     if (event.target === $("words")) $("text").focus();
+    $("words").value = "";
+    searchFor("");
     return openDrawer(false);
   }
   if (event.target === $("words") && event.key === "Enter") {
@@ -156,7 +181,11 @@ function onKey(event) {
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target === $("tree") && treeKey(event)) return event.preventDefault();
-  const act = KEYS[event.key];
+  const act = KEYS[event.key], scrolls = SCROLLS[event.key];
+  if (scrolls && event.target === document.body) {
+    event.preventDefault();
+    return $("text").scrollBy({ top: scrolls($("text").clientHeight - 40) * (event.key === " " && event.shiftKey ? -1 : 1) });
+  }
   if (!act || event.target.matches?.("button, summary") && event.key === " ") return;
   event.preventDefault();
   act();
@@ -167,7 +196,7 @@ function openDrawer(open) {
   $("drawer").setAttribute("aria-expanded", open);
 }
 
-/** Draws the whole path, opens all folds, and prints. */
+/** Draws the whole path, with what is open, and prints. */
 async function printAll() {
   const anchor = anchorOf($("text"));
   clearText();
@@ -180,18 +209,11 @@ async function printAll() {
     const article = articleOf(at);
     text.shown.set(at, article);
     list.append(article);
-    for (let folds; (folds = [...article.querySelectorAll("details:not([open])")]).length; ) {
-      for (const fold of folds) {
-        fold.open = true;
-        if (fold.sections) openFold(fold);
-      }
-    }
-    for (const block of article.querySelectorAll(".prose, .block")) {
-      const inner = block.inner ?? block;
-      for (let at = block.shown?.[1]; at < block.sections?.length; at++) {
-        const part = make("span", "part");
-        build(block.markup, ...block.sections[at], part, article.view);
-        inner.append(part);
+    for (const prose of article.querySelectorAll(".prose")) {
+      for (let at = prose.shown?.[1]; at < prose.sections?.length; at++) {
+        const part = make("div", "part");
+        build(prose.markup, ...prose.sections[at], part, article.view);
+        prose.append(part);
       }
     }
     if (at % 50 === 49) await pause();
@@ -213,7 +235,7 @@ function listen() {
   $("text").addEventListener("scroll", () => {
     if (pending) return;
     pending = true;
-    requestAnimationFrame(() => { pending = false; drawText(); });
+    requestAnimationFrame(() => { pending = false; drawText(); follow(); });
   });
   $("list").addEventListener("toggle", () => drawText(), true);
   document.addEventListener("keydown", onKey);
@@ -241,8 +263,7 @@ function listen() {
   $("skip").addEventListener("click", () => $("text").focus());
   $("drawer").addEventListener("click", () => openDrawer(!document.body.classList.contains("open")));
   $("shade").addEventListener("click", () => openDrawer(false));
-  addEventListener("popstate", fromAddress);
-  addEventListener("hashchange", fromAddress);
+  addEventListener("popstate", (event) => fromAddress(event));
   addEventListener("resize", () => { drawRows(true); drawText(); });
 }
 

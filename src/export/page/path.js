@@ -13,7 +13,7 @@ const MOST_NODES = 2600;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
-const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false };
+const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, still: -1, coming: false };
 
 const onPath = (n) => n >= 0 && text.path[text.place[n]] === n;
 
@@ -122,6 +122,35 @@ function anchorOf(scroller) {
   return { at, delta: Math.min(0, text.heights.before(at) * scale() - top) };
 }
 
+/** Returns the place of the entry that is at the top of the view, not counting what is left of the one before. */
+function topPlace() {
+  const view = $("text"), { at, delta } = anchorOf(view), article = text.shown.get(at), last = text.path.length - 1;
+  const atEnd = view.scrollTop > 0 && view.scrollTop + view.clientHeight >= view.scrollHeight - 2;
+  if (atEnd && text.shown.has(last)) return last;
+  return article && delta + article.offsetHeight < 16 ? Math.min(at + 1, last) : at;
+}
+
+/** Makes the entry that the reader has scrolled to the chosen one. */
+function follow() {
+  const view = $("text"), ended = view.scrollTop + view.clientHeight >= view.scrollHeight - 2;
+  if (text.whole || text.coming || !text.path.length) return;
+  // The view was scrolled to the chosen entry, or as far as possible, and its heights may have changed since.
+  const isNear = Math.abs(view.scrollTop - text.still) < 24, top = text.shown.get(text.place[text.chosen])?.offsetTop;
+  if (isNear || text.still >= 0 && ended && top >= view.scrollTop - 8) return;
+  text.still = -1;
+  const n = text.path[topPlace()];
+  if (n === text.chosen) return;
+  text.chosen = n;
+  markChosen();
+  showChosen();
+  where();
+}
+
+/** Marks the article of the chosen entry. */
+function markChosen() {
+  for (const article of text.shown.values()) article.classList.toggle("chosen", article.view.n === text.chosen);
+}
+
 let drawing = false;
 
 /** Draws the articles in and around the view. */
@@ -160,7 +189,9 @@ function drawRange(scroller, anchor) {
   dressEnds(first, last);
   const article = text.shown.get(from.at);
   const wanted = Math.round(article.offsetTop - from.delta);
+  const held = Math.abs(scroller.scrollTop - text.still) < 2;
   if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
+  if (held || anchor) text.still = scroller.scrollTop;
   // If heights were overestimated, the view may extend below the last article drawn.
   const end = text.shown.get(last - 1);
   if (last < text.path.length && !end.waits && end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight && last - first < MOST_ARTICLES) {
@@ -194,24 +225,46 @@ function range({ at, delta }, height) {
 /** Shows the path through an entry, with the entry at the top. */
 async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (n < 0) return;
-  if (!onPath(n)) setPath(session.newest[n]);
+  const before = position();
+  if (!onPath(n) && setPath(session.newest[n])) layOut();
   text.chosen = n;
   tree.cursor = n;
-  if (record && decodeURIComponent(location.hash.slice(1)) !== session.ids[n]) history.pushState(null, "", linkTo(n));
+  if (record && idInAddress() !== session.ids[n]) {
+    if (before) history.replaceState(before, "");
+    history.pushState(null, "", linkTo(n));
+  }
   const at = text.place[n];
+  text.coming = true;
   // Waits for the piece, to avoid a gap, but for at most 80 ms.
   await Promise.race([entryPieces.get(n), pause(80)]);
   if (text.chosen !== n) return;
-  $("list").querySelector(".entry.chosen")?.classList.remove("chosen");
-  text.shown.get(at)?.classList.add("chosen");
+  text.coming = false;
+  markChosen();
   drawText({ at, delta: top || at === 0 ? 0 : 6 });
   showChosen();
   if (focus) text.shown.get(at)?.focus({ preventScroll: true });
 }
 
+/** Returns what restores the view: the path, the chosen entry, and the one at the top with its distance. */
+function position() {
+  if (!text.path.length) return null;
+  const { at, delta } = anchorOf($("text"));
+  return { end: text.path.at(-1), chosen: text.chosen, n: text.path[at], delta };
+}
+
+/** Restores a view. */
+function restore({ end, chosen, n, delta }) {
+  setPath(end);
+  if (!onPath(n)) return start();
+  text.chosen = chosen;
+  layOut();
+  drawText({ at: text.place[n], delta });
+  markChosen();
+  showChosen();
+}
+
 /** Draws the tree with the chosen entry in view. */
 function showChosen() {
-  layOut();
   let at = nearestRow(text.chosen);
   if (at < 0) return;
   tree.cursor = tree.rows[at].n;
@@ -220,9 +273,9 @@ function showChosen() {
 }
 
 function where() {
-  const count = text.path.length, at = count ? anchorOf($("text")).at : 0;
+  const count = text.path.length, at = count ? text.place[text.chosen] : 0;
   const cost = text.cost ? ` · $${money(text.cost)}` : "";
   const said = count ? `Entry ${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")} on this path${cost}` : "No entries";
   if ($("where").textContent !== said) $("where").textContent = said;
-  $("leaf").disabled = text.chosen === session.leaf || session.leaf < 0;
+  $("leaf").disabled = session.leaf < 0 || text.chosen === session.leaf;
 }

@@ -152,17 +152,24 @@ function rowElement(at, missing) {
   if (n === text.chosen) element.classList.add("chosen");
   if (n === tree.cursor) element.classList.add("cursor");
   const lead = bars(row);
-  if (lead) element.append(make("span", "bars", lead));
+  if (lead) element.append(silent(make("span", "bars", lead)));
   if (folds(row)) {
     const closed = row.run || tree.folded.has(n);
     element.setAttribute("aria-expanded", !closed);
-    element.append(make("span", "twist", closed ? "▸" : "▾"));
+    element.append(silent(make("span", "twist", closed ? "▸" : "▾")));
   }
   for (const [className, said] of rowText(row, missing)) {
     const part = make("span", className);
+    part.dir = "auto";
     marks(part, said);
     element.append(part);
   }
+  return element;
+}
+
+/** Hides an element from screen readers. */
+function silent(element) {
+  element.setAttribute("aria-hidden", "true");
   return element;
 }
 
@@ -292,6 +299,6 @@ function treeClick(event) {
   const row = tree.rows[tree.place.get(+element.dataset.n)];
   tree.cursor = row.n;
   if (event.target.closest(".twist") || row.run) return toggleRow(row);
-  document.body.classList.remove("open");
+  openDrawer(false);
   choose(row.n, {});
 }
