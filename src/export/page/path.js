@@ -77,6 +77,7 @@ function setPath(leaf) {
   path.forEach((n, at) => { text.place[n] = at; });
   readPath();
   clearText();
+  layOut();
   return true;
 }
 
@@ -226,7 +227,7 @@ function range({ at, delta }, height) {
 async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (n < 0) return;
   const before = position();
-  if (!onPath(n) && setPath(session.newest[n])) layOut();
+  if (!onPath(n)) setPath(session.newest[n]);
   text.chosen = n;
   tree.cursor = n;
   if (record && idInAddress() !== session.ids[n]) {
@@ -257,7 +258,6 @@ function restore({ end, chosen, n, delta }) {
   setPath(end);
   if (!onPath(n)) return start();
   text.chosen = chosen;
-  layOut();
   drawText({ at: text.place[n], delta });
   markChosen();
   showChosen();
