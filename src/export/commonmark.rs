@@ -104,7 +104,7 @@ fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
             continue;
         };
         let start = at - scheme.len();
-        if text[..start].chars().last().is_some_and(char::is_alphanumeric) {
+        if text[..start].chars().last().is_some_and(|c| c.is_ascii_alphanumeric()) {
             continue;
         }
         let is_end =
