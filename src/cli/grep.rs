@@ -94,7 +94,7 @@ impl Searcher {
             match painter.detail {
                 Detail::Rows if painter.has_context() => matches.push(hit),
                 Detail::Rows => painter.row(path, header, &hit, false, &mut rows),
-                Detail::Count => {}
+                Detail::Count(_) => {}
                 Detail::Path(_) => return ControlFlow::Break(()),
             }
             if count >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

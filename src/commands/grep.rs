@@ -117,7 +117,7 @@ pub struct Args {
     #[command(flatten)]
     pub only: PathsArgs,
     /// Print only the number of matching entries in each session
-    #[arg(short, long, conflicts_with_all = ["files", "null"])]
+    #[arg(short, long, conflicts_with = "files")]
     pub count: bool,
     /// Search only entries with this role or type, such as user or compaction; may be given several times (toolCall: only
     /// the names and arguments of tool calls)
@@ -231,9 +231,9 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 }
 
 fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
-    let detail = match (args.only.is_set(), args.count) {
-        (true, _) => Detail::Path(args.only),
-        (_, true) => Detail::Count,
+    let detail = match (args.count, args.only.is_set()) {
+        (true, _) => Detail::Count(args.only),
+        (_, true) => Detail::Path(args.only),
         _ => Detail::Rows,
     };
     let around = |side: Option<usize>| side.or(args.around).unwrap_or(0);

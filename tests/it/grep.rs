@@ -457,3 +457,15 @@ fn a_long_expression_without_case_is_searched_for() {
     let long = "aB".repeat(5000);
     assert_eq!(s.pisess(&format!("grep -i {long} ./two-branches.jsonl")).done().code, 1);
 }
+
+/// As with ripgrep: the path, a NUL byte, the number.
+#[test]
+fn null_ends_the_path_before_a_count() {
+    let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
+    let (lines, nulls) = (s.run("grep -c the ."), s.run("grep -0 -c the ."));
+    assert_eq!(nulls, lines.replace(':', "\0"));
+    assert_eq!(lines.lines().count(), 2);
+    assert_eq!(s.run("grep -0c the ./tour.jsonl"), s.run("grep -c the ./tour.jsonl"));
+    let failed = s.pisess("grep -l -c the .").done().fails(2);
+    assert!(failed.contains("cannot be used with"), "{failed}");
+}

@@ -20,8 +20,8 @@ use std::path::Path;
 pub enum Detail {
     /// A row for each entry that matches.
     Rows,
-    /// The number of these entries.
-    Count,
+    /// The number of these entries, after its path.
+    Count(PathsArgs),
     /// Its path.
     Path(PathsArgs),
 }
@@ -158,7 +158,7 @@ impl Painter {
     /// Appends the single row of a session, for -l and -c.
     pub fn summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
         if self.json && self.detail != Detail::Rows {
-            let count = (self.detail == Detail::Count).then_some(count as f64);
+            let count = matches!(self.detail, Detail::Count(_)).then_some(count as f64);
             let row = path_json(path, header).with(count, |row, count| row.number("count", count));
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
@@ -167,10 +167,15 @@ impl Painter {
         match self.detail {
             Detail::Rows => {}
             Detail::Path(only) => only.push(path, self.styles.summary, out),
-            Detail::Count => {
-                let before =
-                    if self.paths { styled(&shown(path), self.styles.summary) + ":" } else { String::new() };
-                out.extend_from_slice(format!("{before}{count}\n").as_bytes());
+            Detail::Count(only) => {
+                match (self.paths, only.null) {
+                    (false, _) => {}
+                    (true, true) => only.push(path, self.styles.summary, out),
+                    (true, false) => {
+                        out.extend_from_slice((styled(&shown(path), self.styles.summary) + ":").as_bytes());
+                    }
+                }
+                out.extend_from_slice(format!("{count}\n").as_bytes());
             }
         }
     }

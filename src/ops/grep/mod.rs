@@ -10,6 +10,7 @@
 mod around;
 mod envelope;
 mod hit;
+mod line_numbers;
 mod pattern;
 mod prefilter;
 mod search;

@@ -2,6 +2,7 @@
 
 use super::envelope::Envelope;
 use super::hit::{hit_at, nowhere};
+use super::line_numbers::LineNumbers;
 use super::pattern::Pattern;
 use super::prefilter::{Positions, Verdict};
 use crate::load::{LoadError, Options, load};
@@ -14,11 +15,10 @@ use crate::session::read::record::{self, Block, Content, Member, Record, scan_in
 use crate::session::search::{Hit, Snippet, SnippetSize};
 use crate::session::tree::active;
 use crate::session::{Header, Session};
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr, memrchr};
 use pisess_json::text::Text;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
-use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// What to search for, and where.
@@ -103,7 +103,7 @@ pub struct Searched {
 #[derive(Clone, Copy, Debug)]
 pub struct Resume {
     end: u64,
-    counted: Counted,
+    numbers: LineNumbers,
 }
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
@@ -119,11 +119,10 @@ pub fn search(
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
-    let start = Counted { place: preamble.end, lines: preamble.lines };
-    let Resume { end: start, counted } = resume.unwrap_or(Resume { end: preamble.end, counted: start });
+    let start = Resume { end: preamble.end, numbers: LineNumbers::after(&preamble) };
+    let Resume { end: start, numbers } = resume.unwrap_or(start);
     let keys = record::keys();
-    let mut search =
-        Search { source, query, preamble, keys, counted, counts_lines: false, tree: None, unread: None };
+    let mut search = Search { source, query, preamble, keys, numbers, tree: None, unread: None };
     if resume.is_none()
         && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
@@ -146,19 +145,10 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     keys: KeyCache<Member>,
-    counted: Counted,
-    /// Whether a line number was needed; until then, lines are not counted.
-    counts_lines: bool,
+    numbers: LineNumbers,
     /// The tree of the file, loaded when the first hit needs it.
     tree: Option<Tree>,
     unread: Option<(u32, LineNo)>,
-}
-
-/// The number of lines before an offset of the file.
-#[derive(Clone, Copy, Debug)]
-struct Counted {
-    place: u64,
-    lines: u32,
 }
 
 /// A session, and which of its entries are on the path to the leaf.
@@ -169,7 +159,7 @@ struct Tree {
 
 impl Search<'_> {
     fn done(self) -> Searched {
-        let resume = Resume { end: self.source.len(), counted: self.counted };
+        let resume = Resume { end: self.source.len(), numbers: self.numbers };
         Searched { header: self.preamble.header, unread: self.unread, resume }
     }
 
@@ -193,9 +183,7 @@ impl Search<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        if self.counts_lines && self.counted.place >= stretch.start {
-            self.count_to(stretch, bytes.len());
-        }
+        self.numbers.pass(stretch);
         Ok(ControlFlow::Continue(()))
     }
 
@@ -240,7 +228,7 @@ impl Search<'_> {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
             if !is_last && !rest[..end].trim_ascii().is_empty() {
-                let line = self.line_no(stretch, start)?;
+                let line = self.numbers.of(self.source, stretch, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
             return Ok((start + end, None));
@@ -268,7 +256,7 @@ impl Search<'_> {
         };
         let found = if self.query.inverted { self.first_text(found, record, &envelope) } else { found };
         let Some(found) = found else { return Ok(None) };
-        let line = if self.needs_line() { self.line_no(stretch, start)? } else { LineNo(0) };
+        let line = if self.needs_line() { self.numbers.of(self.source, stretch, start)? } else { LineNo(0) };
         self.hit(line, envelope, found)
     }
 
@@ -388,25 +376,6 @@ impl Search<'_> {
         };
         Ok(self.tree.insert(tree))
     }
-
-    /// Returns the number of the line that starts at `at` in the stretch.
-    fn line_no(&mut self, stretch: LineChunk, at: usize) -> io::Result<LineNo> {
-        self.counts_lines = true;
-        if self.counted.place < stretch.start {
-            // The stretches before this one needed no line number, so their lines were not counted.
-            let (from, to) = (self.counted.place, stretch.start);
-            self.counted.lines += lines(self.source, from..to)?;
-            self.counted.place = to;
-        }
-        self.count_to(stretch, at);
-        Ok(LineNo(self.counted.lines + 1))
-    }
-
-    fn count_to(&mut self, stretch: LineChunk, at: usize) {
-        let from = (self.counted.place - stretch.start) as usize;
-        self.counted.lines += memchr_iter(b'\n', &stretch.bytes[from..at]).count() as u32;
-        self.counted.place = stretch.start + at as u64;
-    }
 }
 
 /// Returns the start of the next line that may match.
@@ -419,14 +388,4 @@ fn next_line(bytes: &[u8], from: usize, positions: Option<&mut Positions>) -> Op
         return None;
     }
     Some(memrchr(b'\n', &bytes[from..sign]).map_or(from, |newline| from + newline + 1))
-}
-
-/// Returns the number of lines that begin in a range of a file.
-fn lines(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
-    let mut count = 0;
-    let _: ControlFlow<()> = ChunkReader::default().read(source, range, |chunk| {
-        count += memchr_iter(b'\n', chunk.bytes).count() as u32;
-        ControlFlow::Continue(())
-    })?;
-    Ok(count)
 }
