@@ -351,11 +351,14 @@ impl Codex {
         writer: &mut Writer,
     ) -> io::Result<()> {
         self.names.insert(id.as_bytes().into(), name.clone().into_owned());
+        // oh-my-pi sends a call of a custom tool as such if it has this name.
+        let is_custom = line.payload.get("type").is_some_and(|kind| kind.is("custom_tool_call"));
         let call = Object::new()
             .str("type", "toolCall")
             .text("id", id)
             .text("name", name)
-            .json("arguments", arguments);
+            .json("arguments", arguments)
+            .with(is_custom.then_some(name), |call, name| call.text("customWireName", name));
         self.reply(line, &array([call.finish()]), used, writer)
     }
 

@@ -42,7 +42,7 @@ export async function compareHanded({ pisess, peers, folder }, sessions, report)
 }
 
 /** Compares the agent's context with that of pisess after the agent has continued a copy. */
-async function continued(world) {
+export async function continued(world) {
   const out = world.scratch();
   let answer;
   try {

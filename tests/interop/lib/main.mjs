@@ -10,6 +10,7 @@ import { Peer } from "./peer.mjs";
 import { checks, conversation, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
 import { compareHanded } from "./handed.mjs";
+import { compareImported } from "./imported.mjs";
 import { compareExtension, compareSkill } from "./installed.mjs";
 import { compareListed } from "./listed.mjs";
 import { compareRepaired } from "./repaired.mjs";
@@ -117,6 +118,9 @@ async function compareAll(peers, numbers) {
   await Promise.all([worker(), worker()]);
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
   if (!options.session && isWanted({ kind: "handed" })) await handed(tools, numbers);
+  if (!options.session && isWanted({ kind: "imported" })) {
+    await compareImported(tools, join(here, "../../fixtures"), report("imported"));
+  }
   if (!options.session && isWanted({ kind: "list" })) await listed(tools, numbers);
   if (!options.session && isWanted({ kind: "skill" })) await compareSkill(tools, report("skill"));
   if (!options.session && isWanted({ kind: "extension" })) await extension(tools);

@@ -17,6 +17,8 @@ const { isTranscriptEntry, isUserRequestEntry, userTurnDraft } = await source(
 	"session/session-context.ts",
 );
 const { convertToLlm } = await source("session/messages.ts");
+const { ClaudeSessionStore } = await source("session/claude-session-store.ts");
+const { CodexSessionStore } = await source("session/codex-session-store.ts");
 const { loadSkills } = await source("extensibility/skills.ts");
 const { TreeSelectorComponent } = await source("modes/components/tree-selector.ts");
 const { setThemeInstance } = await source("modes/theme/theme.ts");
@@ -193,6 +195,15 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 
 await serve({
 	hello: () => ({ bun: Bun.version }),
+
+	/** Returns the messages that oh-my-pi's importer makes of a session of Claude Code or Codex. */
+	async imported({ source, path }: any) {
+		const store = source === "claude" ? new ClaudeSessionStore(scratch) : new CodexSessionStore(scratch);
+		const info = { source, id: "id", path, cwd: scratch, created: new Date(0), modified: new Date(0) };
+		const session = await store.load(info);
+		const messages = session.getEntries().filter((entry: any) => entry.type === "message");
+		return messages.map((entry: any) => entry.message);
+	},
 
 	/** Returns the skills that oh-my-pi finds in a home directory, and its warnings. */
 	async skills({ home }: any) {
