@@ -37,6 +37,9 @@ pub const GUIDE: Guide = Guide {
 /// of the session's project. Branches, side chains, compactions, tool calls, thinking, images, usage and times are kept.
 /// What has no counterpart is kept in custom entries. The source is not changed.
 ///
+/// A sub-agent of Claude Code that has a file of its own becomes a session in the directory named like that of the session
+/// that started it, where `list` finds it.
+///
 /// The sources are files, directories (which are searched at any depth), or sessions in ~/.claude and ~/.codex, given by
 /// the start or the end of their id, or by their name.
 ///
@@ -65,9 +68,12 @@ type Outcome = Result<Done, Failure>;
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (files, failures) = found(&args.sources, ui);
     let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
-    let (sources, mut outcomes) = read(files, ui);
+    let (mut sources, mut outcomes) = read(files, ui);
     let output = args.write.output.as_deref();
     let is_one_file = output.is_some_and(|output| !output.is_dir());
+    if is_one_file && sources.iter().any(|source| source.survey.sub_agent.is_none()) {
+        sources.retain(|source| source.survey.sub_agent.is_none());
+    }
     if is_one_file && sources.len() > 1 {
         return Err(Failure::usage("-o names one file, and there are several sources")
             .hint("give an existing directory with -o"));
@@ -79,9 +85,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         wait: Duration::from_secs_f64(args.write.wait),
         stdout_is: ui.stdout_is(),
     };
-    let places = places(&sources, importer.agent, output, ui);
+    let sources = places(sources, importer.agent, output, ui);
     if output == Some(Path::new("-")) && !args.write.dry_run {
-        return match (sources.first().zip(places.first()), outcomes.pop()) {
+        return match (sources.first(), outcomes.pop()) {
             (Some((source, place)), _) => stream(&importer, source, place, args, ui),
             (None, Some((_, _, Err(failure)))) => Err(failure),
             (None, _) => Ok(worst),
@@ -98,7 +104,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         outcomes.push(outcome);
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = in_order(sources.into_iter().zip(places), workers, work, take);
+    let Ok(()) = in_order(sources, workers, work, take);
     drop(progress);
     worst = worst.max(report(outcomes, args, ui)?);
     Ok(worst)

@@ -34,6 +34,8 @@ pub struct Claude {
     /// The last entry before the first line of the tree.
     before_all: Option<Place>,
     model: Option<Text<'static>>,
+    /// Whether the whole file is that of a sub-agent.
+    is_agent: bool,
     /// Whether the user has named the session.
     is_titled: bool,
     time_ms: i64,
@@ -110,6 +112,8 @@ impl Reader for Claude {
         let [kind, uuid, parent, message, is_side, timestamp] = members(raw, names);
         self.time_ms = time(timestamp).unwrap_or(self.time_ms);
         let (uuid, parent) = (uuid.and_then(Raw::text), parent.and_then(Raw::text));
+        let is_side = is_side.and_then(Raw::bool) == Some(true);
+        self.is_agent |= is_side && self.lines.is_empty() && text(raw, "agentId").is_some();
         let line = ClaudeLine {
             offset,
             raw,
@@ -117,7 +121,7 @@ impl Reader for Claude {
             uuid: uuid.filter(|id| !id.is_empty()),
             parent: parent.filter(|id| !id.is_empty()),
             message: message.filter(|message| message.is_object()),
-            is_side: is_side.and_then(Raw::bool) == Some(true),
+            is_side: is_side && !self.is_agent,
             time_ms: self.time_ms,
         };
         let known = line.uuid.as_ref().is_some_and(|uuid| self.lines.contains_key(uuid.as_bytes()));

@@ -65,6 +65,8 @@ pub struct Survey {
     pub origin: Origin,
     /// The id of its session.
     pub id: String,
+    /// If a sub-agent wrote it: the id of the session that started it, and the sub-agent's own.
+    pub sub_agent: Option<(String, String)>,
     /// The working directory.
     pub cwd: Option<Text<'static>>,
     /// The time of its first line, in milliseconds since 1970.
@@ -185,6 +187,7 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Sur
     Ok(Survey {
         origin,
         id: facts.id(stem),
+        sub_agent: facts.session.zip(facts.sub_agent),
         cwd: facts.cwd,
         created_ms: facts.created_ms.unwrap_or_default(),
         name: writer.name.take(),
@@ -216,14 +219,23 @@ impl Survey {
     /// Returns the id of the session that a source becomes. `copy` is 0, unless sessions made of it before were continued
     /// by an agent.
     pub fn session_id(&self, agent: Dialect, copy: u32) -> String {
-        let name = format!("{}:{}:{}:{copy}", self.origin.name(), self.id, agent.agent().constants().name);
-        Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
+        session_id(self.origin, &self.id, agent, copy)
+    }
+
+    /// Returns the id of the session made of the one that started the sub-agent.
+    pub fn owner_id(&self, agent: Dialect, copy: u32) -> Option<String> {
+        self.sub_agent.as_ref().map(|(session, _)| session_id(self.origin, session, agent, copy))
     }
 
     /// Returns the name of the file of a session that a source becomes.
     pub fn file_name(&self, id: &str) -> String {
         file_name(&iso_string(self.created_ms), id)
     }
+}
+
+fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
+    let name = format!("{}:{id}:{}:{copy}", origin.name(), agent.agent().constants().name);
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
 /// Writes the whole session that a source becomes. `cwd` is its working directory.

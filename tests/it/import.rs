@@ -589,6 +589,42 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --from claude` and `--from codex` list the sessions)");
 }
 
+/// A sub-agent with a file of its own is imported with the session that started it, into the directory named like it.
+#[test]
+fn sub_agents_are_below_their_session() {
+    let h = Home::with(&[]);
+    let id = "c1a00000-0000-4000-8000-0000000000a1";
+    h.0.put(&format!("p/{id}.jsonl"), fixture("claude/plain.jsonl"));
+    let line = |uuid: &str, parent: &str, kind: &str, content: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":true,"agentId":"../a7","sessionId":"{id}","cwd":"/home/u/kites","type":"{kind}","message":{{"role":"{kind}","content":[{{"type":"text","text":"{content}"}}]}},"uuid":"{uuid}","timestamp":"2025-09-12T08:00:05.000Z"}}"#
+        ) + "\n"
+    };
+    let lines = [line("s1", "null", "user", "Look."), line("s2", "\"s1\"", "assistant", "Seen.")].concat();
+    h.0.put(&format!("p/{id}/subagents/agent-a7.jsonl"), lines);
+    for agent in ["pi", "omp"] {
+        let done = h.run(&format!("import --for {agent} ./p/{id}.jsonl"));
+        assert_eq!(done.code, 0, "{done}");
+        let paths: Vec<_> =
+            done.text().lines().map(|path| path.trim_start_matches("./").to_owned()).collect();
+        assert_eq!(paths[1], paths[0].replace(".jsonl", "/___a7.jsonl"));
+        assert_eq!(messages(&h.0, &paths[1]).len(), 2);
+        assert_eq!(h.run(&format!("check -q ./{}", paths[1])).quiet(), "");
+        let before = h.stored();
+        assert_eq!(h.run(&format!("import -q --for {agent} ./p")).quiet(), "");
+        assert!(h.stored() == before);
+    }
+    assert_snapshot!(h.run("list --all").quiet(), @"
+    age  time              id        msgs  br  context   cost  name or first user message
+    7mo  2025-09-12 08:00  c7955523    10   1    12.9k  $0.00  Which paper for a kite?
+    7mo  2025-09-12 08:00  34bd5c45     2   1        -      -  └─ a7: Look.
+    7mo  2025-09-12 08:00  41a4fe69    10   1    12.9k  $0.00  Which paper for a kite?
+    7mo  2025-09-12 08:00  b6516b6a     2   1        4      -  └─ a7: Look.
+    ");
+    // One file can only be one session.
+    h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
+}
+
 /// A limit on the size of files represents a full disk.
 #[cfg(unix)]
 #[test]

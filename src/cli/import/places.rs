@@ -43,6 +43,10 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
             },
         }
     }
+    // The sub-agents of a session have files of their own in the directory named like it.
+    let agents: Vec<_> =
+        paths.iter().filter(|path| path.is_file()).map(|path| path.with_extension("")).collect();
+    paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
     for trouble in found.troubles {
         match trouble {

@@ -73,8 +73,14 @@ pub struct Place {
     is_given: bool,
 }
 
-/// Returns where the sessions of these sources are, or will be. `output` is a file, a directory, or `-`.
-pub fn places(sources: &[Surveyed], agent: Dialect, output: Option<&Path>, ui: &Ui) -> Vec<Place> {
+/// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
+/// directory, or `-`.
+pub fn places(
+    sources: Vec<Surveyed>,
+    agent: Dialect,
+    output: Option<&Path>,
+    ui: &Ui,
+) -> Vec<(Surveyed, Place)> {
     let folder = output.filter(|output| output.is_dir());
     let files = match (output, folder) {
         (None, _) => Places::of(ui).everywhere().files.into_iter().map(|file| file.path).collect(),
@@ -85,7 +91,7 @@ pub fn places(sources: &[Surveyed], agent: Dialect, output: Option<&Path>, ui: &
     let mut known: HashMap<String, PathBuf> =
         files.into_iter().filter_map(|path| Some((id(&path)?, path))).collect();
     let mut folders: HashMap<String, PathBuf> = HashMap::default();
-    let place = |source: &Surveyed| {
+    let mut place = |source: &Surveyed| {
         let survey = &source.survey;
         let here = || Text::from(ui.folder().to_string_lossy().into_owned());
         let cwd = survey.cwd.clone().unwrap_or_else(here);
@@ -93,6 +99,13 @@ pub fn places(sources: &[Surveyed], agent: Dialect, output: Option<&Path>, ui: &
         if let Some(file) = output.filter(|_| folder.is_none()) {
             let exists = file != Path::new("-") && file.symlink_metadata().is_ok();
             return Place { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
+        }
+        // Sub-agents are in the directory named like the session that started them.
+        let owners = (0..).map_while(|copy| known.get(&survey.owner_id(agent, copy)?));
+        if let Some((owner, (_, name))) = owners.last().zip(survey.sub_agent.as_ref()) {
+            let path = owner.with_extension("").join(format!("{}.jsonl", in_file_names(name)));
+            let exists = path.symlink_metadata().is_ok();
+            return Place { cwd, id, path, exists, beside: None, is_given: false };
         }
         let mut own = || {
             let cwd = cwd.to_string_lossy().into_owned();
@@ -115,7 +128,21 @@ pub fn places(sources: &[Surveyed], agent: Dialect, output: Option<&Path>, ui: &
         known.entry(id.clone()).or_insert_with(|| path.clone());
         Place { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
     };
-    sources.iter().map(place).collect()
+    let (agents, others): (Vec<_>, Vec<_>) =
+        sources.into_iter().partition(|source| source.survey.sub_agent.is_some());
+    others
+        .into_iter()
+        .chain(agents)
+        .map(|source| {
+            let place = place(&source);
+            (source, place)
+        })
+        .collect()
+}
+
+/// Returns a text of which nothing but letters and digits is left that could be more than a file name.
+fn in_file_names(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
 /// Returns the directory in which an agent keeps the sessions of a project.
