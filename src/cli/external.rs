@@ -15,27 +15,37 @@ use std::path::{Path, PathBuf};
 pub const LOOK: &str = "see `pisess --help`";
 
 /// Verbs of other tools, and the commands of pisess that correspond to them.
-const FROM_ELSEWHERE: [(&str, &str); 20] = [
+const FROM_ELSEWHERE: [(&str, &str); 30] = [
+    ("blame", "stats --by file"),
     ("branch", "branches"),
     ("cat", "show"),
     ("checkout", "switch"),
     ("cherry-pick", "pick"),
     ("clone", "fork --branches"),
     ("commit", "append"),
+    ("continue", "list -l NAME"),
+    ("cost", "stats --by day"),
     ("delete", "archive"),
     ("doctor", "check"),
     ("find", "grep"),
     ("fsck", "check"),
+    ("history", "path"),
     ("log", "path"),
     ("ls", "list"),
+    ("move", "relocate"),
+    ("mv", "relocate"),
     ("name", "append --name NAME"),
+    ("open", "tree"),
     ("rebase", "pick"),
     ("remove", "archive"),
     ("rename", "append --name NAME"),
     ("reset", "switch"),
+    ("resume", "list -l NAME"),
     ("revert", "pop"),
     ("rm", "archive"),
     ("search", "grep"),
+    ("share", "export --redact"),
+    ("usage", "stats"),
 ];
 
 /// The prefix of the programs' names.

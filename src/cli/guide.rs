@@ -129,12 +129,13 @@ pub const SESSIONS: Section = Section {
 pub const TIMES: Section = Section {
     title: "TIMES",
     paragraphs: &[
-        "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`), \
+        "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`; a year is 365.25 days, a month a twelfth of it), \
          `today`, `yesterday`, a weekday (the last one, which can be today), a date, month or year (`2026-10-31`, \
          `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). Times without a \
          zone are local, and days begin at midnight.",
         "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
-         2026-10` is October. `list` includes a session if it has a user or assistant message in this period, whatever was \
+         2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
+         midnight. `list` includes a session if it has a user or assistant message in this period, whatever was \
          written later; `grep` and `stats` read only entries of this period.",
     ],
 };

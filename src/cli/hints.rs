@@ -24,7 +24,10 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
-    let own = unknown_option(error).and_then(|option| meant(option, verb)).or_else(|| renamed(error, verb));
+    let own = unknown_option(error)
+        .and_then(|option| meant(option, verb))
+        .or_else(|| renamed(error, verb))
+        .or_else(|| too_much(error, verb));
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
@@ -65,6 +68,19 @@ fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     let takes = |arg: &&clap::Arg| arg.get_possible_values().iter().any(|known| known.matches(value, false));
     let arg = verb?.get_arguments().find(|arg| arg.get_long().is_some() && takes(arg))?;
     Some(format!("did you mean --{} {value}?", arg.get_long()?))
+}
+
+/// Returns a hint for `--all` or `--archived` together with sessions: in `grep`, those may be words of a pattern.
+fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_conflict = error.kind() == ErrorKind::ArgumentConflict && error.to_string().contains("[SESSION]");
+    if !is_conflict || !matches!(&**option, "--all" | "--archived") {
+        return None;
+    }
+    Some(match verb?.get_name() {
+        "grep" => "put a pattern of several words in quotes, and give no SESSION".to_owned(),
+        _ => format!("omit {option} or SESSION; a name is looked up in all projects"),
+    })
 }
 
 /// Returns a hint with the name of an option, if clap suggests a former one.

@@ -4,7 +4,7 @@ use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, b
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
-use crate::load::names::{NameError, Names, is_of};
+use crate::load::names::{Known, NameError, Names, choose, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
 use crate::session::Header;
@@ -18,6 +18,9 @@ use pisess_store::{
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
+
+/// Printed if directories contain no sessions, as the directory of a project does not.
+const NO_FILES: &str = "no *.jsonl files found (hint: the sessions of a project are in the agents' stores; `cd DIR && pisess list` lists them)";
 
 /// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Debug)]
@@ -90,6 +93,9 @@ impl Places {
             ui.report(failure);
         }
         failed |= report(finding.troubles, ui);
+        if finding.files.is_empty() && !failed && matches!(&scope, Scope::Paths(paths) if !paths.is_empty()) {
+            ui.warn(NO_FILES);
+        }
         NamedSessions { files: finding.files, failed, scope }
     }
 
@@ -347,12 +353,18 @@ pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
         }
     }
     if files.is_empty() && failures.is_empty() {
-        ui.warn("no *.jsonl files found");
+        ui.warn(NO_FILES);
     }
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
     }
     Expanded { files, by_name, failures }
+}
+
+/// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.
+pub fn everything(ui: &Ui) -> Vec<PathBuf> {
+    let roots: BTreeSet<_> = Places::of(ui).stores.iter().map(|store| OnDisk.real(&store.root)).collect();
+    roots.into_iter().filter(|root| root.exists()).collect()
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.
@@ -437,6 +449,8 @@ pub fn is_spelled_as_path(name: &str) -> bool {
 fn unknown(error: NameError, ui: &Ui) -> Failure {
     let failure = Failure::cannot(&error).hint(error.hint());
     match error {
+        NameError::Unknown { name, near } if near.is_empty() && is_archived(&name, ui) => failure
+            .hint(format!("it is archived: `pisess archive --restore {name}` moves it back to its store")),
         NameError::Unknown { .. } => failure.missing(),
         NameError::Ambiguous { candidates, sessions, .. } => {
             let more = sessions.saturating_sub(candidates.len());
@@ -446,6 +460,18 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
         }
         NameError::NoLast { .. } => failure,
     }
+}
+
+/// Whether the name or id is that of one archived session.
+fn is_archived(name: &str, ui: &Ui) -> bool {
+    let archives = Places::of(ui).archived(true).unwrap_or_default();
+    let known = archives.into_iter().filter_map(|path| {
+        let archive = Archive::read(&Glance::open(&path).ok()?).ok()??;
+        let facts = Facts::read(archive.head()).ok()?;
+        let id = facts.header.id.to_string_lossy().into_owned();
+        Some(Known { path, id, name: facts.name.map(|name| name.to_string_lossy().into_owned()) })
+    });
+    choose(name, &known.collect::<Vec<_>>()).is_ok()
 }
 
 /// Returns a row for a session that a name may refer to: its age, its id and its path.

@@ -122,10 +122,15 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
 const MOST_PLACES: usize = 5;
 
 /// Prints a line on standard error with the secrets that were found, by kind.
-pub fn summarize(report: &Report, session: &Input, ui: &mut Ui) {
+pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui) {
     warn_of_kept(report, session, ui);
     let kinds: Vec<_> = report.kinds().iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    let secrets = if kinds.is_empty() { "no secrets found".to_owned() } else { kinds.join(", ") };
+    let removed = if is_removed { "removed " } else { "" };
+    let secrets = if kinds.is_empty() {
+        "no secrets found".to_owned()
+    } else {
+        format!("{removed}{}", kinds.join(", "))
+    };
     let opaque = match report.opaque {
         0 => String::new(),
         1 => "; 1 signature or image not searched".to_owned(),

@@ -85,10 +85,10 @@ pub struct Words {
     /// Set the name of the session; an empty NAME clears it
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
-    /// Use this model (from here on)
+    /// Use this model (for the replies that follow)
     #[arg(long, value_name = "PROVIDER/ID", value_parser = model, help_heading = "Entries")]
     pub model: Option<(String, String)>,
-    /// Change the thinking level from here on
+    /// Change the thinking level for the replies that follow
     #[arg(long, value_name = "LEVEL", value_parser = LEVELS, help_heading = "Entries")]
     pub thinking: Option<String>,
     /// Append a custom entry of this type, which no model sees

@@ -2,7 +2,7 @@
 
 use crate::cli::check::{RepairArgs, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, expanded};
+use crate::cli::locate::{Expanded, everything, expanded};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
@@ -16,6 +16,7 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Check a session", "pisess check session.jsonl"),
         Example::new("Check all sessions below a directory", "pisess check sessions"),
+        Example::new("Check the sessions of all projects", "pisess check --all"),
         Example::answers_no("Print the findings as JSON", "pisess check --json broken.jsonl"),
         Example::new(
             "Repair a session into another file",
@@ -30,9 +31,10 @@ pub const GUIDE: Guide = Guide {
 /// Check session files, and optionally repair them.
 ///
 /// One finding is printed per line: file, line number, severity, problem, consequence for the agent that opens
-/// the session, and whether it can be repaired. Above many findings, the file is printed once. An error means that data is lost, an agent hangs or the session
-/// does not open; a warning, that the session opens incomplete or is displayed wrongly; a note is informational
-/// and does not affect the exit code. A directory is searched at any depth.
+/// the session, and whether it can be repaired. If a file has many findings, its path is printed once, above them. An
+/// error means that data is lost, that an agent hangs, or that the session does not open. A warning means that the
+/// session opens incomplete or is displayed wrongly. A note is informational and does not affect the exit code. A
+/// directory is searched at any depth.
 ///
 /// With --repair, unambiguous repairs are applied: to another file with -o, or in place with --backup. Of a directory,
 /// the *.jsonl files directly in it are repaired, and with -r also those in its subdirectories, except hidden ones. Bytes
@@ -41,13 +43,17 @@ pub const GUIDE: Guide = Guide {
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",
+    "       pisess check [OPTIONS] --all\n",
     "       pisess check [OPTIONS] --repair --backup <SESSION>...\n",
     "       pisess check [OPTIONS] --repair -o <PATH> <SESSION>",
 ))]
 pub struct Args {
     /// Sessions by path or name, directories of them, or - for standard input
-    #[arg(required = true, value_name = "SESSION")]
+    #[arg(required_unless_present = "all", value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
+    /// Include the sessions of all projects
+    #[arg(short, long, conflicts_with_all = ["sessions", "repair"])]
+    pub all: bool,
     /// Include subdirectories (a check always does)
     #[arg(short, long)]
     pub recursive: bool,
@@ -67,7 +73,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     let mut report = Report::new(&args.repair, ui);
-    let Expanded { files, failures, .. } = expanded(&args.sessions, Reach::Whole, ui);
+    let sessions = if args.all { &everything(ui) } else { &args.sessions };
+    let Expanded { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
     for failure in failures {
         report.failure(&failure, ui);
     }
@@ -89,6 +96,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
         Ok(findings) => report.session(&file.path, &findings, ui),
     })?;
-    report.summary(&args.sessions, ui)?;
+    report.summary(sessions, ui)?;
     Ok(report.exit)
 }

@@ -186,7 +186,10 @@ impl Compact<'_> {
 
     fn nothing(&self) -> Failure {
         if ends_in_compaction(&self.open.session) {
-            self.open.input.no("the last entry is already a compaction")
+            self.open
+                .input
+                .no("the last entry is already a compaction")
+                .hint("to compact in another way, undo it first with `pisess undo`")
         } else {
             self.open
                 .input

@@ -312,7 +312,7 @@ fn sub_agents(
         };
         if let Some(removed) = removed.as_deref_mut() {
             let (copy, of_agent) = redacted(input, &args.redaction, ui)?;
-            summarize(&of_agent.report, &copy, ui);
+            summarize(&of_agent.report, &copy, true, ui);
             removed.secrets.extend(of_agent.secrets);
             removed.places.extend(of_agent.places);
             input = copy;
@@ -375,7 +375,7 @@ impl Export<'_> {
             refuse_any(!left.is_empty())
         });
         none_in_export(&left, removed, session)?;
-        summarize(&removed.report, session, ui);
+        summarize(&removed.report, session, true, ui);
         Ok(committed?)
     }
 
@@ -389,7 +389,7 @@ impl Export<'_> {
         none_in_export(&left.map_err(|error| session.unreadable(error))?, removed, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
-        summarize(&removed.report, session, ui);
+        summarize(&removed.report, session, true, ui);
         Ok(())
     }
 

@@ -56,8 +56,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line breaks
 /// within a text. A pattern that begins with `-` is given with `-e` or after `--`. On a terminal, a heading precedes
-/// the matches of each session: its path, start time and project. If no SESSION is given, it has the end of the
-/// session's id, which can be given as SESSION, in place of the path. In a pipe each row is `PATH:ID:ROLE: TEXT`,
+/// the matches of each session: its path, start time and project. If no SESSION is given, the
+/// heading shows the end of the session's id instead of its path; other commands accept it as SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`,
 /// without the path if one session is named. If an entry has no id, `:LINE` is printed instead. Both are references that
 /// `pisess show` and `pisess switch` accept.
 ///

@@ -1,7 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, NEEDS_RECURSION, expanded, is_below, reach_of_change};
+use crate::cli::locate::{Expanded, NEEDS_RECURSION, everything, expanded, is_below, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -50,14 +50,21 @@ pub const GUIDE: Guide = Guide {
 /// except hidden ones. --check and -n, which write nothing, always include subdirectories. With -r, the root
 /// directory, a home directory and directories above an agent's store are refused without --force.
 ///
-/// Several files are migrated in parallel; those that were changed are listed, followed by a table of the results. If
-/// a file cannot be migrated, the others are. Other commands read old files without migrating them; a command that
+/// Several files are migrated in parallel; those that were changed are listed, followed by a table of the results. A
+/// file that cannot be migrated does not stop the others. Other commands read old files without migrating them; a command that
 /// changes an old file migrates it in the same write.
 #[derive(Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess migrate [OPTIONS] <SESSION>...\n",
+    "       pisess migrate [OPTIONS] --check --all",
+))]
 pub struct Args {
     /// Session files, directories of them, or - for standard input
-    #[arg(required = true, value_name = "SESSION")]
+    #[arg(required_unless_present = "all", value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
+    /// Include the sessions of all projects (with --check or -n)
+    #[arg(short, long, conflicts_with_all = ["sessions", "output", "backup"])]
+    pub all: bool,
     /// Only report what there is to do, and exit 1 if there is anything
     #[arg(long, conflicts_with_all = ["output", "backup"])]
     pub check: bool,
@@ -133,13 +140,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::cannot("-o takes only one session").hint("without -o, each file is migrated in place")
         );
     }
+    if args.all && args.writes() {
+        return Err(Failure::usage("--all requires --check or -n")
+            .hint("to migrate the sessions in a directory, give it with -r"));
+    }
     let reach = if args.writes() {
         reach_of_change(&args.sessions, args.recursive, args.write.force, ui)?
     } else {
         Reach::Visible
     };
-    let Expanded { files, by_name, mut failures } = expanded(&args.sessions, reach, ui);
-    if args.sessions.len() == 1
+    let sessions = if args.all { &everything(ui) } else { &args.sessions };
+    let Expanded { files, by_name, mut failures } = expanded(sessions, reach, ui);
+    if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
     {
@@ -156,7 +168,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let exit = report(&outcomes, args, ui)?;
     let mut outdated = outcomes.iter().filter(|outcome| outcome.status == Status::Outdated);
-    if !args.writes() && !args.recursive && outdated.any(|outcome| is_below(&args.sessions, &outcome.path)) {
+    if !args.writes() && !args.recursive && outdated.any(|outcome| is_below(sessions, &outcome.path)) {
         ui.warn(NEEDS_RECURSION);
     }
     Ok(exit)

@@ -1,7 +1,7 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, expanded};
+use crate::cli::locate::{Expanded, everything, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -43,25 +43,29 @@ pub const GUIDE: Guide = Guide {
 /// Review the copy before you share it: no tool recognizes every secret by its shape.
 ///
 /// A secret that is found in one place is removed everywhere, also in base64 or encoded for a URL. A password or the
-/// value of a variable that is shorter than 8 characters or consists of letters is removed only where it is recognized;
-/// where else its text occurs is reported.
+/// value of a variable that has fewer than 8 characters, or only letters, is removed only where it is recognized. Other
+/// places with the same text are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If one is left, the copy is deleted, and the
 /// command fails with its place.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess redact [OPTIONS] -o <PATH> <SESSION>\n",
-    "       pisess redact [OPTIONS] --check <SESSION>...",
+    "       pisess redact [OPTIONS] --check <SESSION>...\n",
+    "       pisess redact [OPTIONS] --check --all",
 ))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input; with --check or -n, any number of them, or
     /// directories to search at any depth
-    #[arg(required = true, value_name = "SESSION")]
+    #[arg(required_unless_present = "all", value_name = "SESSION")]
     pub sessions: Vec<PathBuf>,
+    /// Include the sessions of all projects (with --check or -n)
+    #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
+    pub all: bool,
     /// What to remove.
     #[command(flatten)]
     pub redaction: RedactionArgs,
-    /// Only report what there is to do, and exit 1 if there is anything (a secret)
+    /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is found)
     #[arg(long, conflicts_with_all = ["output", "dry_run"])]
     pub check: bool,
     /// Accepted, because other programs want it; directories are searched in any case.
@@ -76,6 +80,11 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.dry_run {
         return report(args, ui);
+    }
+    if args.all {
+        return Err(
+            Failure::usage("--all requires --check or -n").hint("redact one session at a time, with -o")
+        );
     }
     let Some(output) = &args.write.output else {
         return Err(Failure::usage("redact requires -o: it never changes the session itself")
@@ -97,7 +106,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Prints what is found in the sessions, one row per secret. A session that cannot be read does not stop the others.
 fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let Expanded { files, mut failures, .. } = expanded(&args.sessions, Reach::Whole, ui);
+    let sessions = if args.all { &everything(ui) } else { &args.sessions };
+    let Expanded { files, mut failures, .. } = expanded(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
@@ -129,7 +139,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 if is_one || !found.is_empty() || report.addresses > 0 {
                     // The findings come first, also where both streams are one.
                     ui.flush()?;
-                    summarize(&report, &input, ui);
+                    summarize(&report, &input, false, ui);
                 }
             }
             Err(failure) if failure.is_transcript() && !file.named => {}
@@ -173,7 +183,7 @@ impl Job<'_> {
         none_left(&left, self.input)?;
         let (committed, report) = (committed?, report.into_inner());
         ui.warn_of(&committed);
-        summarize(&report, self.input, ui);
+        summarize(&report, self.input, true, ui);
         let name = path.to_string_lossy();
         ui.print_after(&name, |ui| {
             if self.args.write.json {
@@ -200,7 +210,7 @@ impl Job<'_> {
         none_left(&left.map_err(|error| self.input.unreadable(error))?, self.input)?;
         crate::ops::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
         ui.flush()?;
-        summarize(&report, self.input, ui);
+        summarize(&report, self.input, true, ui);
         Ok(Exit::Done)
     }
 }

@@ -22,8 +22,8 @@ pub const GUIDE: Guide = Guide {
             "pisess stats --by day .",
         ),
         Example::new(
-            "Print the cost of last month for each day and model",
-            "pisess stats --all --since 1mo --by day,model",
+            "Print the cost in October, for each day and model",
+            "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
         ),
         Example::new("Print which sessions read and wrote each file", "pisess stats --by file ."),
         Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
@@ -51,7 +51,7 @@ pub const GUIDE: Guide = Guide {
 /// sessions that made them; with `--by file,session`, in a row for each of these.
 ///
 /// Entries copied by a fork, which have the same id and timestamp in several files, count once. With `--by
-/// entry`, every copy is printed, and what tool results report of sub-agents. Messages that `pisess pick` copied
+/// entry`, every copy is printed, and so is the usage of sub-agents that a tool result reports. Messages that `pisess pick` copied
 /// cost nothing.
 ///
 /// Time is the sum of all turns, each from the request to the reply that ends it, without idle time: more than an hour

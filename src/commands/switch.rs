@@ -4,7 +4,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::Move;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
 use crate::ops::navigate::{navigate, return_to};
@@ -81,5 +81,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         label: args.label.clone(),
         wants_summary: args.summarize || args.summary.is_asked_for(),
     };
-    step.go(&args.write, ui)
+    let exit = step.go(&args.write, ui)?;
+    if args.to == PREVIOUS && exit == Exit::Done && !args.write.dry_run && !args.write.json {
+        let place = target.map_or_else(|| "root".into(), |target| open.session.id(target));
+        ui.status(&format!("back to {}", visible(&place.to_string_lossy())));
+    }
+    Ok(exit)
 }

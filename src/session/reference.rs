@@ -51,7 +51,7 @@ pub enum ReferenceError {
         candidates: Vec<String>,
     },
     /// There is no entry of the requested kind at or above the position.
-    #[error("no entry of kind {kind:?} at or above {name:?}")]
+    #[error("no entry at or above {name:?} has the role or type {kind:?}")]
     NoneOfKind {
         /// The reference without the suffix.
         name: String,
@@ -82,7 +82,8 @@ impl ReferenceError {
                 format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
             }
             ReferenceError::NoneOfKind { .. } => {
-                "a kind is a role such as user or assistant, or an entry type such as compaction".to_owned()
+                "`pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction"
+                    .to_owned()
             }
             ReferenceError::NoEntryOnLine { .. } => {
                 "`pisess tree --filter all --json` lists the lines".to_owned()

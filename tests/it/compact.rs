@@ -264,9 +264,9 @@ fn the_built_in_summary_passes_over_old_results_only() {
 fn not_twice_in_a_row() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     s.run("compact ./two-branches.jsonl --first-kept none --summary short");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept none").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --summary again").fails(1), @"./two-branches.jsonl: the last entry is already a compaction");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: the last entry is already a compaction (hint: to compact in another way, undo it first with `pisess undo`)");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --first-kept none").fails(1), @"./two-branches.jsonl: the last entry is already a compaction (hint: to compact in another way, undo it first with `pisess undo`)");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --summary again").fails(1), @"./two-branches.jsonl: the last entry is already a compaction (hint: to compact in another way, undo it first with `pisess undo`)");
     assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --prepare"), @"
     null
     exit 1

@@ -52,10 +52,10 @@ const UNTRIED: &[(&str, &str)] = &[
     ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions json"),
     ("prune", "restore branch"),
     ("export", "renderer env-file secret-file keep-images json"),
-    ("redact", "env-file secret-file"),
+    ("redact", "all env-file secret-file"),
     ("relocate", "moved-from json"),
-    ("migrate", "backup recursive json"),
-    ("check", "recursive"),
+    ("migrate", "all backup recursive json"),
+    ("check", "all recursive"),
 ];
 
 /// Fields that contain what a session stores.

@@ -62,7 +62,7 @@ fn a_folder() {
         );
     }
     // For migrate, a directory means its sessions; this one has none.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found");
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: the sessions of a project are in the agents' stores; `cd DIR && pisess list` lists them)");
 }
 
 /// Every command reports missing files and directories in the same words, whatever its options.
@@ -488,4 +488,14 @@ fn json_has_the_fields_that_are_promised() {
             assert!(row.pointer(&field).is_some(), "{line}: {field} is missing: {row}");
         }
     }
+}
+
+#[test]
+fn what_was_meant_by_words_after_all() {
+    let s = Sandbox::new();
+    let said = |line: &str| s.unchanged(line).fails(2);
+    assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: put a pattern of several words in quotes, and give no SESSION; see `pisess grep --help`)");
+    assert_snapshot!(said("list --all name"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; see `pisess list --help`)");
+    assert_snapshot!(said("migrate --all"), @"--all requires --check or -n (hint: to migrate the sessions in a directory, give it with -r)");
+    assert_snapshot!(said("redact --all"), @"--all requires --check or -n (hint: redact one session at a time, with -o)");
 }

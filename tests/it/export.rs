@@ -456,7 +456,7 @@ fn options_of_redact_apply_to_the_export() {
     s.put("list", "bamboo spar\n");
     let done =
         s.pisess("export ./two-branches.jsonl --redact --secret-file ./list --as markdown -o -").done();
-    assert_eq!(done.stderr, "pisess: ./two-branches.jsonl: 1 secret\n");
+    assert_eq!(done.stderr, "pisess: ./two-branches.jsonl: removed 1 secret\n");
     assert!(done.text().contains("\\[REDACTED:secret#1"), "{}", done.text());
     assert_snapshot!(s.pisess("export ./two-branches.jsonl --paths -o -").done().fails(2), @"--env-file, --secret-file, --paths and --keep-images need --redact (hint: add --redact, or omit them)");
 }

@@ -247,3 +247,41 @@ fn a_change_of_a_session_by_name_reports_its_path() {
     let quiet = d.pisess("label last aaaa0001 there -q --force").done();
     assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""));
 }
+
+/// The sessions of all projects, of both agents.
+#[test]
+fn all_sessions_can_be_checked() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 1, &[]);
+    d.omp("0199bbbb-2222", 2, &[]);
+    d.put("home/.pi/agent/sessions/--elsewhere--/x.jsonl", "0199dddd-4444", 9, &[]);
+    let torn = "home/.pi/agent/sessions/--elsewhere--/torn.jsonl";
+    d.s.put(torn, "{\"type\":\"session\",\"version\":3,\"id\":\"torn\",\"cwd\":\"/\"}\n{\"type\":\"mess");
+    d.put("outside.jsonl", "0199eeee-5555", 9, &[]);
+    let done = d.pisess("check --all").done();
+    assert_eq!(done.code, 1);
+    assert!(done.stderr.contains("4 sessions checked: 1 error"), "{}", done.stderr);
+    assert!(done.stderr.contains("check --repair -o FILE ") && done.stderr.contains(torn), "{}", done.stderr);
+    let done = d.pisess("redact --check --all").done();
+    assert!(done.code == 0 && done.stderr.contains("4 sessions searched: 0 secrets"), "{}", done.stderr);
+    let done = d.pisess("migrate --check --all").done();
+    assert!(
+        done.code == 0 && done.text().contains("v3        4        3           0        4"),
+        "{}",
+        done.text()
+    );
+}
+
+#[test]
+fn an_archived_session_is_hinted_at() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 1, &[]);
+    d.pisess("archive --force 0199aaaa-1111").done();
+    let said = d.pisess("tree 0199aaaa-1111").done().fails(2);
+    assert!(
+        said.ends_with(
+            "(hint: it is archived: `pisess archive --restore 0199aaaa-1111` moves it back to its store)"
+        ),
+        "{said}"
+    );
+}

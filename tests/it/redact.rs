@@ -199,7 +199,7 @@ fn values_of_files_are_taken_out() {
     assert_eq!(
         done.stderr,
         "pisess: note: 1 value shorter than 6 characters is not searched for: such text occurs by chance\n\
-         pisess: ./two-branches.jsonl: 1 env, 1 secret\n"
+         pisess: ./two-branches.jsonl: removed 1 env, 1 secret\n"
     );
     let copy = s.text("copy");
     assert!(copy.contains("is [REDACTED:env#1] is strong"), "{copy}");

@@ -197,9 +197,13 @@ fn with_a_label() {
 fn to_the_previous_leaf() {
     let s = Sandbox::with(&[TWO]);
     let place = |line: &str| {
-        s.run(line);
+        let done = s.pisess(line).done();
         let last = s.text(TWO).lines().last().unwrap().to_owned();
-        serde_json::from_str::<Value>(&last).unwrap()["parentId"].as_str().unwrap_or("root").to_owned()
+        let place =
+            serde_json::from_str::<Value>(&last).unwrap()["parentId"].as_str().unwrap_or("root").to_owned();
+        let is_back = line.ends_with(" -");
+        assert_eq!(done.stderr, if is_back { format!("pisess: back to {place}\n") } else { String::new() });
+        place
     };
     // The order of the file: after 1a2b3c05, the conversation continued from 1a2b3c03.
     assert_eq!(place("switch ./two-branches.jsonl -"), "1a2b3c05");

@@ -16,6 +16,8 @@ pub struct Report<'a> {
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
+    /// The files with findings that can be repaired.
+    damaged: Vec<PathBuf>,
     pub repaired: usize,
     files: usize,
     pub exit: Exit,
@@ -29,6 +31,7 @@ impl<'a> Report<'a> {
             styles: ui.styles,
             counts: [0; 3],
             repairable: 0,
+            damaged: Vec::new(),
             repaired: 0,
             files: 0,
             exit: Exit::Done,
@@ -43,6 +46,9 @@ impl<'a> Report<'a> {
     /// Reports the findings of one session.
     pub fn session(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
         self.files += 1;
+        if findings.iter().any(Finding::is_repairable) {
+            self.damaged.push(path.to_owned());
+        }
         for finding in findings {
             let is_done = self.count(finding);
             if self.args.write.json {
@@ -121,8 +127,9 @@ impl<'a> Report<'a> {
     /// Returns the arguments for a repair: of a single session to another file, of several in place.
     fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
+        let sessions = if self.files == 1 { sessions } else { &self.damaged };
         match sessions {
-            [path] if self.files == 1 => {
+            [path] => {
                 let path = path.to_string_lossy();
                 format!("-o FILE {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
             }

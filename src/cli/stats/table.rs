@@ -152,7 +152,7 @@ impl GroupTable<'_> {
             return Ok(());
         }
         if self.by == [By::File] {
-            return self.files().print(ui);
+            return self.files(ui.width().is_none()).print(ui);
         }
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
@@ -166,7 +166,9 @@ impl GroupTable<'_> {
 
     /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures.
     fn layout(&self, room: usize) -> Layout {
-        let key = KEY.min(room / 5 * 2).max(SHORTEST_KEY) / self.by.len();
+        // In a pipe, no key is cut.
+        let key =
+            if room == usize::MAX { room } else { KEY.min(room / 5 * 2).max(SHORTEST_KEY) / self.by.len() };
         let numbers = Numbers { places: decimals(self.total.usage.cost), is_short: false };
         let mut layout = Layout { key, figures: self.figures(), numbers };
         layout.numbers.is_short = self.table(&layout, None).width() > room;
@@ -204,9 +206,11 @@ impl GroupTable<'_> {
     }
 
     /// Returns the table of files, with the ends of the ids of their sessions.
-    fn files(&self) -> Table {
+    fn files(&self, is_wide: bool) -> Table {
         let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
-        let file = Column::text("file").at_most(KEY + SHORTEST_KEY);
+        let file = Column::text("file");
+        // In a pipe, no path is cut.
+        let file = if is_wide { file } else { file.at_most(KEY + SHORTEST_KEY) };
         let mut table = Table::new([file, reads, writes, sessions, Column::text("in").cut()]);
         for group in self.groups {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
