@@ -226,7 +226,7 @@ fn usage_lines_say_what_is_required() {
             let line: Vec<_> = words.map(|word| example(word.trim_end_matches("..."))).collect();
             let s = Sandbox::new();
             s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
-            s.put("store/plain.jsonl", fixture("claude/plain.jsonl"));
+            s.put("other/plain.jsonl", fixture("claude/plain.jsonl"));
             let call = s.pisess(&line.join(" ")).stdin("{\"type\":\"custom\",\"customType\":\"x\"}");
             let done = call.env("PI_CODING_AGENT_SESSION_DIR", s.path("store").to_str().unwrap()).done();
             assert_ne!(done.code, 2, "{form}\n{done}");
@@ -238,7 +238,7 @@ fn usage_lines_say_what_is_required() {
 fn example(word: &str) -> &str {
     match word {
         "<SESSION>" => "./store/two-branches.jsonl",
-        "<SOURCE>" => "./store/plain.jsonl",
+        "<SOURCE>" => "./other/plain.jsonl",
         "<REF>" => "1a2b3c02",
         "<NAME>" => "n",
         "<PATTERN>" => "paper",
