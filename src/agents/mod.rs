@@ -156,6 +156,15 @@ pub trait Agent: Sync {
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>;
 
+    /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
+    /// use, other than what extensions have stored.
+    fn used_above(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn EntryReader,
+    ) -> io::Result<Vec<EntryIx>>;
+
     /// Returns the input for a branch summary of `entries`.
     fn prepare_branch(
         &self,

@@ -67,11 +67,14 @@ pub struct Args {
     /// Prune only details of extensions and tools, which a model never sees
     #[arg(long)]
     pub details: bool,
+    /// Prune the entries above the last compaction of each branch that no branch needs
+    #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
+    pub compacted: bool,
     /// Prune the branch that REF is on, from the nearest branch point above REF
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
     /// Restore the original (put back what was pruned)
-    #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
+    #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
     /// Output and locking options.
     #[command(flatten)]
@@ -107,6 +110,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let task = match &args.branch {
         _ if args.restore => Task::Restore,
+        _ if args.compacted => Task::Compacted,
         Some(reference) => Task::Branch(reference.clone()),
         None => Task::Payloads(args.wanted()),
     };

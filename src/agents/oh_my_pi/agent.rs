@@ -183,6 +183,15 @@ impl Agent for OhMyPi {
         compaction::prepare(session, path, bodies, keep_recent_tokens, first_kept)
     }
 
+    fn used_above(
+        &self,
+        session: &Session,
+        path: &[EntryIx],
+        bodies: &dyn EntryReader,
+    ) -> io::Result<Vec<EntryIx>> {
+        context::used_above(session, path, bodies)
+    }
+
     fn prepare_branch(
         &self,
         session: &Session,

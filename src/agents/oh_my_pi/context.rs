@@ -8,7 +8,7 @@
 //! are removed (`repair`).
 
 use super::repair::{Item, MessageKind, repaired};
-use super::{archive, message, native, notes, settings};
+use super::{archive, message, native, notes, settings, tokens};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -30,6 +30,26 @@ pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> i
     }
     emitter.emit()?;
     Ok(Context { messages: repaired(emitter.items, bodies)?, settings })
+}
+
+/// Returns the entries above a compaction, the last of `path`, that contexts below it and the next compaction use: what
+/// it keeps or a provider replays, the settings, the last count of a provider, and the request of a rollover.
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn used_above(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+    let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
+    let line = bodies.line(compaction)?;
+    let line = Raw::checked(line.trim_ascii());
+    let emitter = Emitter { session, path, bodies, items: Vec::new() };
+    let named = ["firstKeptEntryId", "providerReplayThroughEntryId"];
+    let first = named.into_iter().filter_map(|key| emitter.place(line.get_text(key))).min();
+    let mut used = above[first.unwrap_or(above.len()).min(above.len())..].to_vec();
+    used.extend(settings::used(session, above, bodies)?);
+    used.extend(tokens::last_counted(session, above, bodies)?.map(|(ix, _)| ix));
+    let reset = session.last_on(above, Kind::ResetBoundary);
+    used.extend(emitter.request(above.len(), reset)?.map(|place| path[place]));
+    Ok(used)
 }
 
 struct Emitter<'a> {
@@ -100,14 +120,21 @@ impl Emitter<'_> {
     /// Adds the newest user request before a compaction that is an experimental rollover, unless the compaction keeps
     /// that request.
     fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
+        match self.request(at, reset)? {
+            Some(place) if first_kept.is_some_and(|kept| place < kept) => self.append(self.path[place]),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the index of the newest user request before an index.
+    fn request(&self, at: usize, reset: Option<usize>) -> io::Result<Option<usize>> {
         let from = reset.map_or(0, |reset| reset + 1);
         for place in (from..at).rev() {
-            let ix = self.path[place];
-            if self.is_request(ix)? {
-                return if first_kept.is_some_and(|kept| place < kept) { self.append(ix) } else { Ok(()) };
+            if self.is_request(self.path[place])? {
+                return Ok(Some(place));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn is_request(&self, ix: EntryIx) -> io::Result<bool> {

@@ -42,6 +42,35 @@ pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io
     Ok(settings.members())
 }
 
+/// Returns the entries that determine the settings at the end of the path. Each choice of a model counts, because the
+/// first for a role determines its place among the models.
+///
+/// # Errors
+/// If an entry cannot be read.
+pub fn used(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+    let last =
+        [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
+    let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
+    let mut used: Vec<_> = last.map(|at| path[at]).collect();
+    let (mut settings, mut first) = (Settings::default(), None);
+    for &ix in path {
+        match session.entry(ix).kind {
+            Kind::ModelChange => {
+                let line = bodies.line(ix)?;
+                settings.change(Kind::ModelChange, Raw::checked(line.trim_ascii()));
+                used.push(ix);
+            }
+            _ if session.is_message(ix, Role::Assistant) => {
+                settings.assistant(ix);
+                first = first.or(settings.inferred);
+            }
+            _ => {}
+        }
+    }
+    used.extend([first, settings.inferred].into_iter().flatten().map(|(ix, _)| ix));
+    Ok(used)
+}
+
 struct Settings {
     thinking: Vec<u8>,
     configured_thinking: Option<Vec<u8>>,

@@ -95,11 +95,20 @@ pub fn last_usage(
     path: &[EntryIx],
     bodies: &dyn EntryReader,
 ) -> io::Result<Option<ContextUsage>> {
+    Ok(last_counted(session, path, bodies)?.map(|(_, usage)| usage))
+}
+
+/// Returns the turn with the provider's last count on the path, and the count.
+pub(super) fn last_counted(
+    session: &Session,
+    path: &[EntryIx],
+    bodies: &dyn EntryReader,
+) -> io::Result<Option<(EntryIx, ContextUsage)>> {
     for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
         let line = bodies.line(ix)?;
         let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
         if let Some(usage) = ContextUsage::recorded(message) {
-            return Ok(Some(usage));
+            return Ok(Some((ix, usage)));
         }
     }
     Ok(None)

@@ -115,18 +115,41 @@ pub(crate) fn in_force<'a>(
     let compaction = session.last_on(path, Kind::Compaction);
     let kept = match compaction {
         None => 0..0,
-        Some(at) => {
-            let first_kept = with_line(bodies, path[at], |line| {
-                line.get_text("firstKeptEntryId").and_then(|id| {
-                    (!id.is_empty()).then(|| path[..at].iter().position(|&ix| session.id(ix) == id))?
-                })
-            })?;
-            first_kept.unwrap_or(at) as u32..at as u32
-        }
+        Some(at) => first_kept(session, &path[..=at], bodies)? as u32..at as u32,
     };
     let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
     Ok(compaction.map(|at| at as u32).into_iter().chain(kept).chain(after))
+}
+
+/// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it keeps none.
+fn first_kept(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
+    let at = path.len() - 1;
+    let first = with_line(bodies, path[at], |line| {
+        let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty())?;
+        path[..at].iter().position(|&ix| session.id(ix) == id)
+    })?;
+    Ok(first.unwrap_or(at))
+}
+
+/// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it keeps, the model, the
+/// thinking level and the tools.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn used_above(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+    let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
+    let mut used = above[first_kept(session, path, bodies)?..].to_vec();
+    let settings =
+        [Kind::ThinkingLevelChange, Kind::ActiveToolsChange].map(|kind| session.last_on(above, kind));
+    let model = above.iter().rposition(|&ix| sets_model(session, ix));
+    used.extend(settings.into_iter().chain([model]).flatten().map(|at| above[at]));
+    Ok(used)
+}
+
+/// Whether an entry determines the model.
+fn sets_model(session: &Session, ix: EntryIx) -> bool {
+    session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant)
 }
 
 /// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
@@ -335,10 +358,8 @@ fn settings(
     path: &[EntryIx],
     bodies: &dyn EntryReader,
 ) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
-    let last = |wanted: &dyn Fn(EntryIx) -> bool| path.iter().rev().copied().find(|&ix| wanted(ix));
     let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
-    let model =
-        last(&|ix| session.entry(ix).kind == Kind::ModelChange || session.is_message(ix, Role::Assistant));
+    let model = path.iter().rev().copied().find(|&ix| sets_model(session, ix));
     let level = match thinking {
         Some(ix) => {
             with_line(bodies, ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?

@@ -116,7 +116,7 @@ impl Job<'_> {
 }
 
 /// Returns the failure for a session whose entries cannot be pruned.
-fn damaged(now: &OpenSession, error: Damaged) -> Failure {
+pub(super) fn damaged(now: &OpenSession, error: Damaged) -> Failure {
     let name = &now.input.name;
     let hint = match error {
         Damaged::OldFormat => format!("`pisess migrate {name}` brings it to version 3"),

@@ -6,7 +6,7 @@ mod restore;
 
 pub use self::restore::opened;
 
-use self::branch::described;
+use self::branch::{damaged, described};
 use self::report::Outcome;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
@@ -14,7 +14,9 @@ use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
 use super::transaction::{Attempted, store_options, under_lock};
 use crate::format::size;
-use crate::ops::prune::{Payloads, Prune, Restore, Wanted, operations, pruned_file};
+use crate::ops::prune::{
+    Damaged, Payloads, Prune, Removal, Restore, Wanted, above_compactions, operations, pruned_file,
+};
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Glance, Locked, SessionFile, StoreError, WriteOptions,
 };
@@ -47,6 +49,8 @@ pub fn pruned_branches(open: &OpenSession) -> Option<String> {
 pub enum Task {
     /// Prune payloads.
     Payloads(Wanted),
+    /// Prune what no branch needs above its last compaction.
+    Compacted,
     /// Prune the branch that this reference is on.
     Branch(String),
     /// Put back what was pruned.
@@ -89,13 +93,14 @@ impl Job<'_> {
     fn nothing(&self) -> String {
         match &self.task {
             Task::Payloads(wanted) => format!("no payload is larger than {}", size(wanted.over as usize)),
+            Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
         }
     }
 
     /// Whether entries leave the session, or only payloads.
     fn removes_entries(&self) -> bool {
-        matches!(self.task, Task::Branch(_))
+        matches!(self.task, Task::Branch(_) | Task::Compacted)
     }
 
     /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
@@ -138,6 +143,14 @@ impl Job<'_> {
         match &self.task {
             Task::Payloads(wanted) => {
                 Payloads::new(&now.session, source, wanted.clone()).map(Prune::Payloads).map_err(unreadable)
+            }
+            Task::Compacted => {
+                Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
+                let leaves = above_compactions(&now.session, source).map_err(unreadable)?;
+                Ids::new(ui)?.issue(ui, |fresh| {
+                    let removal = Removal::new("compacted", &now.session, source, leaves, fresh);
+                    removal.map(Prune::Entries).map_err(unreadable)
+                })
             }
             Task::Branch(reference) => Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh)),
             Task::Restore => Err(now.input.cannot("it is to be restored")),

@@ -10,6 +10,7 @@
 //! was appended since.
 
 mod branch;
+mod compacted;
 mod payload;
 mod payloads;
 mod removal;
@@ -18,6 +19,7 @@ mod side;
 mod whole;
 
 pub use branch::{BranchChoice, branch_at};
+pub use compacted::above_compactions;
 pub use payload::{PayloadKind, Wanted};
 pub use payloads::{Payloads, Pruned};
 pub use removal::{Damaged, Removal};
@@ -123,3 +125,6 @@ fn some_id<'a>(id: Text<'a>) -> Option<Text<'a>> {
 fn invalid(error: pisess_json::Malformed) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,13 +4,15 @@
 //! a ─ b ─ c ─ d      b and c are pruned:     a ─ d
 //! ```
 //!
-//! Labels of entries that leave go with them. What is not an entry alone on its line stays where it is.
+//! A label of an entry that leaves, set by an entry that stays, is cleared: the entry itself may determine where the agent
+//! compacts next. What is not an entry alone on its line stays where it is.
 
 use super::side::{self, Operation};
 use super::{invalid, some_id};
 use crate::ops::IdSource;
 use crate::ops::plan::NewEntry;
 use crate::ops::switch::mark;
+use crate::session::collected::LabelChange;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, FileReader};
 use crate::session::read::line_chunks::each_line;
@@ -109,7 +111,7 @@ pub(super) fn alone(session: &Session) -> Vec<bool> {
 }
 
 impl Removal {
-    /// Returns the removal of the entries for which `leaves` is set, and of the labels on them. The leaf becomes the
+    /// Returns the removal of the entries for which `leaves` is set, and of their labels. The leaf becomes the
     /// nearest ancestor that stays.
     ///
     /// # Errors
@@ -118,22 +120,19 @@ impl Removal {
         name: &'static str,
         session: &Session,
         source: &dyn ReadAt,
-        mut leaves: Vec<bool>,
+        leaves: Vec<bool>,
         fresh: &mut IdSource,
     ) -> io::Result<Removal> {
-        let labels: Vec<_> = session
-            .collected
-            .labels
-            .iter()
-            .filter(|change| session.find(&session.text(change.target)).is_some_and(|ix| leaves[ix.at()]))
-            .map(|change| change.entry)
-            .collect();
-        let alone = alone(session);
-        labels.iter().filter(|label| alone[label.at()]).for_each(|label| leaves[label.at()] = true);
         let bodies = FileReader::new(session, source);
         let entries: Vec<_> = session.all().filter(|ix| leaves[ix.at()]).collect();
         let stays = |ix: &EntryIx| !leaves[ix.at()];
         let above = |place: Position| session.upwards(place).find(stays);
+        let leaves_with = |change: &&LabelChange| {
+            let target = session.find(&session.text(change.target));
+            !change.name.is_empty() && target.is_some_and(|target| leaves[target.at()])
+        };
+        let cleared: Vec<_> =
+            session.collected.labels.iter().filter(leaves_with).map(|change| change.entry).collect();
         let mut links = Vec::new();
         for ix in session.all().filter(stays) {
             let entry = session.entry(ix);
@@ -141,6 +140,9 @@ impl Removal {
                 let parent = above(entry.parent).map(|parent| session.id(parent));
                 let value = parent.map_or_else(|| b"null".to_vec(), |parent| encoded(&parent));
                 links.push(Link { entry: ix, field: "parentId", value });
+            }
+            if cleared.binary_search(&ix).is_ok() {
+                links.push(Link { entry: ix, field: "label", value: b"null".to_vec() });
             }
             if let Some(first) = first_kept(session, &bodies, ix, &leaves)? {
                 links.push(Link { entry: ix, field: "firstKeptEntryId", value: encoded(&first) });
@@ -203,7 +205,7 @@ impl Removal {
         self.each_line(session, source, |number, line| {
             (last, ends) = (number, line.newline);
             if let Some(ix) = line.leaves {
-                line.check_alone(session.entry(ix).span.len)?;
+                line.check_space()?;
                 let members = side::record(&session.id(ix), number)
                     .str("kind", side::ENTRY)
                     .number("bytes", line.bytes.len() as f64)
@@ -273,13 +275,12 @@ struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Fails if there is more on the line than the entry, of this length, and white space of JSON: the record would not
-    /// be JSON.
-    fn check_alone(&self, length: u64) -> io::Result<()> {
-        let is_space = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r');
-        let before = self.bytes.iter().take_while(is_space).count();
-        let after = self.bytes.iter().rev().take_while(is_space).count();
-        if (self.bytes.len() - before - after) as u64 == length {
+    /// Fails if there is white space around the entry that JSON does not allow: the record would not be JSON.
+    fn check_space(&self) -> io::Result<()> {
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+        let start = self.bytes.len() - self.bytes.trim_ascii_start().len();
+        let end = self.bytes.trim_ascii_end().len();
+        if self.bytes[..start].iter().chain(&self.bytes[end..]).all(is_space) {
             return Ok(());
         }
         Err(io::Error::new(io::ErrorKind::InvalidData, "an entry to be pruned is not alone on its line"))

@@ -31,7 +31,7 @@ pub const PAYLOADS: &str = "payloads";
 pub const ENTRY: &str = "entry";
 /// The `kind` of a record of a line that was added.
 pub const MARK: &str = "mark";
-/// The `kind` of a record of a value that names another entry.
+/// The `kind` of a record of a value that named an entry which was removed.
 pub const LINK: &str = "link";
 
 /// What one run of `prune` did.
@@ -73,7 +73,7 @@ pub enum What {
         field: String,
         /// The JSON that replaced it.
         note: Vec<u8>,
-        /// Whether it names another entry, instead of one that was removed.
+        /// Whether it named an entry that was removed, or was its label.
         is_link: bool,
     },
     /// A line that was removed.

@@ -1,0 +1,105 @@
+//! The entries above compactions to prune: those that no branch needs.
+//!
+//! ```text
+//! a  b  C1  c  d  e  C2  f  g        C2 keeps from e: a, b, C1, c and d leave, except the last model, thinking level
+//!                                    and mode, and what extensions and programs that we do not know have stored
+//! ```
+//!
+//! A branch needs everything from its last compaction on, what this compaction keeps and what it refers to, the settings in
+//! effect there ([`crate::agents::Agent::used_above`]), and the targets of context edits that stay. A branch without a
+//! compaction stays whole.
+
+use super::branch::notes_that_stay;
+use super::removal::alone;
+use crate::ops::branches::branches;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Kind};
+use crate::session::read::entry_reader::{EntryReader, FileReader};
+use crate::session::tree::Tree;
+use foldhash::HashSet;
+use pisess_json::Raw;
+use pisess_store::ReadAt;
+use std::io;
+
+/// Returns for each entry whether it leaves.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
+    let bodies = FileReader::new(session, source);
+    let (mut stays, compactions) = below_compactions(session);
+    let mut above = vec![false; session.entries.len()];
+    for compaction in compactions {
+        let path = session.path(Some(compaction));
+        path[..path.len() - 1].iter().for_each(|ix| above[ix.at()] = true);
+        for ix in session.agent().used_above(session, &path, &bodies)? {
+            stays[ix.at()] = true;
+        }
+    }
+    let alone = alone(session);
+    let mut leaves: Vec<_> = session
+        .all()
+        .map(|ix| above[ix.at()] && !stays[ix.at()] && alone[ix.at()] && may_leave(session.entry(ix).kind))
+        .collect();
+    for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+        if !leaves[ix.at()]
+            && let Some(target) = target_of(session, &bodies, ix)?
+        {
+            leaves[target.at()] = false;
+        }
+    }
+    for ix in notes_that_stay(session, |ix| leaves[ix.at()]) {
+        leaves[ix.at()] = false;
+    }
+    Ok(leaves)
+}
+
+/// Returns for each entry whether it is on a branch from its last compaction on, and these compactions.
+fn below_compactions(session: &Session) -> (Vec<bool>, Vec<EntryIx>) {
+    let tips = branches(session, &Tree::new(session)).into_iter().map(|branch| branch.tip);
+    let mut stays = vec![false; session.entries.len()];
+    let mut compactions = HashSet::default();
+    for tip in tips.chain(session.leaf) {
+        // Above an entry of another branch, all is decided.
+        for ix in session.upwards(Some(tip)) {
+            if std::mem::replace(&mut stays[ix.at()], true) {
+                break;
+            }
+            if session.entry(ix).kind == Kind::Compaction {
+                compactions.insert(ix);
+                break;
+            }
+        }
+    }
+    let mut compactions: Vec<_> = compactions.into_iter().collect();
+    compactions.sort_unstable();
+    (stays, compactions)
+}
+
+/// Whether entries of this type leave if no branch needs them. What extensions store, and entries of unknown types, may be
+/// needed by other programs.
+fn may_leave(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Message
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::CustomMessage
+            | Kind::ContextEdit
+            | Kind::Label
+            | Kind::ModelChange
+            | Kind::ThinkingLevelChange
+            | Kind::ActiveToolsChange
+            | Kind::ServiceTierChange
+            | Kind::ModeChange
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::Usage
+            | Kind::ModelUsage
+    )
+}
+
+fn target_of(session: &Session, bodies: &dyn EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
+    let line = bodies.line(edit)?;
+    Ok(Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)))
+}

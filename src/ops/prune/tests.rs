@@ -1,0 +1,279 @@
+//! Sessions of all shapes: what agents see of them after a prune is what they saw before, and all comes back.
+
+use super::*;
+use crate::load::{Options, load};
+use crate::ops::IdSource;
+use crate::ops::branches::branches;
+use crate::session::entry::EntryIx;
+use crate::session::read::entry_reader::{FileReader, Message};
+use crate::session::tree::Tree;
+use std::fmt::Write as _;
+
+/// A generator of numbers that look random.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % count.max(1)
+    }
+}
+
+/// Returns a session with some branches and compactions, and with everything that may matter to them.
+fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
+    let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned() + "\n";
+    let count = 5 + dice.below(60);
+    let mut parents: Vec<Option<usize>> = Vec::new();
+    for at in 0..count {
+        // Mostly a chain, with a few branches and roots.
+        let parent = match dice.below(20) {
+            0 => at.checked_sub(1 + dice.below(8)),
+            1 if at > 3 => Some(dice.below(at)),
+            _ => at.checked_sub(1),
+        };
+        let above: Vec<usize> = std::iter::successors(parent, |&up| parents[up]).collect();
+        parents.push(parent);
+        let any = above.get(dice.below(above.len())).copied().unwrap_or(at);
+        let everyone = dice.below(at + 1);
+        let size = "x".repeat(dice.below(60));
+        let members = match dice.below(if is_omp { 21 } else { 17 }) {
+            0 | 1 => format!(r#""type":"message","message":{{"role":"user","content":"u{at}{size}"}}"#),
+            2..=4 => {
+                let usage = match dice.below(3) {
+                    0 => format!(
+                        r#","usage":{{"input":{},"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}"#,
+                        at * 7,
+                        at * 9 + 5
+                    ),
+                    _ => String::new(),
+                };
+                let model = ["m", "n"][dice.below(2)];
+                format!(
+                    r#""type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"a{at}{size}"}},{{"type":"toolCall","id":"c{at}","name":"read","arguments":{{"path":"f{at}"}}}}],"provider":"p","model":"{model}","stopReason":"stop"{usage}}}"#
+                )
+            }
+            5 | 6 => format!(
+                r#""type":"message","message":{{"role":"toolResult","toolCallId":"c{}","toolName":"read","content":[{{"type":"text","text":"r{size}"}}],"isError":false}}"#,
+                at.wrapping_sub(1)
+            ),
+            7 | 8 => {
+                let more = match dice.below(4) {
+                    0 if is_omp => format!(
+                        r#","providerReplayThroughEntryId":"e{any}","preserveData":{{"openaiRemoteCompaction":{{"provider":"o","replacementHistory":[{{}}]}}}}"#
+                    ),
+                    1 if is_omp => r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(),
+                    2 => r#","details":{"readFiles":["g"],"modifiedFiles":["h"]}"#.to_owned(),
+                    3 if !is_omp => {
+                        r#","systemMessage":{"role":"system","content":"now","timestamp":1}"#.to_owned()
+                    }
+                    _ => String::new(),
+                };
+                let first = if dice.below(6) == 0 { "none".to_owned() } else { format!("e{any}") };
+                format!(
+                    r#""type":"compaction","summary":"S{at}","firstKeptEntryId":"{first}","tokensBefore":{at}{more}"#
+                )
+            }
+            9 => format!(r#""type":"label","targetId":"e{everyone}","label":"l{at}""#),
+            10 if is_omp => format!(
+                r#""type":"model_change","model":"x/y{at}","role":"{}""#,
+                ["default", "smol", "slow"][dice.below(3)]
+            ),
+            10 => format!(r#""type":"model_change","provider":"x","modelId":"y{at}""#),
+            11 => format!(
+                r#""type":"thinking_level_change","thinkingLevel":"{}""#,
+                ["low", "high"][dice.below(2)]
+            ),
+            12 => format!(r#""type":"custom_message","customType":"k","content":"c{at}","display":true"#),
+            13 => format!(r#""type":"branch_summary","fromId":"e{any}","summary":"B{at}""#),
+            14 => format!(r#""type":"custom","customType":"k","data":{at}"#),
+            15 if is_omp => r#""type":"reset_boundary""#.to_owned(),
+            15 => format!(
+                r#""type":"context_edit","targetId":"e{any}","replacement":{}"#,
+                ["null", r#"{"content":"new"}"#][dice.below(2)]
+            ),
+            16 if is_omp => format!(
+                r#""type":"custom","customType":"experimental_context_notes","data":{{"version":1,"text":"n{at}"}}"#
+            ),
+            16 => match dice.below(2) {
+                0 => format!(r#""type":"session_info","name":"N{at}""#),
+                _ => format!(r#""type":"message","message":{{"role":"system","content":"y{at}"}}"#),
+            },
+            17 => format!(r#""type":"mode_change","mode":"m{at}""#),
+            18 => format!(r#""type":"ttsr_injection","injectedRules":["r{}"]"#, dice.below(5)),
+            19 => r#""type":"service_tier_change","serviceTier":"priority""#.to_owned(),
+            _ => format!(r#""type":"session_init","systemPrompt":"s{at}","task":"t","tools":[]"#),
+        };
+        let parent = parent.map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
+        let space = [" ", "", "\t"][dice.below(3)];
+        let _ = write!(
+            text,
+            "{space}{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:{:02}:{:02}.000Z\"}}{}",
+            at / 60,
+            at % 60,
+            ["\n", "\r\n"][dice.below(2)]
+        );
+        if dice.below(15) == 0 {
+            text += ["\n", "broken\n"][dice.below(2)];
+        }
+    }
+    if dice.below(4) == 0 {
+        text.truncate(text.trim_end().len());
+    }
+    text.into_bytes()
+}
+
+/// Returns what the agent sees at an entry, and what its next compaction there would be.
+fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
+    let bodies = FileReader::new(session, source);
+    let path = session.path(Some(tip));
+    let agent = session.agent();
+    let mut out = String::new();
+    let mut push = |messages: &[Message]| {
+        for message in messages {
+            let json = message.with(&bodies, |json| String::from_utf8_lossy(json.bytes()).into_owned());
+            let _ = writeln!(out, "{} {}", session.id(message.entry), json.unwrap());
+        }
+        out += "--\n";
+    };
+    let context = agent.context(session, &path, &bodies).unwrap();
+    push(&context.messages);
+    let next = agent.prepare_compaction(session, &path, &bodies, 40, None).unwrap();
+    if let Some(next) = &next {
+        push(&next.messages_to_summarize);
+        push(&next.turn_prefix_messages);
+    }
+    for (name, json) in &context.settings {
+        let _ = writeln!(out, "{name} {}", String::from_utf8_lossy(json));
+    }
+    let _ = writeln!(out, "{}", agent.tokens(session, &path, &bodies).unwrap());
+    let checkpoint = agent.checkpoint(session, &path, &bodies).unwrap().unwrap_or_default();
+    let _ = writeln!(out, "{}", String::from_utf8_lossy(&checkpoint));
+    if let Some(next) = next {
+        // A label before the cut leaves with its entry: then the cut is at the next entry.
+        let first = next.first_kept.map(|first| {
+            let below = path.iter().skip_while(|&&ix| ix != first);
+            let next =
+                below.copied().find(|&ix| session.entry(ix).kind != crate::session::entry::Kind::Label);
+            next.map(|ix| session.id(ix).to_string())
+        });
+        let (split, before, summary) = (next.is_split_turn, next.tokens_before, &next.previous_summary);
+        let _ = writeln!(out, "{first:?} {split} {before} {summary:?} {:?}", next.file_ops.lists());
+    }
+    out
+}
+
+fn loaded(source: &Vec<u8>) -> Session {
+    load(source, &Options::default()).unwrap()
+}
+
+/// Prunes what is above the compactions: returns the session and the pruned file.
+fn pruned(
+    session: &Session,
+    source: &Vec<u8>,
+    old: Option<&Vec<u8>>,
+    wanted: &dyn Fn() -> Vec<bool>,
+) -> (Vec<u8>, Vec<u8>) {
+    let mut ids = 0;
+    let mut candidates = || {
+        ids += 1;
+        format!("{ids:08x}")
+    };
+    let mut fresh = IdSource::new(0, &mut candidates);
+    let removal = Removal::new("compacted", session, source, wanted(), &mut fresh).unwrap();
+    let prune = Prune::Entries(removal);
+    let old = old.map(|old| {
+        let side = SideFile::read(old, &session.header.id).unwrap();
+        (Restore::new(session, source, side, old).unwrap(), old)
+    });
+    let old = old.as_ref().map(|(restore, old)| (restore, *old as &dyn ReadAt));
+    let (mut left, mut beside) = (Vec::new(), Vec::new());
+    prune.write_session(session, source, &mut left).unwrap();
+    prune.write_pruned(session, source, old, &mut beside).unwrap();
+    (left, beside)
+}
+
+fn restored(source: &Vec<u8>, beside: &Vec<u8>) -> Vec<u8> {
+    let session = loaded(source);
+    let side = SideFile::read(beside, &session.header.id).unwrap();
+    let restore = Restore::new(&session, source, side, beside).unwrap();
+    assert!(restore.lost.is_empty(), "{:?}", restore.lost);
+    let whole = restore.whole(source, beside);
+    whole.read_range(0..whole.len()).unwrap()
+}
+
+fn assert_same(now: &str, before: &str, show: &dyn Fn() -> String) {
+    let differs = now.lines().zip(before.lines()).find(|(now, before)| now != before);
+    assert!(now == before, "{}\nnow and before: {differs:#?}", show());
+}
+
+#[test]
+fn agents_see_the_same_and_all_comes_back() {
+    let (mut with_compactions, mut left_entries) = (0, 0);
+    for seed in 0..400 {
+        let mut dice = Dice(seed * 7919 + 1);
+        let is_omp = seed % 2 == 1;
+        let mut whole = any_session(&mut dice, is_omp);
+        if is_omp {
+            let title = r#"{"type":"title","v":1,"title":"t","source":"user","updatedAt":"2026-01-01T00:00:00.000Z","pad":""}"#;
+            whole = [title.as_bytes(), b"\n", &whole].concat();
+        }
+        let session = loaded(&whole);
+        if Damaged::check(&session).is_err() {
+            continue;
+        }
+        let leaves = above_compactions(&session, &whole).unwrap();
+        let (left, beside) = pruned(&session, &whole, None, &|| leaves.clone());
+        with_compactions += usize::from(leaves.contains(&true));
+        left_entries += leaves.iter().filter(|leaves| **leaves).count();
+        let after = loaded(&left);
+        let show = || {
+            format!(
+                "seed {seed}\n{}\n--\n{}",
+                String::from_utf8_lossy(&whole),
+                String::from_utf8_lossy(&left)
+            )
+        };
+        let tips: Vec<_> = branches(&session, &Tree::new(&session)).iter().map(|branch| branch.tip).collect();
+        for &tip in tips.iter().chain(session.leaf.iter()) {
+            let Some(same) = after.find(&session.id(tip)) else {
+                assert!(session.entry(tip).kind == crate::session::entry::Kind::Label, "{}", show());
+                continue;
+            };
+            assert_same(&seen(&after, &left, same), &seen(&session, &whole, tip), &show);
+        }
+        // The same leaf, name, and labels of what stays.
+        let at_leaf = |session: &Session, source| session.leaf.map(|leaf| seen(session, source, leaf));
+        assert_eq!(at_leaf(&after, &left), at_leaf(&session, &whole), "{}", show());
+        assert_eq!(after.name(), session.name(), "{}", show());
+        assert_eq!(
+            String::from_utf8_lossy(&restored(&left, &beside)),
+            String::from_utf8_lossy(&whole),
+            "seed {seed}"
+        );
+        // Pruned again, after more was appended: a branch, and what was compacted since.
+        let mut more = left.clone();
+        if more.last() != Some(&b'\n') {
+            more.push(b'\n');
+        }
+        let start = more.len();
+        let parent = after.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", after.id(leaf)));
+        more.extend(format!("{{\"type\":\"message\",\"id\":\"n1\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"n\"}}}}\n").into_bytes());
+        more.extend(b"{\"type\":\"compaction\",\"id\":\"n2\",\"parentId\":\"n1\",\"timestamp\":\"2026-01-02T00:00:01.000Z\",\"summary\":\"again\",\"firstKeptEntryId\":\"n1\",\"tokensBefore\":1}\n");
+        let added = more[start..].to_vec();
+        let session = loaded(&more);
+        let (left, beside) =
+            pruned(&session, &more, Some(&beside), &|| above_compactions(&session, &more).unwrap());
+        let mut expected = whole.clone();
+        if expected.last() != Some(&b'\n') {
+            expected.push(b'\n');
+        }
+        expected.extend(added);
+        let again = restored(&left, &beside);
+        let (again, expected) = (String::from_utf8_lossy(&again), String::from_utf8_lossy(&expected));
+        // A mark stays if something follows it.
+        let is_mark = |line: &&str| line.contains("pisess.switch");
+        let unmarked: Vec<_> = again.split('\n').filter(|line| !is_mark(line)).collect();
+        assert_eq!(unmarked.join("\n"), expected, "seed {seed}");
+    }
+    assert!(with_compactions > 100 && left_entries > 1000, "{with_compactions} {left_entries}");
+}
