@@ -3,6 +3,7 @@
 use crate::cli::follow::Dirty;
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
+use crate::cli::prune::pruned_from;
 use crate::cli::rows::hits::{Detail, Painter};
 use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
@@ -24,6 +25,8 @@ pub struct Searcher {
     pub painter: Painter,
     /// The maximum number of matches in each session.
     pub most: u64,
+    /// Whether what was pruned from sessions is searched as well.
+    pub with_pruned: bool,
     /// Whether the search goes on with what is written later.
     pub follows: bool,
 }
@@ -64,6 +67,11 @@ impl Searcher {
     /// # Errors
     /// If it cannot be read.
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Answer, Failure> {
+        let pruned = input.file().filter(|_| self.with_pruned);
+        if let Some(pruned) = pruned.and_then(|file| pruned_from(path, file)) {
+            let whole = pruned.whole(input.source());
+            return self.search_source(path, &input.name, &whole, &Known::default(), reader);
+        }
         if !self.follows {
             return self.search_source(path, &input.name, input.source(), &Known::default(), reader);
         }

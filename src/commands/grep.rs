@@ -69,6 +69,9 @@ pub const GUIDE: Guide = Guide {
 /// With --follow, the search goes on with what other programs write, until Ctrl-C, and with sessions that are new. With
 /// -m and one SESSION, it ends after that many matches.
 ///
+/// With `--pruned`, sessions are searched as they were before `prune` moved parts of them to SESSION.pruned: the lines of
+/// entries are those that they had. `pisess show` prints such an entry, too.
+///
 /// Without SESSION, the sessions of the current directory are searched. Directories are searched recursively,
 /// including hidden ones.
 #[derive(Clone, Debug, clap::Args)]
@@ -132,6 +135,9 @@ pub struct Args {
     /// Search every string of an entry: signatures, image data, details, ids
     #[arg(long)]
     pub raw: bool,
+    /// Search what was pruned from sessions as well
+    #[arg(long, conflicts_with = "follow")]
+    pub pruned: bool,
     /// Sort sessions by KEY (time, those that changed last first; or path; default: time on a terminal, else path)
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
@@ -185,6 +191,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         query,
         painter: painter(&args, &sessions, ui),
         most: args.max_count.unwrap_or(u64::MAX),
+        with_pruned: args.pruned,
         follows: args.follow,
     };
     let readers = Pool::new(ChunkReader::default);

@@ -8,6 +8,7 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
+use crate::cli::prune::pruned_from;
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::{NONE_HERE, PathsArgs};
@@ -226,8 +227,13 @@ fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Fai
     let Some(path) = args.paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
     let agents = SubAgents::default();
-    let listing =
-        ListInput { path, source: input.source(), modified: Ids::new(ui)?.now_ms(ui), agents: &agents };
+    let listing = ListInput {
+        path,
+        source: input.source(),
+        modified: Ids::new(ui)?.now_ms(ui),
+        agents: &agents,
+        whole: None,
+    };
     let options = options(ui.processors(), ListStatsOptions { entries: false, period });
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
     let mut listed = reading.listed;
@@ -309,13 +315,18 @@ fn one(
             let input = Input::open_path(&file.path, stdout_is)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
             let modified = milliseconds(modified);
-            read(ListInput { path: &file.path, source: input.source(), modified, agents }, options)
+            let (path, source) = (&*file.path, input.source());
+            let pruned = input.file().and_then(|_| pruned_from(path, source));
+            let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
+            read(ListInput { path, source, modified, agents, whole }, options)
         }
         false => {
             let source = Glance::open(&file.path)?;
             refuse_stdout(&file.path, stdout_is(source.handle()))?;
             let modified = milliseconds(source.modified());
-            read(ListInput { path: &file.path, source: &source, modified, agents }, options)
+            let pruned = pruned_from(&file.path, &source);
+            let whole = pruned.as_ref().map(|pruned| pruned.whole(&source));
+            read(ListInput { path: &file.path, source: &source, modified, agents, whole }, options)
         }
     };
     match reading {
@@ -338,7 +349,7 @@ fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Optio
     let modified = milliseconds(store::modified(&file.path).unwrap_or(UNIX_EPOCH));
     let agents = SubAgents::default();
     let name = crate::cli::output::visible(&file.path.to_string_lossy());
-    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents };
+    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, whole: None };
     let mut reading = read(input, options).map_err(|error| Failure::load(&name, error))?;
     let listed = &mut reading.listed;
     listed.id = Text::from(survey.id);

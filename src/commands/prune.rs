@@ -32,19 +32,25 @@ pub const GUIDE: Guide = Guide {
     refers: false,
 };
 
-/// Move payloads or a branch of a session into a file beside it.
+/// Move payloads, old entries or a branch of a session into a file beside it.
 ///
 /// Images, results of tools and commands, and details stored by extensions and tools are moved to
 /// SESSION.pruned, one JSON line each, if they are larger than the size given with --over. Each is replaced by
 /// a short placeholder, such as `[image removed, 1.2 MB png]`, which is what a model sees. All other bytes of
 /// the session stay as they are.
 ///
+/// With --compacted, the entries above the last compaction of each branch are moved, except those that a branch needs: what
+/// the compaction keeps, the last model, thinking level, mode and name, context edits with their targets, what extensions
+/// have stored, and branches without a compaction. The context of the agent and its next compaction stay the same, and it
+/// opens a long session fast again. Tokens and cost of what was moved are still counted.
+///
 /// With --branch, the branch that REF is on is moved: the child of the nearest branch point above REF, and all that
 /// follows. Labels in it that other entries have, and the name of the session, stay; labels of its entries go with them.
 /// If several branches end in it, they are listed, and --force is required; likewise for the active branch, where the leaf
-/// moves to the branch point. Sub-agents that it started and forks of the session are listed; they stay. While an agent may
-/// have the session open, the branch is not pruned (exit 3): a running pi keeps its leaf in memory, and would continue
-/// from an entry that is gone. --force overrides this, too.
+/// moves to the branch point. Sub-agents that it started and forks of the session are listed; they stay.
+///
+/// While an agent may have the session open, no entries are moved (exit 3): a running pi keeps its leaf in memory, and
+/// could continue from an entry that is gone. --force overrides this, too.
 ///
 /// With --restore, everything that was pruned is put back and SESSION.pruned is removed. The session is then what it
 /// was, byte for byte, plus any entries added since.

@@ -4,6 +4,7 @@ use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use crate::cli::prune::with_pruned;
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
 use crate::load::Options;
@@ -43,6 +44,8 @@ pub const GUIDE: Guide = Guide {
 /// full text: messages, thinking, tool calls, results, summaries, and any other fields by name.
 /// Signatures and image data are omitted; use --json to get them.
 ///
+/// An entry that was pruned is shown as well, from SESSION.pruned, with the line that it had.
+///
 /// With --children, prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -66,8 +69,18 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options =
         if args.children && !args.json { row_options(ui, Form::Readable) } else { Options::default() };
-    let open = OpenSession::open(&args.session, options, ui)?;
-    let entries = chosen(args, &open)?;
+    let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
+    let entries = match chosen(args, &open) {
+        Ok(entries) => entries,
+        Err(failure) => {
+            // It may be an entry that was pruned.
+            let Some(whole) = with_pruned(&args.session, options, ui)? else { return Err(failure) };
+            let Ok(entries) = chosen(args, &whole) else { return Err(failure) };
+            ui.status(&format!("{}: shown as before it was pruned", open.input.name));
+            open = whole;
+            entries
+        }
+    };
     match (args.json, args.children) {
         (true, _) => print_stored(&open, &entries, ui)?,
         (false, true) => {

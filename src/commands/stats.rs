@@ -4,11 +4,13 @@ use crate::cli::given::{MOST_TEXT, read_alone};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
+use crate::cli::prune::pruned_from;
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
 use crate::ops::stats::{Counted, Prices, Seen, StatsOptions, collect};
 use crate::session::read::line_chunks::ChunkReader;
 use foldhash::quality::RandomState;
+use pisess_store::ReadAt;
 use pisess_store::workers::Pool;
 use std::path::{Path, PathBuf};
 
@@ -108,8 +110,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui,
         |target, input| {
             let agents = agents.as_ref().map(|agents| (&*target.path, agents));
-            let options = StatsOptions { texts: by_entry, paths: args.by.contains(&By::File), agents };
-            let harvested = readers.with(|reader| collect(input.source(), options, &hasher, reader));
+            let source = input.source();
+            let pruned = input.file().and_then(|_| pruned_from(&target.path, source));
+            let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
+            let options = StatsOptions { texts: by_entry, paths: args.by.contains(&By::File), agents, whole };
+            let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
+            let harvested = readers.with(|reader| collect(source, options, &hasher, reader));
             let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
                 harvested.estimate(prices);

@@ -6,10 +6,11 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::FilterMode;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
+use crate::cli::prune::{pruned, pruned_from};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
-use crate::load::Options;
+use crate::load::{Options, load};
 use crate::ops::heading::{Heading, heading};
 use crate::ops::tree::{Drawing, draw, live};
 use crate::session::Session;
@@ -17,6 +18,7 @@ use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
 use crate::session::search::Words;
 use crate::session::tree::TreeRow;
+use crate::session::usage::UsageSums;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -54,7 +56,7 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool results are
 /// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
-/// are flagged. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
+/// are flagged. How many entries were pruned from the session is printed above the first row. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
 /// is less, it opens at the leaf.
 ///
 /// With --follow, entries are printed as other programs write them, each in a row of its own, until Ctrl-C: also labels, and
@@ -111,13 +113,14 @@ impl Args {
         !self.unfold && self.filter != FilterMode::All && self.search.trim().is_empty()
     }
 
-    fn drawn(&self) -> Drawn {
+    fn drawn(&self, pruned: usize) -> Drawn {
         Drawn {
             glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
             folds: self.folds(),
             ids: !self.no_ids,
             times: self.times,
             around: self.around,
+            pruned,
         }
     }
 }
@@ -135,7 +138,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
     let drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
-    let heading = ui.stdout_is_terminal().then(|| heading(&open.session));
+    let heading = ui.stdout_is_terminal().then(|| heading(&open.session, usage(open)));
     print(args, open, drawing, heading.as_ref(), ui)?;
     Ok(if found_none { Exit::Found } else { Exit::Done })
 }
@@ -176,7 +179,18 @@ fn print(
     drawing.set_rendered(args.renderers.rows(open, drawn, ui)?);
     let edits = if drawing.is_live() { Edits::default() } else { open.edits(drawing.leaf())? };
     let folds = args.folds() && !drawing.is_live();
-    Painter::new(Drawn { around, folds, ..args.drawn() }, &drawing, &edits, ui)?.paint(heading, ui)
+    let pruned = if drawing.is_live() { Vec::new() } else { pruned(open) };
+    let pruned = pruned.iter().map(|operation| operation.entries).sum();
+    Painter::new(Drawn { around, folds, ..args.drawn(pruned) }, &drawing, &edits, ui)?.paint(heading, ui)
+}
+
+/// Returns the usage of a session, with that of what was pruned from it.
+fn usage(open: &OpenSession) -> UsageSums {
+    let source = open.input.source();
+    let pruned = open.input.file().and_then(|file| pruned_from(file.path(), source));
+    let options = Options { usage: true, workers: open.workers(), ..Options::default() };
+    let whole = pruned.and_then(|pruned| load(&pruned.whole(source), &options).ok());
+    whole.map_or_else(|| open.session.usage(), |whole| whole.usage())
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {

@@ -51,6 +51,7 @@ impl ListStats {
         self.entries.push(EntryKey {
             key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
             is_message: typed.kind == Kind::Message,
+            is_pruned: false,
         });
     }
 

@@ -13,16 +13,11 @@ pub struct Heading {
     pub cwd: Option<Text<'static>>,
     /// The number of its entries.
     pub entries: usize,
-    /// The total usage, if requested when the session was loaded.
+    /// The total usage.
     pub usage: UsageSums,
 }
 
-/// Returns the heading of a session.
-pub fn heading(session: &Session) -> Heading {
-    Heading {
-        name: session.name(),
-        cwd: session.header.cwd.clone(),
-        entries: session.entries.len(),
-        usage: session.usage(),
-    }
+/// Returns the heading of a session; `usage` is its total usage, with that of what was pruned from it.
+pub fn heading(session: &Session, usage: UsageSums) -> Heading {
+    Heading { name: session.name(), cwd: session.header.cwd.clone(), entries: session.entries.len(), usage }
 }

@@ -7,6 +7,7 @@
 use crate::load::peek::Head;
 use crate::load::{LoadError, Options, load};
 use crate::ops::branches::branches;
+use crate::ops::prune::Whole;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
@@ -94,6 +95,8 @@ pub struct ListInput<'a> {
     pub modified: i64,
     /// The sub-agents that are listed as well; their usage is that of their own sessions.
     pub agents: &'a SubAgents,
+    /// The session with what was pruned from it, which was paid for as well.
+    pub whole: Option<Whole<'a>>,
 }
 
 /// Reads one session. The options must request a digest and usage.
@@ -102,8 +105,17 @@ pub struct ListInput<'a> {
 /// If the file is not a session, or cannot be read.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
-    let digest = std::mem::take(&mut session.collected.digest);
-    session.collected.billed.retain(|request| {
+    let mut digest = std::mem::take(&mut session.collected.digest);
+    let mut billed = std::mem::take(&mut session.collected.billed);
+    if let Some(whole) = file.whole {
+        let with = load(&whole, options)?;
+        billed = with.collected.billed;
+        digest.entries = with.collected.digest.entries;
+        for (key, entry) in digest.entries.iter_mut().zip(&with.entries) {
+            key.is_pruned = whole.in_session(entry.line).is_none();
+        }
+    }
+    billed.retain(|request| {
         let reported = request.agents.as_deref();
         reported.is_none_or(|reported| !file.agents.are_read(file.path, reported))
     });
@@ -137,13 +149,13 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         question: digest.question,
         opening: digest.opening,
         models: digest.models,
-        usage: session.usage(),
+        usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context: (context > 0.0).then_some(context),
         is_in_period: digest.is_in_period || active.is_none() && period.has(modified),
         id: session.header.id,
     };
-    Ok(Reading { listed, keys: digest.entries, billed: session.collected.billed })
+    Ok(Reading { listed, keys: digest.entries, billed })
 }
 
 /// Returns the whole text of the first question, reading it from the file unless the list holds all of it.
@@ -343,8 +355,8 @@ impl Own {
         for (at, entry) in reading.keys.iter().enumerate() {
             let request = billed.next_if(|request| request.entry.at() == at);
             if entry.key == EntryKey::NONE || self.seen.insert(entry.key) {
-                listed.entries += 1;
-                listed.messages += u32::from(entry.is_message);
+                listed.entries += u32::from(!entry.is_pruned);
+                listed.messages += u32::from(entry.is_message && !entry.is_pruned);
                 request.iter().for_each(|request| listed.usage.add(&request.usage));
             }
         }

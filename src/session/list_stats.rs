@@ -66,6 +66,8 @@ pub struct EntryKey {
     pub key: u128,
     /// Whether it is a message.
     pub is_message: bool,
+    /// Whether it was pruned from the session.
+    pub is_pruned: bool,
 }
 
 impl EntryKey {

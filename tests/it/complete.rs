@@ -34,7 +34,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("show", "renderer"),
     ("context", "model"),
     ("list", "all archived from"),
-    ("grep", "all archived follow"),
+    ("grep", "all archived follow pruned"),
     ("stats", "all archived prices"),
     ("archive", "older-than empty project all list restore delete json"),
     (
@@ -50,7 +50,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("append", "at input name model thinking custom data custom-message text hidden assistant"),
     ("edit", "replace restore json"),
     ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions json"),
-    ("prune", "restore branch"),
+    ("prune", "restore branch compacted"),
     ("export", "renderer env-file secret-file keep-images json"),
     ("redact", "all env-file secret-file"),
     ("relocate", "moved-from json"),

@@ -25,6 +25,7 @@ mod pick;
 mod pop;
 mod prune;
 mod prune_branch;
+mod prune_compacted;
 mod redact;
 mod relocate;
 mod show;

@@ -260,8 +260,15 @@ mod unix {
     }
 
     /// Sessions, and what prunes them.
-    fn prunings() -> [(String, &'static str); 2] {
-        [(larger(), "prune s.jsonl --over 1k"), (branched(), "prune s.jsonl --branch 00000001")]
+    fn prunings() -> [(String, &'static str); 3] {
+        let compaction = r#"{"type":"compaction","id":"aaaa0002","parentId":"0000003b","timestamp":"2026-01-01T00:00:02.000Z","summary":"s","firstKeptEntryId":"0000003b","tokensBefore":1}"#;
+        let branched_out = branched();
+        let (compacted, _) = branched_out.rsplit_once("{\"type\":\"message\",\"id\":\"aaaa0001\"").unwrap();
+        [
+            (larger(), "prune s.jsonl --over 1k"),
+            (branched(), "prune s.jsonl --branch 00000001"),
+            (format!("{compacted}{compaction}\n"), "prune s.jsonl --compacted"),
+        ]
     }
 
     /// Whenever the process is killed, the session is the old one or the new one, and can be restored.

@@ -112,7 +112,10 @@ impl Packer<'_> {
             usage: true,
             ..Options::default()
         };
-        let reading = read(ListInput { path, source: input.source(), modified, agents: &agents }, &options);
+        let reading = read(
+            ListInput { path, source: input.source(), modified, agents: &agents, whole: None },
+            &options,
+        );
         reading.map(|reading| reading.listed).map_err(|error| Failure::load(&input.name, error))
     }
 

@@ -14,8 +14,11 @@ use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
 use super::transaction::{Attempted, store_options, under_lock};
 use crate::format::size;
+use crate::load::Options;
+use crate::ops::plan::copy_all;
 use crate::ops::prune::{
-    Damaged, Payloads, Prune, Removal, Restore, Wanted, above_compactions, operations, pruned_file,
+    Damaged, Operation, Payloads, Prune, Removal, Restore, Wanted, WithPruned, above_compactions, operations,
+    pruned_file,
 };
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Glance, Locked, SessionFile, StoreError, WriteOptions,
@@ -35,14 +38,44 @@ fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     }
 }
 
+/// Returns what was pruned from a session, as the file beside it lists it; nothing if that file is damaged.
+pub fn pruned(open: &OpenSession) -> Vec<Operation> {
+    let pruned = open.input.file().and_then(|file| Glance::open(&pruned_file(&own_path(file))).ok());
+    let listed = pruned.and_then(|pruned| operations(&pruned, &open.session.header.id).ok());
+    listed.unwrap_or_default()
+}
+
 /// Returns how many branches were pruned from a session, if any, for a message.
 pub fn pruned_branches(open: &OpenSession) -> Option<String> {
-    let pruned = Glance::open(&pruned_file(&own_path(open.input.file()?))).ok()?;
-    let operations = operations(&pruned, &open.session.header.id).ok()?;
+    let operations = pruned(open);
     let branches = operations.iter().map(|operation| operation.branches).sum();
     let of_branches = operations.iter().filter(|operation| operation.branches > 0);
     let entries = of_branches.map(|operation| operation.entries).sum();
     (branches > 0).then(|| described(entries, branches))
+}
+
+/// Returns what was pruned from the session at a path, if anything.
+pub fn pruned_from(path: &Path, source: &dyn store::ReadAt) -> Option<WithPruned<Glance>> {
+    let resolved = || path.is_symlink().then(|| store::Disk::real(&store::OnDisk, path));
+    let pruned = Glance::open(&pruned_file(path)).ok();
+    let pruned = pruned.or_else(|| Glance::open(&pruned_file(&resolved()?)).ok())?;
+    WithPruned::new(source, pruned)
+}
+
+/// Opens a session as it was before parts of it were pruned; `None` if nothing was.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<OpenSession>, Failure> {
+    if path == Path::new("-") {
+        return Ok(None);
+    }
+    let input = Input::open(path, ui)?;
+    let Some(file) = input.file() else { return Ok(None) };
+    let Some(pruned) = pruned_from(file.path(), file) else { return Ok(None) };
+    let whole = pruned.whole(file);
+    let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
+    Ok(Some(OpenSession::of(input.redacted(copy), options, ui)?))
 }
 
 /// What to do with a session.

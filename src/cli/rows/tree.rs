@@ -4,7 +4,7 @@ use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
 use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
-use crate::format::{age, counted, dollars, tokens};
+use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::heading::Heading;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::ops::tree::Drawing;
@@ -82,6 +82,8 @@ pub struct Drawn {
     pub times: bool,
     /// The maximum distance of a row from that of the leaf.
     pub around: Option<usize>,
+    /// The number of entries that were pruned from the session.
+    pub pruned: usize,
 }
 
 /// Draws rows, one after the other.
@@ -98,6 +100,7 @@ pub struct Painter<'a> {
     show_ids: bool,
     times: bool,
     around: Option<usize>,
+    pruned: usize,
     marked: Position,
 }
 
@@ -124,12 +127,13 @@ impl<'a> Painter<'a> {
             show_ids: drawn.ids,
             times: drawn.times,
             around: drawn.around,
+            pruned: drawn.pruned,
             marked: drawing.marked(),
             look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
         })
     }
 
-    /// Prints the heading and the rows, and how many are left out before and after them. After a heading, a pager opens
+    /// Prints the heading, how many entries were pruned, and the rows, and how many are left out before and after them. After a heading, a pager opens
     /// at the leaf.
     pub fn paint(&self, heading: Option<&Heading>, ui: &mut Ui) -> Result<(), Failure> {
         let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.last()].entry);
@@ -137,9 +141,16 @@ impl<'a> Painter<'a> {
         let (above, below) = (shown.start, self.folds.len() - shown.end);
         if let Some(heading) = heading {
             let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
-            let [before, after] = [above, below].map(|count| usize::from(count > 0));
+            let [before, pruned, after] = [above, self.pruned, below].map(|count| usize::from(count > 0));
+            let before = before + pruned;
             ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
             print_heading(heading, self.look.glyphs, ui)?;
+        }
+        if self.pruned > 0 {
+            let entries = if self.pruned == 1 { "entry" } else { "entries" };
+            let line =
+                format!("{} {} {entries} pruned", self.look.glyphs.ellipsis, grouped(self.pruned as f64));
+            ui.print(&(styled(&line, self.look.styles.dim) + "\n"))?;
         }
         self.left_out(above, "above", ui)?;
         self.paint_rows(shown, ui)?;

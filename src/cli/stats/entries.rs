@@ -56,7 +56,7 @@ impl EntryRows {
         let usage = entry.usage.unwrap_or_default();
         let path = if self.paths { format!("{path}:") } else { String::new() };
         let id = match harvest.id(entry) {
-            id if id.is_empty() => format!(":{}", entry.line.0),
+            id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
             id => id.to_string(),
         };
         let cells = [
@@ -89,7 +89,7 @@ fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
         .text("sessionId", &harvest.header.id)
         .text_or_null("id", some(harvest.id(entry)).as_ref())
         .text_or_null("parentId", some(harvest.parent_id(entry)).as_ref())
-        .number("line", f64::from(entry.line.0))
+        .json("line", entry.line.map_or("null".to_owned(), |line| line.0.to_string()).as_bytes())
         .str("role", harvest.role_name(entry))
         .text_or_null("provider", name(harvest.provider(entry)).as_ref())
         .text_or_null("model", name(harvest.model(entry)).as_ref())

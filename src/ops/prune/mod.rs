@@ -23,7 +23,7 @@ pub use compacted::above_compactions;
 pub use payload::{PayloadKind, Wanted};
 pub use payloads::{Payloads, Pruned};
 pub use removal::{Damaged, Removal};
-pub use restore::{Placed, Restore};
+pub use restore::{Placed, Restore, WithPruned};
 pub use side::{Operation, SideError, SideFile, operations};
 pub use whole::Whole;
 

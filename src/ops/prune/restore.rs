@@ -4,6 +4,7 @@ use super::invalid;
 use super::payload::at_path;
 use super::side::{Operation, Record, SideFile, What};
 use super::whole::{From, Part, Parts, Whole};
+use crate::load::{Options, load};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::FileReader;
@@ -27,6 +28,27 @@ pub struct Restore {
     operations: Vec<(Operation, Vec<Record>)>,
     /// For each record of each operation, whether the session does not contain what it records.
     is_missing: Vec<Vec<bool>>,
+}
+
+/// A session's file of what was pruned, and where it belongs.
+pub struct WithPruned<P> {
+    restore: Restore,
+    pruned: P,
+}
+
+impl<P: ReadAt> WithPruned<P> {
+    /// Reads what was pruned from a session; `None` if nothing was, or the file is damaged or that of another session.
+    pub fn new(source: &dyn ReadAt, pruned: P) -> Option<WithPruned<P>> {
+        let session = load(source, &Options::default()).ok()?;
+        let side = SideFile::read(&pruned, &session.header.id).ok()?;
+        let restore = Restore::new(&session, source, side, &pruned).ok()?;
+        Some(WithPruned { restore, pruned })
+    }
+
+    /// Returns the session with what was pruned.
+    pub fn whole<'a>(&'a self, source: &'a dyn ReadAt) -> Whole<'a> {
+        self.restore.whole(source, &self.pruned)
+    }
 }
 
 /// Something that was put in its place.

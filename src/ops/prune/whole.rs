@@ -55,15 +55,10 @@ impl Parts {
     pub(super) fn begin_line(&mut self, in_session: Option<LineNo>) {
         self.lines.push(in_session.map_or(0, |line| line.0));
     }
-
-    /// Returns the number in the session of a line of the content; `None` if it was pruned.
-    pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
-        let number = *self.lines.get(line.0.checked_sub(1)? as usize)?;
-        (number > 0).then_some(LineNo(number))
-    }
 }
 
 /// A session with what was pruned from it.
+#[derive(Clone, Copy)]
 pub struct Whole<'a> {
     /// Its content.
     pub parts: &'a Parts,
@@ -71,6 +66,14 @@ pub struct Whole<'a> {
     pub session: &'a dyn ReadAt,
     /// The file beside it.
     pub pruned: &'a dyn ReadAt,
+}
+
+impl Whole<'_> {
+    /// Returns the number in the session of a line of the content; `None` if it was pruned.
+    pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
+        let number = *self.parts.lines.get(line.0.checked_sub(1)? as usize)?;
+        (number > 0).then_some(LineNo(number))
+    }
 }
 
 impl ReadAt for Whole<'_> {

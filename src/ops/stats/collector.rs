@@ -4,7 +4,7 @@ use crate::load::{LoadError, Options, load};
 use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
 use crate::ops::stats::interned::Name;
 use crate::session::Session;
-use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Slice};
+use crate::session::entry::{Entry, Kind, LineNo, Slice};
 use crate::session::file_calls::{FileTool, file_of};
 use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
@@ -90,7 +90,8 @@ impl Collector<'_> {
                     self.line(&record, &blocks);
                 } else if has_newline(stretch, scanner.pos().max(pos), size) {
                     // A line that an agent is still writing has no newline yet.
-                    self.harvest.malformed.get_or_insert((0, LineNo(self.lines))).0 += 1;
+                    let number = self.in_session().unwrap_or(LineNo(self.lines));
+                    self.harvest.malformed.get_or_insert((0, number)).0 += 1;
                 }
             }
             let at = scanner.pos().max(pos);
@@ -201,15 +202,20 @@ impl Collector<'_> {
         let timestamp = line.timestamp.map(text).unwrap_or_default();
         let id = line.id.map(text).unwrap_or_default();
         let time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);
+        let (number, took_ms) = (self.in_session(), self.took(&entered, time_ms));
+        let entered = if number.is_some() { entered } else { entered.pruned() };
+        if number.is_none() && entered.usage.is_none() {
+            return;
+        }
         let counted = Counted {
             key: self.key(&id, &timestamp),
             time_ms,
-            took_ms: self.took(&entered, time_ms),
+            took_ms: if number.is_some() { took_ms } else { 0 },
             usage: entered.usage,
             of_agents: entered.agents.is_some(),
             is_copy: entered.is_copy,
             role: entered.role,
-            line: LineNo(self.lines),
+            line: number,
             calls: (entered.calls.start as u32, entered.calls.end as u32),
             agents: self.agents(entered.agents.unwrap_or_default()),
             role_name: self.harvest.names.of(entered.name.as_bytes()),
@@ -221,6 +227,12 @@ impl Collector<'_> {
             timestamp: self.keep(&timestamp),
         };
         self.harvest.entries.push(counted);
+    }
+
+    /// Returns the number of the current line in the session; `None` if it was pruned.
+    fn in_session(&self) -> Option<LineNo> {
+        let number = LineNo(self.lines);
+        self.options.whole.map_or(Some(number), |whole| whole.in_session(number))
     }
 
     /// Returns a key that is equal only for copies. Entries of version 1, or without an id, are identified by
@@ -291,10 +303,7 @@ impl Collector<'_> {
     /// Gives entries of version 1 the ids that they have after a migration.
     fn take_ids(&mut self, session: &Session) {
         for entry in &mut self.harvest.entries {
-            let Ok(at) = session.entries.binary_search_by_key(&entry.line.0, |entry| entry.line.0) else {
-                continue;
-            };
-            let ix = EntryIx::new(at);
+            let Some(ix) = entry.line.and_then(|line| session.entry_on(line)) else { continue };
             entry.id = keep(&mut self.harvest.arena, &session.id(ix));
             entry.parent_id = keep(&mut self.harvest.arena, &session.parent_id(ix).unwrap_or_default());
         }
@@ -332,6 +341,13 @@ struct Entered<'a> {
 }
 
 impl Entered<'_> {
+    /// Returns what counts of an entry that was pruned: what it used.
+    fn pruned(self) -> Self {
+        let is_reply = self.role == Role::Assistant && !self.is_copy;
+        let usage = self.usage.or(is_reply.then(Usage::default));
+        Entered { role: Role::Billed, usage, calls: 0..0, ..self }
+    }
+
     fn new(role: Role) -> Self {
         Entered {
             role,

@@ -1,5 +1,6 @@
 //! Collects the facts of one file for statistics.
 
+use crate::ops::prune::Whole;
 use crate::ops::stats::interned::{Name, Names};
 use crate::ops::stats::prices::Prices;
 use crate::session::Header;
@@ -10,7 +11,7 @@ use pisess_json::text::Text;
 use std::path::Path;
 
 /// What to collect from a file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct StatsOptions<'a> {
     /// Keep ids, parents and timestamps as stored, for a table of entries.
     pub texts: bool,
@@ -19,6 +20,8 @@ pub struct StatsOptions<'a> {
     /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
     /// for these is omitted.
     pub agents: Option<(&'a Path, &'a SubAgents)>,
+    /// The session with what was pruned from it, to be read instead of the file: only what it used counts.
+    pub whole: Option<Whole<'a>>,
 }
 
 /// The facts of one file.
@@ -72,8 +75,8 @@ pub struct Counted {
     pub is_copy: bool,
     /// Its role in the counts.
     pub role: Role,
-    /// Its physical line.
-    pub line: LineNo,
+    /// Its physical line; `None` if it was pruned.
+    pub line: Option<LineNo>,
     pub(super) calls: (u32, u32),
     pub(super) agents: (u32, u32),
     pub(super) role_name: Name,

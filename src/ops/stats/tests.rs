@@ -1,4 +1,5 @@
 use crate::ops::stats::*;
+use crate::session::entry::LineNo;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::usage::SubAgents;
 use foldhash::quality::RandomState;
@@ -160,7 +161,7 @@ fn names_and_texts_belong_to_their_entries() {
     assert_eq!(called, [Some("edit"), Some("bash")]);
     assert_eq!(harvest.id(assistant), "e2");
     assert_eq!(harvest.timestamp(assistant), "2026-11-01T00:01:45.000Z");
-    assert_eq!((user.line.0, bash.line.0), (2, 5));
+    assert_eq!((user.line, bash.line), (Some(LineNo(2)), Some(LineNo(5))));
 }
 
 #[test]
@@ -171,5 +172,5 @@ fn damaged_lines_are_passed_and_counted() {
     let harvest = made.collect(&RandomState::default());
     assert_eq!(harvest.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
     assert_eq!(harvest.entries.len(), 4);
-    assert_eq!(harvest.entries[0].line.0, 8);
+    assert_eq!(harvest.entries[0].line, Some(LineNo(8)));
 }
