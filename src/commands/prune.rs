@@ -23,6 +23,10 @@ pub const GUIDE: Guide = Guide {
             "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
         ),
         Example::new(
+            "Move what no branch needs above its last compaction, and put it back",
+            "pisess prune --compacted session.jsonl && pisess prune --restore session.jsonl",
+        ),
+        Example::new(
             "List what deleting a branch would remove",
             "pisess prune -n --branch 5c07d14b session.jsonl",
         ),
