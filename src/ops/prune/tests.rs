@@ -1,5 +1,7 @@
 //! Sessions of all shapes: what agents see of them after a prune is what they saw before, and all comes back.
 
+#![allow(clippy::ptr_arg, reason = "a slice is not a source")]
+
 use super::*;
 use crate::load::{Options, load};
 use crate::ops::IdSource;
