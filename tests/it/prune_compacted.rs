@@ -155,8 +155,8 @@ fn sums_count_what_was_pruned() {
     assert_eq!(unlined, 1, "{after}");
     crate::agreement::agree(&s, "pruned");
     s.put("s.jsonl.pruned", "damaged");
-    assert_eq!(row("list ./s.jsonl --json")["cost"], 0.125);
-    assert_eq!(row("stats ./s.jsonl --json")["cost"], 0.125);
+    assert_eq!(row("list ./s.jsonl --json")["cost"], 0.625);
+    assert_eq!(row("stats ./s.jsonl --json")["cost"], 0.625);
     // Details of a sub-agent's result that were pruned hold its usage.
     let task = user("aaaa0002", Some("aaaa0001"), "").replace(
         r#""role":"user","content":"""#,
