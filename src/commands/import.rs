@@ -7,6 +7,7 @@ use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::commands::fork::AgentName;
 use crate::format::counted;
 use crate::ops::plan::Action;
+use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
@@ -100,11 +101,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         progress.advance();
         (source.path.clone(), Some(source), done)
     };
-    let take = |outcome| {
+    let mut take = |outcome| {
         outcomes.push(outcome);
         Ok::<(), Infallible>(())
     };
-    let Ok(()) = in_order(sources, workers, work, take);
+    // What several files have of one session is imported one after another.
+    let mut seen = HashSet::default();
+    let is_first = |(source, _): &(Surveyed, Place)| {
+        seen.insert((source.survey.origin.name(), source.survey.id.clone()))
+    };
+    let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
+    let Ok(()) = in_order(sources, workers, work, &mut take);
+    let Ok(()) = in_order(again, 1, work, &mut take);
     drop(progress);
     worst = worst.max(report(outcomes, args, ui)?);
     Ok(worst)

@@ -589,6 +589,22 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --from claude` and `--from codex` list the sessions)");
 }
 
+/// Of several files with the same session, the longest is what the session becomes, if they begin alike.
+#[test]
+fn copies_of_a_source_are_one_session() {
+    let h = Home::with(&[]);
+    for (name, lines) in [("a", 8), ("b", 8), ("c", 18), ("d", 12)] {
+        h.cut(&format!("all/{name}.jsonl"), "claude/tree.jsonl", lines);
+    }
+    let rows = h.run("import --json ./all");
+    let rows: Vec<serde_json::Value> =
+        rows.text().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["create", "nothing", "append", "failed"]);
+    assert_eq!(h.sessions().len(), 1);
+    assert_eq!(h.run(&format!("check -q ./{}", h.sessions()[0])).quiet(), "");
+}
+
 /// A sub-agent with a file of its own is imported with the session that started it, into the directory named like it.
 #[test]
 fn sub_agents_are_below_their_session() {
