@@ -305,8 +305,8 @@ fn quoted_text_cannot_forge_a_section() {
 
 #[test]
 fn it_is_bounded_however_much_there_is() {
-    let long = "word ".repeat(3_000);
-    let lines = "x\n".repeat(3_000);
+    let long = "word ".repeat(1_000);
+    let lines = "x\n".repeat(2_100);
     let mut previous = String::new();
     for round in 0..3 {
         let messages = (0..70).flat_map(|at| {
