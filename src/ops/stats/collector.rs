@@ -10,7 +10,8 @@ use crate::session::paths::{is_absolute, is_windows};
 use crate::session::read::header::{self, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Member, MessageFacts, Record, scan_into};
-use crate::session::usage::{Reported, Seen, Usage, fingerprint, reported};
+use crate::session::usage::{Reported, Usage, fingerprint, reported};
+use foldhash::HashSet;
 use foldhash::quality::RandomState;
 use memchr::memchr;
 use pisess_json::scan::RawString;
@@ -43,7 +44,7 @@ pub fn collect(
         lines,
         turn: Turn::Over,
         last: Entry::NO_TIME,
-        messages: Seen::default(),
+        messages: HashSet::default(),
         model: Default::default(),
     };
     let size = source.len();
@@ -69,7 +70,7 @@ struct Collector<'h> {
     turn: Turn,
     /// The latest time of a message; [`Entry::NO_TIME`] if there is none.
     last: i64,
-    messages: Seen,
+    messages: HashSet<u64>,
     /// The provider and model of the last assistant message, to which tool results are attributed.
     model: (Name, Name),
 }
@@ -133,7 +134,7 @@ impl Collector<'_> {
 
     fn message(&mut self, line: &Record, message: &MessageFacts, blocks: &[Block]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
-        let is_copy = message.timestamp.is_some() && !self.messages.is_new(fingerprint(message.bytes));
+        let is_copy = message.timestamp.is_some() && !self.messages.insert(fingerprint(message.bytes));
         let mut entered = match name.as_bytes() {
             b"user" => Entered::new(Role::User),
             b"assistant" => {

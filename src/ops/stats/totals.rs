@@ -4,27 +4,18 @@ use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role};
 use crate::session::file_calls::FileAct;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
-use hashbrown::HashTable;
 
 /// The keys of the entries in earlier files: eight bytes per entry.
 #[derive(Debug, Default)]
-pub struct Seen(HashTable<u64>);
+pub struct Seen(HashSet<u64>);
 
 impl Seen {
     /// Returns for each entry of a file whether an earlier file had it, and adds the entries of this file. An
     /// entry that is in one file twice counts twice, as in the agents.
     pub fn copies(&mut self, harvest: &EntryStats) -> Vec<bool> {
-        let copies = harvest.entries.iter().map(|entry| self.holds(entry.key)).collect();
-        for entry in &harvest.entries {
-            if !self.holds(entry.key) {
-                self.0.insert_unique(entry.key, entry.key, |&key| key);
-            }
-        }
+        let copies = harvest.entries.iter().map(|entry| self.0.contains(&entry.key)).collect();
+        self.0.extend(harvest.entries.iter().map(|entry| entry.key));
         copies
-    }
-
-    fn holds(&self, key: u64) -> bool {
-        self.0.find(key, |&other| other == key).is_some()
     }
 }
 

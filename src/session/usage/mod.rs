@@ -10,8 +10,8 @@ pub use agents::{Reported, SubAgents, end_of, places, reported, sessions};
 
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{MessageFacts, Typed};
+use foldhash::HashSet;
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 use pisess_json::Raw;
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
@@ -165,23 +165,8 @@ impl Billed {
 
 /// Removes copies of messages that come before.
 pub fn remove_copies(billed: &mut Vec<Billed>) {
-    let mut seen = Seen::default();
-    billed.retain(|request| request.print.is_none_or(|print| seen.is_new(print)));
-}
-
-/// The messages of a file that were seen, to recognize copies.
-#[derive(Debug, Default)]
-pub struct Seen(HashTable<u64>);
-
-impl Seen {
-    /// Adds a message by its fingerprint. Returns whether it was not seen before.
-    pub fn is_new(&mut self, print: u64) -> bool {
-        let is_new = self.0.find(print, |&other| other == print).is_none();
-        if is_new {
-            self.0.insert_unique(print, print, |&print| print);
-        }
-        is_new
-    }
+    let mut seen = HashSet::default();
+    billed.retain(|request| request.print.is_none_or(|print| seen.insert(print)));
 }
 
 /// The number of bytes at the start and the end of a message that its fingerprint is made of.
