@@ -376,6 +376,43 @@ export const KINDS = {
     },
   },
 
+  /**
+   * After `prune --compacted`, the agent finds at each tip the context, its size and the next compaction that it found
+   * before, and continues; after `prune --branch`, the same at the other tips. `--restore` gives every byte back.
+   */
+  pruned: {
+    questions: () => [{ kind: "entries" }],
+    async compare(world, { keepRecentTokens }, [entries]) {
+      const rows = await world.jsonLines(["branches", world.file, "--json"]);
+      if (rows.problem) return rows.problem;
+      if (mayBeTakenForOther(world, entries)) return null;
+      const tips = rows.value.filter(({ id }) => id);
+      const other = tips.find(({ active, branchPoint }) => !active && branchPoint);
+      for (const [args, left] of [[["--compacted"], tips], ...(other ? [[["--branch", ref(other.id), "--force"], tips.filter(({ id }) => id !== other.id)]] : [])]) {
+        const [out, whole] = [world.scratch(), world.scratch()];
+        const { code, stderr } = await world.run(["prune", world.file, ...args, "-o", out]);
+        if (code !== 0) return exit(0, code, stderr);
+        const questions = left.slice(0, 6).flatMap(({ id }) => [{ kind: "context", id }, { kind: "tokens", id }, { kind: "prepare", id, keepRecentTokens }]);
+        const still = args[0] === "--compacted" ? questions : questions.filter(({ id }) => readFileSync(out, "utf8").includes(JSON.stringify(id)));
+        const [before, after] = [await world.ask(still), await world.ask(still, out)];
+        for (const [at, { kind, id }] of still.entries()) {
+          const found = difference(before[at], after[at]);
+          if (found) return { ...found, pointer: `(${args[0]}: ${kind} at ${id})${found.pointer}` };
+        }
+        if (existsSync(`${out}.pruned`)) {
+          const restored = await world.run(["prune", out, "--restore", "-o", whole]);
+          if (restored.code !== 0) return exit(0, restored.code, restored.stderr);
+          const found = difference(readFileSync(world.file, "latin1"), readFileSync(whole, "latin1"));
+          if (found) return { ...found, pointer: `(restored)${found.pointer}` };
+        }
+        const context = await world.json(["context", out, "--json"]);
+        const found = context.problem ?? (await opens(world, out, context.value));
+        if (found) return found;
+      }
+      return null;
+    },
+  },
+
   /** The tokens of each branch are those of the agent, and exactly one branch is active. */
   branches: {
     questions: () => [{ kind: "entries" }],

@@ -120,6 +120,7 @@ export function checks(seed, { name, shape, older, dialect }, entries) {
     ...(dialect === "pi" ? [{ kind: "stats" }] : []),
     ...choices.some(APIS, 2).map((api) => ({ kind: dialect === "pi" ? "body" : "said", id: choices.pick(places), api, ...(dialect === "pi" && receiver(choices, api)) })),
     ...choices.some(places, 2).map((id) => ({ kind: "subtree", id })),
+    ...(older ? [] : [{ kind: "pruned", keepRecentTokens: choices.pick([1, 50, 500]) }]),
     { kind: "reopen", by: "fork", id: one() },
     ...(older ? [{ kind: "reopen", by: "migrate" }] : []),
     ...(older && shape !== "draft" ? [{ kind: "migrate" }] : []),

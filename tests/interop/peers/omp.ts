@@ -130,8 +130,8 @@ function row(line: string, label: string | undefined) {
 	return { active, text: rest };
 }
 
-function prepare(session: any, { keepRecentTokens }: any) {
-	const preparation = prepareCompaction(session.getBranch(), { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens });
+function prepare(session: any, { keepRecentTokens, id = session.getLeafId() }: any) {
+	const preparation = prepareCompaction(session.getBranch(id), { ...DEFAULT_COMPACTION_SETTINGS, keepRecentTokens });
 	if (!preparation) return null;
 	const { fileOps, settings: _, ...rest } = preparation;
 	const sets = Object.fromEntries(Object.entries(fileOps).map(([name, set]: any) => [name, [...set]]));

@@ -93,9 +93,9 @@ function stats(session) {
   return getSessionStats.call({ sessionManager: { getEntries: () => entries }, getContextUsage: () => undefined });
 }
 
-function prepare(session, { keepRecentTokens }) {
+function prepare(session, { keepRecentTokens, id = session.getLeafId() }) {
   const settings = { enabled: true, reserveTokens: 16384, keepRecentTokens };
-  const preparation = compaction.prepareCompaction(session.getBranch(), settings);
+  const preparation = compaction.prepareCompaction(session.getBranch(id), settings);
   if (!preparation) return null;
   const { fileOps, settings: _, ...rest } = preparation;
   return { ...rest, fileOps: sets(fileOps), details: computeFileLists(fileOps) };
