@@ -415,3 +415,29 @@ fn dry_run_and_json() {
     assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
     assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
 }
+
+#[test]
+fn the_size_of_the_context_is_that_after_the_compaction() {
+    let s = Sandbox::with(&["omp.jsonl"]);
+    let sizes = |leaf: &str| {
+        let of = |line: &str, key: &str| {
+            let rows = s.run(line);
+            let rows = rows.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
+            let mut rows = rows.filter(|row| row["active"] != false);
+            rows.next().unwrap()[key].as_f64().unwrap()
+        };
+        let context: f64 =
+            s.run(&format!("context --tokens ./omp.jsonl {leaf}")).to_string().trim().parse().unwrap();
+        let branches = of("branches --json ./omp.jsonl", "tokens");
+        assert_eq!(of("list --json ./omp.jsonl", "contextTokens"), branches);
+        assert_eq!(context, branches);
+        context
+    };
+    let before = sizes("@");
+    s.run("compact ./omp.jsonl --first-kept none --summary short");
+    let after = sizes("@");
+    assert!(after > 0.0 && after < before, "{before} became {after}");
+    // A message adds its own size.
+    s.run("append ./omp.jsonl --user 'twelve chars'");
+    assert_eq!(sizes("@"), after + 3.0);
+}

@@ -3,7 +3,7 @@
 use super::{row, row_call};
 use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::oh_my_pi::{
-    branch, compaction, context, defects, files, llm, message, prompt, tokens, transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, sizes, tokens, transcript,
 };
 use crate::agents::prepare::{BRANCH_BUDGET, FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::row::search::Query;
@@ -155,7 +155,7 @@ impl Agent for OhMyPi {
     }
 
     fn tokens(&self, session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
-        tokens::context(session, path, bodies)
+        sizes::size(session, path, bodies)
     }
 
     fn message_tokens(&self, message: Raw) -> u64 {
@@ -169,7 +169,7 @@ impl Agent for OhMyPi {
         tips: &[EntryIx],
         bodies: &dyn EntryReader,
     ) -> io::Result<HashMap<EntryIx, f64>> {
-        tokens::sizes(session, tips, bodies)
+        sizes::sizes(session, tips, bodies)
     }
 
     fn prepare_compaction(

@@ -5,7 +5,6 @@ use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
-use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use std::io;
@@ -86,7 +85,7 @@ pub struct ContextUsage {
 }
 
 /// Returns the provider's last count on the path, from a turn that neither failed nor was aborted. Its `context`
-/// is the size of the context, which compactions store as `tokensBefore`. Without a count, the agent reports 0.
+/// is what compactions store as `tokensBefore`.
 ///
 /// # Errors
 /// If an entry cannot be read.
@@ -114,47 +113,9 @@ pub(super) fn last_counted(
     Ok(None)
 }
 
-/// Returns the size of the context at the end of `path` as the agent reports it: the provider's last count,
-/// or 0.
-///
-/// # Errors
-/// If an entry cannot be read.
-pub fn context(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
-    Ok(last_usage(session, path, bodies)?.map_or(0.0, |usage| usage.context))
-}
-
-/// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
-///
-/// # Errors
-/// If an entry cannot be read.
-pub fn sizes(
-    session: &Session,
-    tips: &[EntryIx],
-    bodies: &dyn EntryReader,
-) -> io::Result<HashMap<EntryIx, f64>> {
-    let mut sizes: HashMap<EntryIx, f64> = HashMap::default();
-    for &tip in tips {
-        let (mut size, mut below) = (None, Vec::new());
-        for ix in session.upwards(Some(tip)) {
-            size = sizes.get(&ix).copied();
-            if size.is_none() && session.is_message(ix, Role::Assistant) {
-                bodies.with_message(ix, &mut |message| {
-                    size = ContextUsage::recorded(message).map(|usage| usage.context);
-                })?;
-            }
-            below.push(ix);
-            if size.is_some() {
-                break;
-            }
-        }
-        sizes.extend(below.into_iter().map(|ix| (ix, size.unwrap_or(0.0))));
-    }
-    Ok(sizes)
-}
-
 impl ContextUsage {
     /// Returns the count in an assistant message, unless its turn failed.
-    fn recorded(message: Raw) -> Option<ContextUsage> {
+    pub fn recorded(message: Raw) -> Option<ContextUsage> {
         let [stop_reason, usage] = content::members(message, ["stopReason", "usage"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("aborted") || reason.is("error"));
         usage.filter(|usage| !failed && usage.is_truthy()).map(ContextUsage::of)

@@ -85,9 +85,15 @@ function asLlm(messages: any[]) {
 	});
 }
 
+/** Returns the size of the context, as `getContextUsage` does: after a compaction without a later count, an estimate. */
 function tokens(session: any, id: string): number {
-	const usage = getLastAssistantUsage(session.getBranch(id));
-	return usage ? calculateContextTokens(usage) : 0;
+	const path = session.getBranch(id);
+	const compacted = path.findLastIndex((entry: any) => entry.type === "compaction");
+	const usage = getLastAssistantUsage(path.slice(compacted + 1));
+	if (usage) return calculateContextTokens(usage);
+	if (compacted < 0) return 0;
+	const tokenizer = new Tokenizer();
+	return context(session, id).messages.reduce((sum: number, message: any) => sum + tokenizer.countMessage(message), 0);
 }
 
 function labels(session: any) {
