@@ -58,7 +58,7 @@ export async function newContext(options) {
 export const closeBrowser = () => browser?.close();
 
 /** Opens a page and waits until all of it is loaded. */
-export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, javaScript = true, bypassCSP = false } = {}) {
+export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, javaScript = true, calm = false, bypassCSP = false } = {}) {
   const context = await newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP, javaScriptEnabled: javaScript });
   const page = await context.newPage();
   page.complaints = [];
@@ -68,6 +68,8 @@ export async function open(path, { width = 1300, height = 900, scheme = "light",
     // Records what is copied.
     Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { window.copied = text; } } });
   });
+  // Unless a test is about what a reader sees first, everything is shown.
+  if (!calm) await page.addInitScript(() => { if (location.protocol === "file:") localStorage.setItem("pisess", '{"level":"all","aside":true}'); });
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) page.complaints.push(message.text()); });
   page.on("pageerror", (error) => page.complaints.push(String(error.stack)));
   page.on("dialog", (dialog) => { page.complaints.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });

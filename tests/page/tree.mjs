@@ -43,14 +43,14 @@ await test("tour: search finds in text, arguments and results, and marks", async
     await page.waitForFunction(() => CSS.highlights.get("match")?.size > 0);
   }
   await page.fill("#words", "");
-  await page.waitForFunction(() => /rows/.test(document.getElementById("count").textContent));
+  await page.waitForFunction(() => /^\d+ entr/.test(document.getElementById("count").textContent));
   await clean(page);
 });
 
 await test("the number of rows is shown, also with an entry in the address", async () => {
   for (const hash of ["", "#648dc1b3"]) {
     const page = await open(exported(tour), { hash });
-    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} rows`, hash);
+    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} entries`, hash);
     await clean(page);
   }
 });

@@ -16,6 +16,16 @@ function articleOf(at) {
   if (n === text.chosen) article.classList.add("chosen");
   const day = dayAt(at);
   if (day) article.append(make("div", "day", day));
+  const run = text.runs.get(n), chips = text.chips.get(n);
+  if (chips) article.append(chipsOf(chips));
+  if (text.runOf.has(n)) article.classList.add("work");
+  if (!day && !chips && follows(n, at)) article.classList.add("follows");
+  if (run) article.append(runLine(run));
+  if (run && !run.open) {
+    article.classList.add("closed");
+    article.append(make("div", "body"));
+    return article;
+  }
   article.append(headOf(n, at));
   const siblings = session.children(session.parent[n]);
   if (siblings.length > 1) article.append(branchesOf(n, siblings));
@@ -30,6 +40,7 @@ function articleOf(at) {
   }
   fill(body, n, halves(item)[0], view);
   if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
+  if (text.runOf.has(n)) addUnfold(article);
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);
   return article;
@@ -114,7 +125,11 @@ function headOf(n, at) {
     button.addEventListener("click", act);
     acts.append(button);
   }
-  head.append(acts);
+  const dots = make("button", "dots", "⋯");
+  dots.setAttribute("aria-label", "More");
+  dots.setAttribute("aria-expanded", "false");
+  dots.addEventListener("click", () => dots.setAttribute("aria-expanded", head.classList.toggle("acting")));
+  head.append(acts, dots);
   return head;
 }
 

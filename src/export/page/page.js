@@ -1,6 +1,6 @@
 // The page as a whole: preferences, keys, links, the drawer, printing.
 
-const prefs = { theme: "auto", thinking: false, tools: true };
+const prefs = { theme: "auto", thinking: false, level: "lines", aside: false, keys: true };
 
 function readPrefs() {
   try {
@@ -28,8 +28,17 @@ function showPrefs() {
   $("theme").textContent = { auto: "◐", light: "☀", dark: "☾" }[theme] ?? "◐";
   $("theme").setAttribute("aria-label", `Theme: ${theme === "auto" ? "as the system" : theme}`);
   $("thinking").setAttribute("aria-pressed", prefs.thinking);
-  $("outputs").setAttribute("aria-pressed", prefs.tools);
-  document.body.classList.toggle("no-tools", !prefs.tools);
+  $("aside").setAttribute("aria-pressed", prefs.aside);
+  $("level").value = prefs.level;
+  $("single").checked = prefs.keys;
+  document.body.classList.toggle("all", prefs.level === "all");
+}
+
+/** Shows the work as lines, with previews, or all of it. */
+function setLevel(level) {
+  setPref("level", level);
+  text.turned.clear();
+  regroup();
 }
 
 /** Draws everything again at the same position. */
@@ -40,7 +49,7 @@ function redraw() {
 }
 
 function showHead() {
-  const { name, title, cwd, agent, count } = session;
+  const { name, title, cwd, agent } = session;
   const heading = name ?? cwd?.split(/[\\/]/).findLast(Boolean) ?? title;
   document.title = heading;
   $("title").textContent = heading;
@@ -48,12 +57,18 @@ function showHead() {
   const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
   const total = session.cost.reduce((sum, cost) => sum + cost, 0);
   const models = session.models.map((model) => model.split("/").pop());
-  const about = [cwd, times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "",
-    duration(seconds), `${count.toLocaleString("en")} entries`, models.length > 3 ? `${models.length} models` : models.join(", "),
-    total ? `$${money(total)}` : "", agent];
+  const tokens = session.tokens.reduce((sum, tokens) => sum + tokens, 0), kinds = [...session.kind];
+  const counted = (kind, one) => { const found = kinds.filter((other) => other === kind).length; return found ? `${found.toLocaleString("en")} ${one}${found === 1 ? "" : "s"}` : ""; };
+  const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
+    counted("u", "request"), counted("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",
+    models.length > 3 ? `${models.length} models` : models.join(", "), agent];
+  const first = kinds.indexOf("u");
+  if (first >= 0) rowPieces.get(first).then((row) => { $("ask").textContent = row.split("\t").slice(1).join(""); });
   $("about").textContent = about.filter(Boolean).join(" · ");
   $("about").title = $("about").textContent;
 }
+
+const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 function duration(seconds) {
   if (!(seconds >= 60)) return "";
@@ -142,6 +157,8 @@ const KEYS = {
   o: toggleFolds,
   y: () => copyLink(text.chosen),
   c: () => copyEntry(text.chosen),
+  h: () => { setPref("thinking", !prefs.thinking); redraw(); },
+  e: () => setLevel({ lines: "previews", previews: "all" }[prefs.level] ?? "lines"),
   "/": () => { openDrawer(true); $("words").focus(); $("words").select(); },
   "?": () => $("keys").showModal(),
   Home: () => choose(text.path[0], { focus: true }),
@@ -186,7 +203,7 @@ function onKey(event) {
     event.preventDefault();
     return $("text").scrollBy({ top: scrolls($("text").clientHeight - 40) * (event.key === " " && event.shiftKey ? -1 : 1) });
   }
-  if (!act || event.target.matches?.("button, summary") && event.key === " ") return;
+  if (!act || !prefs.keys && event.key.length === 1 || event.target.matches?.("button, summary") && event.key === " ") return;
   event.preventDefault();
   act();
 }
@@ -255,7 +272,10 @@ function listen() {
   $("after").addEventListener("click", () => step(1));
   $("leaf").addEventListener("click", backToLeaf);
   $("thinking").addEventListener("click", () => { setPref("thinking", !prefs.thinking); redraw(); });
-  $("outputs").addEventListener("click", () => { setPref("tools", !prefs.tools); redraw(); });
+  $("aside").addEventListener("click", () => { setPref("aside", !prefs.aside); regroup(); });
+  $("level").addEventListener("change", (event) => setLevel(event.target.value));
+  $("single").addEventListener("change", (event) => setPref("keys", event.target.checked));
+  $("final").addEventListener("click", () => { setPath(session.leaf); start(); });
   const themes = ["auto", "light", "dark"];
   $("theme").addEventListener("click", () => setPref("theme", themes[(themes.indexOf(prefs.theme) + 1) % 3]));
   $("help").addEventListener("click", () => $("keys").showModal());

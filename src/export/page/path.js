@@ -13,9 +13,15 @@ const MOST_NODES = 2600;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
-const text = { path: [], place: new Int32Array(0), chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, still: -1, coming: false };
+const text = {
+  /** The path, and the part of it that is shown; for each entry its index in both. */
+  all: [], index: new Int32Array(0), path: [], place: new Int32Array(0),
+  /** Runs that are not as the level of detail has them, and asides that a link has led to. */
+  turned: new Set(), asked: new Set(), runs: new Map(), runOf: new Map(), chips: new Map(),
+  chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, still: -1, coming: false,
+};
 
-const onPath = (n) => n >= 0 && text.path[text.place[n]] === n;
+const onPath = (n) => n >= 0 && text.all[text.index[n]] === n;
 
 /** Sums of heights in logarithmic time (a Fenwick tree). */
 class Heights {
@@ -62,7 +68,9 @@ class Heights {
 }
 
 function estimate(n) {
-  const kind = session.kind[n];
+  const kind = session.kind[n], run = text.runOf.get(n);
+  if (run && !run.open) return 26;
+  if (run) return kind === "a" ? 1 : 50 + 19 * Math.min(session.lines[n] ?? 6, 7);
   if ("nlx".includes(kind)) return 52;
   return 58 + 21 * Math.min(session.lines[n] ?? 6, 80);
 }
@@ -70,26 +78,31 @@ function estimate(n) {
 /** Shows the path to `leaf`. Returns whether it is another path than before. */
 function setPath(leaf) {
   const path = leaf < 0 ? [] : pathTo(leaf);
-  const same = path.length === text.path.length && path.at(-1) === text.path.at(-1);
+  const same = path.length === text.all.length && path.at(-1) === text.all.at(-1);
   if (same) return false;
-  text.path = path;
-  if (text.place.length !== session.count) text.place = new Int32Array(session.count);
-  path.forEach((n, at) => { text.place[n] = at; });
-  readPath();
   clearText();
+  text.all = path;
+  if (text.place.length !== session.count) {
+    text.place = new Int32Array(session.count);
+    text.index = new Int32Array(session.count);
+  }
+  path.forEach((n, at) => { text.index[n] = at; });
+  group();
+  readPath();
+  showBanner();
   layOut();
   return true;
 }
 
 /** Computes what headings and marks of entries depend on besides the entries: heights, edits, models, cost. */
 function readPath() {
-  const { path } = text;
+  const { path, all } = text;
   text.heights = new Heights(Float64Array.from(path, estimate));
   text.edited = new Map();
   for (const [edit, target, omits] of session.edits) if (onPath(edit) && onPath(target)) text.edited.set(target, [edit, omits]);
   text.modelBefore = new Map();
   let model = 0, cost = 0;
-  for (const n of path) {
+  for (const n of all) {
     if (session.model[n] && session.model[n] !== model) text.modelBefore.set(n, (model = session.model[n]));
     cost += session.cost[n] ?? 0;
   }
@@ -228,6 +241,7 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
   if (n < 0) return;
   const before = position();
   if (!onPath(n)) setPath(session.newest[n]);
+  ask(n);
   text.chosen = n;
   tree.cursor = n;
   if (record && idInAddress() !== session.ids[n]) {
@@ -250,13 +264,14 @@ async function choose(n, { focus = false, record = true, top = false } = {}) {
 function position() {
   if (!text.path.length) return null;
   const { at, delta } = anchorOf($("text"));
-  return { end: text.path.at(-1), chosen: text.chosen, n: text.path[at], delta };
+  return { end: text.all.at(-1), chosen: text.chosen, n: text.path[at], delta };
 }
 
 /** Restores a view. */
 function restore({ end, chosen, n, delta }) {
   setPath(end);
   if (!onPath(n)) return start();
+  ask(n);
   text.chosen = chosen;
   drawText({ at: text.place[n], delta });
   markChosen();
@@ -275,7 +290,7 @@ function showChosen() {
 function where() {
   const count = text.path.length, at = count ? text.place[text.chosen] : 0;
   const cost = text.cost ? ` · $${money(text.cost)}` : "";
-  const said = count ? `Entry ${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")} on this path${cost}` : "No entries";
+  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}${cost}` : "No entries";
   if ($("where").textContent !== said) $("where").textContent = said;
   $("leaf").disabled = session.leaf < 0 || text.chosen === session.leaf;
 }

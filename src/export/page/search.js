@@ -50,7 +50,7 @@ function showCount(done) {
   const count = search.order.length.toLocaleString("en");
   const at = search.order.indexOf(text.chosen);
   $("count").textContent = !search.words.length
-    ? `${tree.rows.length.toLocaleString("en")} rows`
+    ? `${tree.rows.length.toLocaleString("en")} ${tree.rows.length === 1 ? "entry" : "entries"}`
     : `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count} ${count === "1" ? "entry" : "entries"}${done ? "" : " …"}`;
   if (done) document.body.dataset.searched = search.words.join(" ");
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;

@@ -1,7 +1,7 @@
 // The tree on the left: pi's layout of the entries that pass the filter and the search, of which only the part in
 // view is drawn.
 
-const ROW = 24;
+const ROW = matchMedia("(pointer: coarse)").matches ? 40 : 24;
 const LEVELS = 9;
 const FILTERS = ["default", "no-tools", "user-only", "labeled-only"];
 

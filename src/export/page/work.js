@@ -1,0 +1,113 @@
+// What of a path is shown: runs of tool calls are one line until they are opened, and settings are chips at the entry
+// that follows them.
+
+/** Whether an entry is part of the work between answers: a tool's result, or a message that only calls tools. */
+const isWork = (n) => session.kind[n] === "t" || session.kind[n] === "a" && (bitsOf(n) & (SILENT | FAILED | ABORTED)) === SILENT;
+/** Whether an entry is no part of the conversation: a setting, a label, data of an extension. */
+const isAside = (n) => "nlx".includes(session.kind[n]);
+
+/** Sets the entries that are shown, the runs by their first entries, and the settings by the entries after them. */
+function group() {
+  const { all } = text, shown = [], isLine = prefs.level !== "all";
+  text.runs = new Map();
+  text.runOf = new Map();
+  text.chips = new Map();
+  let run = null, chips = [];
+  for (const n of all) {
+    text.place[n] = shown.length;
+    if (isAside(n) && !prefs.aside && !text.asked.has(n)) {
+      if (session.kind[n] === "n") chips.push(n);
+      continue;
+    }
+    if (!isLine || !isWork(n)) run = null;
+    else if (!run) text.runs.set(n, (run = { first: n, entries: [], open: prefs.level === "previews" !== text.turned.has(n) }));
+    if (run) {
+      run.entries.push(n);
+      text.runOf.set(n, run);
+    }
+    if (run && !run.open && n !== run.first) {
+      text.place[n] = shown.length - 1;
+      continue;
+    }
+    if (chips.length) text.chips.set(n, chips);
+    chips = [];
+    shown.push(n);
+  }
+  text.path = shown;
+  for (const n of all) text.place[n] = Math.min(text.place[n], shown.length - 1);
+}
+
+/** Makes sure that an entry is shown: opens the run that hides it. */
+function ask(n) {
+  if (text.path[text.place[n]] === n) return;
+  const run = text.runOf.get(n);
+  if (run) text.turned[prefs.level === "lines" ? "add" : "delete"](run.first);
+  else text.asked.add(n);
+  regroup();
+}
+
+/** Groups the path again; what is in view stays. */
+function regroup() {
+  const before = text.path.length ? anchorOf($("text")) : null, n = before && text.path[before.at];
+  clearText();
+  group();
+  readPath();
+  if (before) drawText({ at: text.place[n], delta: before.delta });
+  markChosen();
+}
+
+function turnRun(run) {
+  if (!text.turned.delete(run.first)) text.turned.add(run.first);
+  regroup();
+}
+
+/** Returns the line of a run: how many tools, which, and how many failed. */
+function runLine(run) {
+  const line = make("button", "workline"), tools = run.entries.filter((n) => session.kind[n] === "t");
+  line.setAttribute("aria-expanded", run.open);
+  line.append(silent(make("span", "twist", run.open ? "▾" : "▸")));
+  const missing = new Set();
+  const parts = tools.length === 1 ? rowText({ n: tools[0] }, missing) : tools.length ? runText(tools, missing) : [["who", "tools"], ["says", ""]];
+  for (const [className, said] of parts) if (said) line.append(make("span", className, className === "who" ? said.replace("⋯ ", "") : said));
+  if (missing.size) Promise.all([...missing].map((n) => rowPieces.get(n))).then(() => { if (line.isConnected) line.replaceWith(runLine(run)); });
+  line.addEventListener("click", () => turnRun(run));
+  return line;
+}
+
+/** Returns the settings that were changed before an entry. */
+function chipsOf(settings) {
+  const chips = make("div", "chips");
+  for (const n of settings) {
+    const chip = make("a", "chip");
+    chip.href = linkTo(n);
+    chip.dataset.to = n;
+    rowPieces.get(n).then((row) => { chip.textContent = rowWords(row); });
+    chips.append(chip);
+  }
+  return chips;
+}
+
+/** Whether an answer continues the one before it, with the same model, so that it needs no heading of its own. */
+const follows = (n, at) => session.kind[n] === "a" && at > 0 && prefs.level !== "all" && !text.modelBefore.has(n)
+  && !session.label.has(n) && (isWork(text.path[at - 1]) || session.kind[text.path[at - 1]] === "a");
+
+/** Adds to each tool the button that shows all of its output. */
+function addUnfold(article) {
+  for (const head of article.querySelectorAll(".tool > .toolhead")) {
+    if (!head.nextElementSibling) continue;
+    const button = make("button", "unfold", "Show all"), tool = head.parentNode;
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => {
+      const full = tool.classList.toggle("full");
+      button.setAttribute("aria-expanded", full);
+      button.textContent = full ? "Show less" : "Show all";
+      article.view.changed();
+    });
+    head.append(button);
+  }
+}
+
+/** Shows that another branch than the final one is read. */
+function showBanner() {
+  $("banner").hidden = session.leaf < 0 || onPath(session.leaf);
+}

@@ -1,0 +1,139 @@
+// What a reader sees first: the prose, with the work as quiet lines.
+
+import { exported, line, open, serious, session, tour } from "./browser.mjs";
+import { chosen, clean, holds, same, style, test, waitFor } from "./check.mjs";
+import { calls, chain, result, says, usage, user } from "./make.mjs";
+
+/** A session of tool runs: requests, and between prompt and answer 3 to 12 calls with long output. */
+export const runs = () => session("runs", chain(...Array.from({ length: 12 }, (_, n) => [
+  user(`Please look at part ${n}.`),
+  ...Array.from({ length: 3 + (n % 10) }, (_, m) => [calls(`c${n}-${m}`, ["read", "bash", "edit"][m % 3], { path: `src/${m}.rs`, command: "make" }), result(`c${n}-${m}`, ["read", "bash", "edit"][m % 3], "a line of output\n".repeat(60), { isError: m === 1 })]).flat(),
+  says(`Part ${n} is done.\n\n${"It was changed so that the clock is read once, and the tests cover it. ".repeat(8)}`, { usage: usage(0.01) }),
+]).flat()));
+
+/** Returns the share of the height of all articles that prose takes. */
+export const proseShare = (page) => page.evaluate(async () => {
+  let prose = 0, whole = 0;
+  const seen = new Set(), view = document.getElementById("text");
+  for (let top = 0; ; top += view.clientHeight / 2) {
+    view.scrollTop = top;
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    for (const article of document.querySelectorAll("article:not(:has(.wait))")) {
+      if (seen.has(article.dataset.id)) continue;
+      seen.add(article.dataset.id);
+      whole += article.getBoundingClientRect().height;
+      if (article.matches(".u, .a")) for (const box of article.querySelectorAll(".body > .prose")) prose += box.getBoundingClientRect().height;
+      if (article.matches(".u")) prose += 20;
+    }
+    if (top > view.scrollHeight) break;
+  }
+  return prose / whole;
+});
+
+await test("runs of tools are lines, which open to previews, and those to the full output", async () => {
+  const page = await open(exported(runs()), { calm: true });
+  const shown = () => page.evaluate(() => [...document.querySelectorAll("article")].slice(0, 3).map((article) => article.className.replace(" chosen", "")));
+  same(await shown(), ["entry u", "entry a work closed", "entry a follows"], "a prompt, a line, an answer");
+  same(await page.locator(".workline .who").first().textContent(), "3 tools", "how many");
+  same(await page.locator(".workline .says").first().textContent(), "1 read, 1 bash, 1 edit", "which");
+  same(await page.locator(".workline .mark.bad").first().textContent(), "1 failed", "how many failed");
+  same(await page.locator("article.work header").count(), 0, "no heading over a line");
+  await page.locator(".workline").first().click();
+  await page.waitForFunction(() => document.querySelectorAll("article.t .block").length === 3);
+  same(await page.locator(".workline").first().getAttribute("aria-expanded"), "true", "it is open");
+  const height = () => page.locator("article.t .block").first().evaluate((block) => block.getBoundingClientRect().height);
+  holds(await height() < 125, `a preview: ${await height()}`);
+  await page.locator(".unfold").first().click();
+  holds(await height() > 300, `the full output: ${await height()}`);
+  await page.locator(".workline").first().click();
+  same(await shown(), ["entry u", "entry a work closed", "entry a follows"], "closed again");
+  await page.selectOption("#level", "previews");
+  await page.waitForFunction(() => document.querySelectorAll("article.t .block").length > 5);
+  holds(await height() < 125, "previews of all");
+  await page.selectOption("#level", "all");
+  await page.waitForFunction(() => !document.querySelector(".workline"));
+  holds(await height() > 300, "all of it");
+  await page.keyboard.press("e");
+  await page.waitForSelector(".workline");
+  same(await page.evaluate(() => JSON.parse(localStorage.getItem("pisess")).level), "lines", "and is remembered");
+  await clean(page);
+});
+
+await test("a link to an entry within a run opens the run, and one to a setting shows it", async () => {
+  const file = session("asides", [...chain({ type: "model_change", provider: "a", modelId: "b" }, user("go"), calls("c", "bash", { command: "ls" }), result("c", "bash", "x"), calls("d", "bash", { command: "ls" }), result("d", "bash", "y"), { type: "thinking_level_change", thinkingLevel: "high" }, says("done"), { type: "label", targetId: "e1", label: "start" })]);
+  const page = await open(exported(file), { calm: true, hash: "#e5" });
+  await waitFor(page, "e5");
+  holds((await page.locator("article.chosen").innerText()).includes("y"), "it is open");
+  same(await page.locator(".chip").allTextContents().then((all) => all.length), 2, "settings are chips");
+  same(await page.locator("article.n, article.l").count(), 0, "and no entries");
+  await page.locator(".chip").last().click();
+  await waitFor(page, "e6");
+  await page.click("#aside");
+  await page.waitForSelector('article[data-id="e8"]');
+  same(await page.locator("article.n, article.l").count(), 3, "on request they are");
+  await clean(page);
+});
+
+await test("j goes through what is shown, and search opens what it finds", async () => {
+  const page = await open(exported(runs()), { calm: true });
+  for (let n = 1; n < 36; n++) {
+    await page.keyboard.press("j");
+    await page.waitForFunction((count) => document.getElementById("where").textContent.startsWith(`${count} of 36`), n + 1, { timeout: 3000 });
+  }
+  await page.fill("#words", "line of output");
+  await page.waitForFunction(() => document.body.dataset.searched === "line of output");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /a line of output/.test(document.querySelector("article.chosen")?.innerText));
+  await clean(page);
+});
+
+await test("the top is title, first request and facts; another branch has a banner", async () => {
+  const page = await open(exported(tour), { calm: true });
+  holds((await page.textContent("#ask")).startsWith("The 00:10 ferry shows up"), "the first request");
+  const facts = await page.textContent("#about");
+  for (const fact of ["2026", "min", "requests", "tools", "tokens", "$"]) holds(facts.includes(fact), `${fact}: ${facts}`);
+  holds(await page.isHidden("#banner"), "no banner");
+  await page.click('.row[data-id="3ac9d7e4"]');
+  await waitFor(page, "3ac9d7e4");
+  holds(await page.isVisible("#banner"), "a banner");
+  await page.click("#final");
+  await page.waitForFunction(() => document.getElementById("banner").hidden);
+  const words = await page.evaluate(() => document.body.innerText + [...document.querySelectorAll("[aria-label], [title]")].map((e) => `${e.getAttribute("aria-label")} ${e.title}`).join(" "));
+  holds(!/\b(leaf|rows?|path)\b/i.test(words.replace(/[^\n]*\bferry\b[^\n]*/g, "")), `words: ${/.{30}\b(leaf|rows?|path)\b.{20}/i.exec(words)?.[0]}`);
+  await clean(page);
+});
+
+await test("prose has most of the height, in lines of 72 characters", async () => {
+  const page = await open(exported(runs()), { calm: true });
+  const share = await proseShare(page);
+  holds(share >= 0.6, `prose has ${share}`);
+  holds(parseFloat(await style(page, ".prose", "maxWidth")) > 0, "a width");
+  const sizes = await page.evaluate(() => [...new Set([...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => getComputedStyle(e).fontSize))]);
+  holds(sizes.length <= 4, `${sizes}`);
+  await clean(page);
+});
+
+for (const [scheme, width] of [["light", 1400], ["dark", 400]]) {
+  await test(`calm: axe finds nothing serious (${scheme}, ${width})`, async () => {
+    const page = await open(exported(runs()), { scheme, width, bypassCSP: true, calm: true });
+    await page.locator(".workline").first().click();
+    await page.waitForSelector(".unfold");
+    same(await serious(page), [], "findings");
+    await page.context().close();
+  });
+}
+
+await test("keys of a single letter can be turned off", async () => {
+  const page = await open(exported(session("keysoff", [line(0, -1, "a"), line(1, 0, "b")])), { calm: true });
+  await page.keyboard.press("?");
+  await page.uncheck("#single");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  same(await chosen(page), "n0", "j does nothing");
+  await page.click("#help");
+  await page.check("#single");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("j");
+  await waitFor(page, "n1");
+  await clean(page);
+});
