@@ -1,5 +1,6 @@
 // What a reader sees first: the prose, with the work as quiet lines.
 
+import { readFileSync } from "node:fs";
 import { exported, line, open, serious, session, tour } from "./browser.mjs";
 import { chosen, clean, holds, same, style, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, usage, user } from "./make.mjs";
@@ -135,5 +136,18 @@ await test("keys of a single letter can be turned off", async () => {
   await page.keyboard.press("Escape");
   await page.keyboard.press("j");
   await waitFor(page, "n1");
+  await clean(page);
+});
+
+await test("what is left out is said, and an attached session is saved to the byte", async () => {
+  const short = await open(exported(runs(), "--no-tools", "--max-lines", "3"));
+  holds((await short.locator("#about").textContent()).endsWith("Left out: tool calls."), "what is left out");
+  holds(await short.locator("#save").isHidden(), "nothing to save");
+  same(await short.locator("article.t, .workline").count(), 0, "no tools");
+  await clean(short);
+  const path = session("attached", chain(user("größer"), says("ja ✓")));
+  const page = await open(exported(path, "--attach"));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.locator("#save").click()]);
+  holds(readFileSync(await download.path()).equals(readFileSync(path)), "the bytes of the session");
   await clean(page);
 });

@@ -10,12 +10,15 @@ function make(name, className = "", text = "") {
   return element;
 }
 
-/** Returns the text of a piece. */
-async function inflate(element) {
+/** Returns the content of a piece. */
+function inflated(element) {
   const base64 = element.textContent;
   const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(base64) : Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
 }
+
+/** Returns the text of a piece. */
+const inflate = (element) => inflated(element).text();
 
 const pause = (ms = 0) => new Promise((resolve) => setTimeout(resolve, ms));
 

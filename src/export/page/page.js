@@ -61,7 +61,7 @@ function showHead() {
   const counted = (kind, one) => { const found = kinds.filter((other) => other === kind).length; return found ? `${found.toLocaleString("en")} ${one}${found === 1 ? "" : "s"}` : ""; };
   const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
     counted("u", "request"), counted("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",
-    models.length > 3 ? `${models.length} models` : models.join(", "), agent];
+    models.length > 3 ? `${models.length} models` : models.join(", "), agent, session.left];
   const first = kinds.indexOf("u");
   if (first >= 0) rowPieces.get(first).then((row) => { $("ask").textContent = row.split("\t").slice(1).join(""); });
   $("about").textContent = about.filter(Boolean).join(" · ");
@@ -213,6 +213,17 @@ function openDrawer(open) {
   $("drawer").setAttribute("aria-expanded", open);
 }
 
+/** Saves the attached session, byte for byte. */
+async function save() {
+  const parts = [];
+  for (const piece of document.getElementsByClassName("session")) parts.push(await inflated(piece).blob());
+  const link = make("a");
+  link.href = URL.createObjectURL(new Blob(parts));
+  link.download = `${session.session.replace(/[^\w.-]/g, "_") || "session"}.jsonl`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
 /** Draws the whole path, with what is open, and prints. */
 async function printAll() {
   const anchor = anchorOf($("text"));
@@ -280,6 +291,8 @@ function listen() {
   $("theme").addEventListener("click", () => setPref("theme", themes[(themes.indexOf(prefs.theme) + 1) % 3]));
   $("help").addEventListener("click", () => $("keys").showModal());
   $("print").addEventListener("click", printAll);
+  $("save").addEventListener("click", save);
+  wholeFile.then(() => { $("save").hidden = !document.getElementsByClassName("session").length; });
   $("skip").addEventListener("click", () => $("text").focus());
   $("drawer").addEventListener("click", () => openDrawer(!document.body.classList.contains("open")));
   $("shade").addEventListener("click", () => openDrawer(false));
