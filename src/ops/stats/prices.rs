@@ -65,8 +65,9 @@ impl Prices {
 
 impl Price {
     fn of(row: Raw) -> Option<Price> {
-        let rate =
-            |key: &str| row.get(key).and_then(Raw::number).filter(|rate| rate.is_finite() && *rate >= 0.0);
+        // Some rows of the table have their numbers in quotes.
+        let number = |value: Raw| value.number().or_else(|| value.text()?.to_string_lossy().parse().ok());
+        let rate = |key: &str| row.get(key).and_then(number).filter(|rate| rate.is_finite() && *rate >= 0.0);
         let (input, output) = (rate("input_cost_per_token")?, rate("output_cost_per_token")?);
         let or_input = |key: &str| rate(key).unwrap_or(input);
         let usual = Rates {
@@ -95,7 +96,8 @@ mod tests {
         let table = br#"{"sample_spec":{"note":"text"},
             "claude-x":{"input_cost_per_token":3e-6,"output_cost_per_token":1.5e-5,"cache_read_input_token_cost":3e-7},
             "gemini/flash":{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6,"input_cost_per_token_above_200k_tokens":2e-6},
-            "odd":{"input_cost_per_token":-1,"output_cost_per_token":1e400}}"#;
+            "odd":{"input_cost_per_token":-1,"output_cost_per_token":1e400},
+            "quoted":{"input_cost_per_token":"2e-06","output_cost_per_token":"4e-06"}}"#;
         let prices = Prices::parse(table).unwrap();
         let usage = Usage { input: 1e5, output: 1e4, cache_read: 1e6, cache_write: 1e4, ..Usage::default() };
         let cost =
@@ -106,6 +108,7 @@ mod tests {
         assert_eq!(cost(Some("google"), "flash", usage), Some(1_220_000.0));
         assert_eq!(cost(None, "flash", usage), None);
         assert_eq!(cost(None, "odd", usage), None);
+        assert_eq!(cost(None, "quoted", Usage { cache_read: 0.0, ..usage }), Some(260_000.0));
         for text in ["", "[]", "{}", r#"{"a":1}"#, r#"{"a":{"input_cost_per_token":"1"}}"#, "{"] {
             assert!(Prices::parse(text.as_bytes()).is_none(), "{text}");
         }
