@@ -36,7 +36,7 @@ export default function (pi: ExtensionAPI) {
   });
 
   pi.registerCommand("switch", {
-    description: "Continue from another branch or entry: /switch [REF]",
+    description: "Continue from another branch or entry, or with - from the one before: /switch [REF]",
     getArgumentCompletions: complete,
     handler: async (args, ctx) => {
       const file = await ready(ctx);
@@ -52,6 +52,14 @@ export default function (pi: ExtensionAPI) {
     handler: async (args, ctx) => {
       const file = await ready(ctx);
       if (file) await change(ctx, file, "pop", args.trim() ? [args.trim()] : []);
+    },
+  });
+
+  pi.registerCommand("undo", {
+    description: "Take back the last change of pisess, such as a label or a switch",
+    handler: async (_args, ctx) => {
+      const file = await ready(ctx);
+      if (file) await change(ctx, file, "undo", []);
     },
   });
 

@@ -184,7 +184,11 @@ fn documents() -> Vec<PathBuf> {
 #[test]
 fn documents_show_the_actual_output() {
     for path in documents() {
-        let desk = if path.ends_with("README.md") { Desk::checkout() } else { Desk::new().with_our_jq() };
+        let desk = match path.file_name().and_then(|name| name.to_str()) {
+            Some("README.md") => Desk::checkout(),
+            Some("agents.md") => Desk::new().for_agent(),
+            _ => Desk::new().with_our_jq(),
+        };
         holds(&path, &|tools| tools.is_empty(), &desk);
     }
 }

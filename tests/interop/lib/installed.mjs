@@ -94,6 +94,9 @@ async function popping(desk) {
   const { editor, error } = await rpc.command("/pop");
   check("/pop", { editor: planned.editorText, type: "branch_summary", error: null }, { editor, type: (await lastEntry(desk)).type, error });
   await isAtTheEnd("/pop", desk);
+  const undone = await rpc.command("/undo");
+  check("/undo", { error: null, type: "custom" }, { error: undone.error, type: (await lastEntry(desk)).type });
+  await isAtTheEnd("/undo", desk);
   const again = await rpc.command(`/pop ${LEAF}^^{user}`);
   check("/pop REF", null, again.error);
   await isAtTheEnd("/pop REF", desk);
