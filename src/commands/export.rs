@@ -188,8 +188,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
     }
     if args.is_static && format != ExportFormat::Html {
-        return Err(Failure::usage("--static applies only to HTML")
-            .hint("omit --static, or give an output that ends in .html"));
+        let cause = if args.format.is_some() { "--as" } else { "give an output that ends in .html" };
+        return Err(Failure::usage("--static applies only to HTML").hint(format!("omit --static or {cause}")));
     }
     if !args.redact && args.redaction != RedactionArgs::default() {
         return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")

@@ -200,7 +200,7 @@ fn sub_agents_are_nested_and_named_by_the_result() {
 fn a_path_without_a_message_is_no_trajectory() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.unchanged("export --as atif -o - ./tour.jsonl root").fails(1), @"./tour.jsonl: the path has no message (hint: name an entry further down)");
-    assert_snapshot!(s.unchanged("export --as atif --static ./tour.jsonl").fails(2), @"--static applies only to HTML (hint: omit --static, or give an output that ends in .html)");
+    assert_snapshot!(s.unchanged("export --as atif --static ./tour.jsonl").fails(2), @"--static applies only to HTML (hint: omit --static or --as)");
 }
 
 #[test]

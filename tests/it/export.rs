@@ -361,7 +361,7 @@ fn the_path_without_scripts() {
     assert!(page.contains("<span class=\"label\">cause found</span>"));
     assert!(page.contains("<ins>"), "a diff");
     assert_snapshot!(s.pisess("export ./tour.jsonl --static --as markdown").done().fails(2), @"
-    --static applies only to HTML (hint: omit --static, or give an output that ends in .html)
+    --static applies only to HTML (hint: omit --static or --as)
     ");
 }
 
