@@ -194,7 +194,10 @@ impl Compact<'_> {
             self.open
                 .input
                 .no("nothing to compact")
-                .hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept")
+                .hint(
+                    "--keep-recent-tokens counts only the text of messages, by estimate: keep less, or choose the cut with \
+                     --first-kept",
+                )
         }
     }
 

@@ -7,6 +7,9 @@ use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, styled, visible, visi
 use crate::cli::prune::with_pruned;
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
+use crate::export::cuts::Cuts;
+use crate::export::markdown::quotation;
+use crate::export::source::{Contents, Source};
 use crate::load::Options;
 use crate::ops::label::last_of_conversation;
 use crate::ops::rows::tone;
@@ -18,6 +21,7 @@ use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
+use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,6 +33,10 @@ pub const GUIDE: Guide = Guide {
     examples: &[
         Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
         Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
+        Example::new(
+            "Quote an answer in Markdown",
+            "pisess show --as markdown session.jsonl '@^{assistant}'",
+        ),
         Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
         Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
         Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
@@ -46,6 +54,8 @@ pub const GUIDE: Guide = Guide {
 ///
 /// An entry that was pruned is shown as well, from SESSION.pruned, with the line that it had.
 ///
+/// With --as markdown, prints only the text of the entries, with tool calls folded, to paste it into an issue.
+///
 /// With --children, prints one row for each child of REF.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -57,6 +67,9 @@ pub struct Args {
     /// List the children of each REF instead
     #[arg(long)]
     pub children: bool,
+    /// Output format
+    #[arg(long = "as", value_name = "FORMAT", default_value = "text", conflicts_with_all = ["children", "json"])]
+    pub format: ShowFormat,
     /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
@@ -65,10 +78,24 @@ pub struct Args {
     pub json: bool,
 }
 
+/// The form in which entries are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ShowFormat {
+    /// A heading, and all fields
+    Text,
+    /// The text alone, to quote
+    #[value(alias = "md")]
+    Markdown,
+}
+
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let options =
-        if args.children && !args.json { row_options(ui, Form::Readable) } else { Options::default() };
+    let quotes = args.format == ShowFormat::Markdown;
+    let options = if args.children && !args.json || quotes {
+        row_options(ui, Form::Readable)
+    } else {
+        Options::default()
+    };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
     let entries = match chosen(args, &open) {
         Ok(entries) => entries,
@@ -86,6 +113,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (false, true) => {
             let leaf = open.session.leaf;
             print_rows(&rows(&open.session, leaf), &open.edits(leaf)?, &entries, ui)?;
+        }
+        (false, false) if quotes => {
+            let mut contents = Contents::new(&open.session, open.input.source(), false, open.session.leaf);
+            contents.rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;
+            contents.cut(Cuts { thinking: true, ..Cuts::default() });
+            let source = Source::new(&contents);
+            for (at, &ix) in entries.iter().enumerate() {
+                let text = quotation(&source, ix).map_err(|error| open.input.unreadable(error))?;
+                ui.print(if at == 0 { "" } else { "\n" })?;
+                ui.print(&text)?;
+            }
         }
         (false, false) => {
             let rendered = args.renderers.render(&open, entries.iter().copied(), ui)?;

@@ -145,6 +145,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
+    } else if !by_entry && !args.json && exit == Exit::Done {
+        ui.warn(
+            "no entries in these sessions and this period (hint: --archived reads archived sessions, too)",
+        );
     }
     Ok(exit)
 }

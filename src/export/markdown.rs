@@ -13,6 +13,7 @@ use super::markup::visible;
 use super::source::{Contents, Source, cut};
 use super::static_html::{Edits, name_of, time_of};
 use crate::ops::tree::rows;
+use crate::session::entry::EntryIx;
 use crate::session::labels::Labels;
 pub use escape::APART;
 use escape::escaped;
@@ -68,7 +69,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
                 notes.splice(0..0, time);
                 write_notes(&notes, out)?;
                 if whole.is_none() {
-                    out.write_all(writer::quotation(markup, &is_here).as_bytes())?;
+                    out.write_all(writer::quoted(markup, &is_here).as_bytes())?;
                 }
                 continue;
             }
@@ -83,6 +84,15 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         out.write_all(text.as_bytes())?;
     }
     Ok(())
+}
+
+/// Returns the text of an entry alone.
+///
+/// # Errors
+/// If reading fails.
+pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
+    let text = writer::markdown(article(source, ix)?.markup.as_str(), &|_| false);
+    Ok(text.trim_start_matches('\n').to_owned())
 }
 
 /// Writes remarks of the document, on a line of their own.

@@ -49,6 +49,7 @@ pub const READS: &[&str] = &[
     "branches F --json",
     "show F @",
     "show F @ --json",
+    "show F @ --as markdown",
     "show F root --children",
     "fork F @ -n --subtree",
     "export F -o -",

@@ -261,7 +261,11 @@ fn all_sessions_can_be_checked() {
     let done = d.pisess("check --all").done();
     assert_eq!(done.code, 1);
     assert!(done.stderr.contains("4 sessions checked: 1 error"), "{}", done.stderr);
-    assert!(done.stderr.contains("check --repair -o FILE ") && done.stderr.contains(torn), "{}", done.stderr);
+    assert!(
+        done.stderr.contains("check --repair --backup ") && done.stderr.contains(torn),
+        "{}",
+        done.stderr
+    );
     let done = d.pisess("redact --check --all").done();
     assert!(done.code == 0 && done.stderr.contains("4 sessions searched: 0 secrets"), "{}", done.stderr);
     let done = d.pisess("migrate --check --all").done();

@@ -263,3 +263,22 @@ fn from_a_stream() {
         Washi then. How big?
     ");
 }
+
+#[test]
+fn an_answer_as_markdown_to_quote() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    assert_snapshot!(s.unchanged("show --as md ./tour.jsonl 27d4c96f"), @r#"`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times."#);
+    assert_snapshot!(s.unchanged("show --as markdown ./tour.jsonl c25f81e7 9e04b3d8"), @"
+    I'll look for where the waiting time is computed.
+
+    `grep /fn departs_in/ in src`
+
+    <details><summary><b>grep</b> <code>/fn departs_in/ in src</code></summary>
+
+    ```
+    src/clock.rs:41:pub fn departs_in(now: Time, departure: Time) -> i64 {
+    ```
+
+    </details>
+    ");
+}

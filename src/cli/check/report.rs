@@ -124,14 +124,15 @@ impl<'a> Report<'a> {
         )
     }
 
-    /// Returns the arguments for a repair: of a single session to another file, of several in place.
+    /// Returns the arguments for a repair: of a session that was named to another file, of those that were found in place.
     fn how_to_repair(&self, sessions: &[PathBuf]) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-~+,:@".contains(c);
         let sessions = if self.files == 1 { sessions } else { &self.damaged };
         match sessions {
             [path] => {
                 let path = path.to_string_lossy();
-                format!("-o FILE {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
+                let option = if self.files == 1 { "-o FILE" } else { "--backup" };
+                format!("{option} {}", if path.chars().all(is_plain) { &path } else { "SESSION" })
             }
             _ => "--backup SESSION...".to_owned(),
         }

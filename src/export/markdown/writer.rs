@@ -41,7 +41,7 @@ pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
 }
 
 /// Returns markup as a quotation in Markdown.
-pub fn quotation(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
+pub fn quoted(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
     markdown(&format!("{OPEN}{}{markup}{CLOSE}", Tag::Quote.code()), is_here)
 }
 
