@@ -95,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Returns the entry to label: for the leaf, the nearest suitable one at or above it.
 fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
-    match last_of_conversation(&now.session).filter(|_| reference == "@") {
+    match last_of_conversation(&now.session, now.session.leaf).filter(|_| reference == "@") {
         Some(ix) => Ok(ix),
         None => now.entry(reference),
     }
@@ -113,7 +113,7 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.write.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let meant = |reference| match reference {
-        "@" => Ok(last_of_conversation(&open.session)),
+        "@" => Ok(last_of_conversation(&open.session, open.session.leaf)),
         other => open.resolve(other),
     };
     let only = args.target.as_deref().map(meant).transpose()?;

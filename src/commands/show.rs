@@ -137,7 +137,7 @@ fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
     let places = args.entries.iter().map(|reference| open.resolve(reference));
     let mut places = places.collect::<Result<Vec<Position>, _>>()?;
     if places.is_empty() {
-        places.push(last_of_conversation(&open.session));
+        places.push(last_of_conversation(&open.session, open.session.leaf));
     }
     if args.children {
         let tree = Tree::new(&open.session);

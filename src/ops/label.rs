@@ -129,10 +129,10 @@ pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Re
 /// Returns the entry that `show` and a label for the leaf apply to: the nearest at or above it that is part of the
 /// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
 /// entry. If there is none, returns the leaf.
-pub fn last_of_conversation(session: &Session) -> Position {
+pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
     let is_part =
         |ix: &EntryIx| !session.entry(*ix).kind.is_bookkeeping() && !session.entry(*ix).kind.is_setting();
-    session.upwards(session.leaf).find(is_part).or(session.leaf)
+    session.upwards(leaf).find(is_part).or(leaf)
 }
 
 /// Returns a label entry, in the agents' key order.

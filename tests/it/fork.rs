@@ -131,7 +131,7 @@ fn labels_keep_the_agents_order_and_times() {
     42b8f65a  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
     dc705e93  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     86e2a1fb  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
+    2f5dc03e  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
 }
 
@@ -365,7 +365,7 @@ fn a_subtree_with_the_path_above_it() {
     • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
     • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
     • user: Now a line for the changelog, for people who don't read code.
-    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active below, not shown
+    • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
     "#);
     // The leaf is not in the subtree, so the leaf of the fork is the last entry of the subtree in the file.
     s.run("fork --subtree ./tour.jsonl 3ac9d7e4 -o ./other-part.jsonl");

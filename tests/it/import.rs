@@ -283,7 +283,7 @@ fn a_log_of_codex() {
     de48aaac  • exec_command: cat notes.md
     e3af9a59  • apply_patch: *** Begin Patch *** Add File: kite.md +washi *** End Patch
     af8fa3fa  • web_search: washi
-    44e85762  • assistant: Washi, says your note.  ← active below, not shown
+    44e85762  • assistant: Washi, says your note.  ← active
     ");
     assert_snapshot!(s.run("context --as text ./new"), @r#"
     [User]: <permissions>Ask before you write.</permissions>
@@ -334,7 +334,7 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     c1a78576  │  • codex.compacted: Which paper for a kite?
     c34b1e0e  │  • codex.compacted: Washi then. How big?
     6ac1c637  │  • user: And the tail?
-    7052ff45  │  • assistant: Five times the height.  ← active below, not shown
+    7052ff45  │  • assistant: Five times the height.  ← active
     eefbc16a  └─ user: Tissue then. How big?  (2 entries, 2mo)
     5d347f39     assistant: Half a metre.
     ");

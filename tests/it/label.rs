@@ -40,7 +40,7 @@ fn a_new_name_replaces_the_old() {
     1a2b3c01  • [beginning] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active below, not shown
+    1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.  ← active
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
@@ -173,7 +173,7 @@ fn into_another_file() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  ├─ • user: Washi then. How big?  (2 entries, 4mo)
-    1a2b3c07  │  • [end] assistant: A metre and more, with a bamboo spar.  ← active below, not shown
+    1a2b3c07  │  • [end] assistant: A metre and more, with a bamboo spar.  ← active
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");
@@ -234,7 +234,7 @@ fn in_an_oh_my_pi_file() {
     5f607182  • assistant: One has no year in its path: c.jpg.
     60718293  • skill-prompt: Look at the EXIF data of c.jpg
     8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
-    93a4b5c6  • assistant: It is from 2021.  ← active below, not shown
+    93a4b5c6  • assistant: It is from 2021.  ← active
     ");
 }
 

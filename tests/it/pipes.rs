@@ -21,7 +21,7 @@ fn from_an_old_file_to_a_tree() {
     ac4bd0d1  • assistant: Mid-May, after the last frost.
     c24d8cb7  • ── compaction: 1.9k tokens · Carrots from March, beans from mid-May. ──
     f55275d5  • [start] user: Make me a calendar.
-    cebfaa52  • assistant: March: carrots. May: beans.  ← active below, not shown
+    cebfaa52  • assistant: March: carrots. May: beans.  ← active
     ");
     assert!(s.names().is_empty());
 }

@@ -91,7 +91,7 @@ fn with_a_label() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ • user: Tissue paper then. How big?  (3 entries, now)
     1a2b3c05  │  • assistant: Half a metre; larger ones tear.
-    226b1b5c  │  • [back] branch summary: Washi needs a spar.  ← active below, not shown
+    226b1b5c  │  • [back] branch summary: Washi needs a spar.  ← active
     1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");

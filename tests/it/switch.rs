@@ -24,7 +24,7 @@ fn goes_to_another_branch() {
     1a2b3c01  • [start] user: Which paper for a kite?
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c04  ├─ • user: Tissue paper then. How big?  (2 entries, 4mo)
-    1a2b3c05  │  • assistant: Half a metre; larger ones tear.  ← active below, not shown
+    1a2b3c05  │  • assistant: Half a metre; larger ones tear.  ← active
     1a2b3c06  └─ user: Washi then. How big?  (2 entries, 4mo)
     1a2b3c07     assistant: A metre and more, with a bamboo spar.
     ");

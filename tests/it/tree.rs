@@ -436,7 +436,7 @@ fn draft_tree() {
     e0181802  │  • [which language] assistant: In which language?
     07434132  │  ├─ • branch summary: Tried Node: cli.js came out fine but slow to start.  (3 entries, 1mo)
     5c4417ce  │  │  • user: Rust, then
-    b5936be4  │  │  • [rust] assistant: Here is main.rs.  ← active below, not shown
+    b5936be4  │  │  • [rust] assistant: Here is main.rs.  ← active
     73434a73  │  ├─ user: Node  (2 entries, 1mo)
     ac2053f3  │  │  assistant: Here is cli.js.
     132ceec8  │  └─ branch summary: Rust works, too.  (1 entry, 1mo)
@@ -473,7 +473,7 @@ fn oh_my_pi_rows_and_filters() {
     5f607182  • assistant: One has no year in its path: c.jpg.
     60718293  • skill-prompt: Look at the EXIF data of c.jpg
     8293a4b5  • bash: exiftool -CreateDate /home/u/photos/c.jpg
-    93a4b5c6  • assistant: It is from 2021.  ← active below, not shown
+    93a4b5c6  • assistant: It is from 2021.  ← active
     ");
     assert_snapshot!(s.run("tree ./omp.jsonl --filter all"), @"
     0a1b2c3d  • model: anthropic/claude-sonnet-4-5

@@ -6,6 +6,7 @@ use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::heading::Heading;
+use crate::ops::label::last_of_conversation;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::ops::tree::Drawing;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -251,7 +252,10 @@ impl<'a> Painter<'a> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let mut marks = Vec::new();
         if self.marked == Some(ix) {
-            let mark = if drawing.is_leaf(ix) { glyphs.leaf } else { glyphs.hidden_leaf };
+            // What follows the conversation, such as a label or the mark of a switch, is no part of it.
+            let is_last =
+                drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf()) == Some(ix);
+            let mark = if is_last { glyphs.leaf } else { glyphs.hidden_leaf };
             marks.push((format!("  {mark}"), styles.active));
         }
         if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {

@@ -65,7 +65,7 @@ export async function compareExtension({ pisess, folder }, name, command, report
 async function commandsAreThere({ rpc, check }) {
   const { commands } = await rpc.request("get_commands");
   const named = (source) => commands.filter((command) => command.source === source).map(({ name }) => name);
-  check("commands", ["branches", "pick", "pop", "switch"], named("extension").filter((name) => !["go", "llama", "mcp"].includes(name)).sort());
+  check("commands", ["branches", "pick", "pop", "switch", "undo"], named("extension").filter((name) => !["go", "llama", "mcp"].includes(name)).sort());
   check("skill", ["skill:pisess"], named("skill"));
 }
 
