@@ -89,9 +89,12 @@ impl Origin {
     /// Starts to report changes of these sessions, and new ones.
     pub fn changes(&self) -> Changes {
         let folders = self.places.folders(&self.scope);
-        let watched = folders.iter().filter(|path| path.exists()).map(|path| match path.is_dir() {
-            true => (path.as_path(), RecursiveMode::Recursive),
-            false => (folder_of(path), RecursiveMode::NonRecursive),
+        let watched = folders.iter().filter(|path| path.exists()).map(|path| {
+            if path.is_dir() {
+                (path.as_path(), RecursiveMode::Recursive)
+            } else {
+                (folder_of(path), RecursiveMode::NonRecursive)
+            }
         });
         Changes::in_folders(watched)
     }

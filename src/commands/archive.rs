@@ -186,9 +186,12 @@ impl Args {
         let options = WriteOptions { wait: self.wait(), ..WriteOptions::default() };
         let mut done = Vec::new();
         for session in &self.sessions {
-            let changed = chosen(session, places, ui).and_then(|path| match self.restore {
-                true => archive::restore(&path, self.dry_run, &options, places),
-                false => archive::delete(&path, (self.dry_run, self.force), &options, ui),
+            let changed = chosen(session, places, ui).and_then(|path| {
+                if self.restore {
+                    archive::restore(&path, self.dry_run, &options, places)
+                } else {
+                    archive::delete(&path, (self.dry_run, self.force), &options, ui)
+                }
             });
             done.push((session.clone(), changed));
         }

@@ -148,9 +148,12 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let line = bodies.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
     let text = |keys: &[&str]| keys.iter().find_map(|key| entry.get_text(key)).unwrap_or_default();
-    let named = |what: &str, name: &Text| match name.is_empty() {
-        true => format!("the clearing of the {what}"),
-        false => format!("the {what} {:?}", name.to_string()),
+    let named = |what: &str, name: &Text| {
+        if name.is_empty() {
+            format!("the clearing of the {what}")
+        } else {
+            format!("the {what} {:?}", name.to_string())
+        }
     };
     Ok(match session.entry(ix).kind {
         Kind::Label => format!("{} on {}", named("label", &text(&["label"])), text(&["targetId"])),

@@ -41,10 +41,7 @@ pub fn fit(
     while enough.map_or(0, |enough| enough + 1) < too_many {
         let last = enough.map_or(0, |enough: usize| enough.midpoint(too_many));
         contents.cut(Cuts { last: Some(last), ..least });
-        match fits(contents)? {
-            true => enough = Some(last),
-            false => too_many = last,
-        }
+        if fits(contents)? { enough = Some(last) } else { too_many = last }
     }
     contents.cut(Cuts { last: Some(enough.unwrap_or(0)), ..least });
     Ok(enough.is_some())

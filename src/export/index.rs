@@ -266,9 +266,10 @@ fn readable(body: &str) -> Cow<'_, str> {
         return Cow::Owned(format!("/skill:{name}"));
     }
     let number = body.bytes().take_while(u8::is_ascii_digit).count();
-    match body.contains(['*', '`', '_', '#', '[', '~']) && number == 0 {
-        true => Cow::Owned(commonmark::one_line(body)),
-        false => Cow::Borrowed(body),
+    if body.contains(['*', '`', '_', '#', '[', '~']) && number == 0 {
+        Cow::Owned(commonmark::one_line(body))
+    } else {
+        Cow::Borrowed(body)
     }
 }
 

@@ -261,10 +261,7 @@ impl Claude {
         let mut add = |message: Object, used: &[&str], parent: Option<Place>, chains, writer: &mut Writer| {
             let unused = if places.is_none() { &unused[..] } else { &[] };
             let draft = line.message(message, used, unused);
-            let place = match chains {
-                true => writer.chain(parent, draft)?,
-                false => writer.add(parent, draft)?,
-            };
+            let place = if chains { writer.chain(parent, draft)? } else { writer.add(parent, draft)? };
             let LinePlaces { first, .. } =
                 *places.get_or_insert(LinePlaces { first: place, last: place, response: None });
             places = Some(LinePlaces { first, last: place, response: None });

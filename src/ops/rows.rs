@@ -264,9 +264,12 @@ pub struct Extent {
 /// Returns the extent of each entry.
 pub fn extents(session: &Session) -> Vec<Extent> {
     let time = |entry: &Entry| Some(entry.time_ms).filter(|&time| time != Entry::NO_TIME);
-    let own = |entry: &Entry| match entry.kind.is_bookkeeping() {
-        true => Extent::default(),
-        false => Extent { entries: 1, newest_ms: time(entry) },
+    let own = |entry: &Entry| {
+        if entry.kind.is_bookkeeping() {
+            Extent::default()
+        } else {
+            Extent { entries: 1, newest_ms: time(entry) }
+        }
     };
     let mut extents: Vec<_> = session.entries.iter().map(own).collect();
     let add_to_parent = |ix: EntryIx| {

@@ -68,9 +68,10 @@ pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
     let entries: Vec<_> = entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect();
-    let back_to = match entries.iter().all(|&ix| is_annotation(session, ix)) {
-        true => None,
-        false => Some(before(session, bodies, first)?),
+    let back_to = if entries.iter().all(|&ix| is_annotation(session, ix)) {
+        None
+    } else {
+        Some(before(session, bodies, first)?)
     };
     let to = back_to.unwrap_or(session.leaf);
     let to_id = parent_id(session, to).map(Text::into_owned);

@@ -82,9 +82,12 @@ pub fn extract<B: EntryReader>(
         |at: usize| at + RECENT < messages.len() && session.is_message(messages[at].entry, Role::ToolResult);
     let read = |part: Range<usize>| {
         let bodies = bodies();
-        let one = |at: usize| match is_counted(at) {
-            true => Ok(Message { kind: Kind::OldResult, ..Message::default() }),
-            false => messages[at].with(&bodies, message::read),
+        let one = |at: usize| {
+            if is_counted(at) {
+                Ok(Message { kind: Kind::OldResult, ..Message::default() })
+            } else {
+                messages[at].with(&bodies, message::read)
+            }
         };
         part.map(|at| Ok((messages[at].entry, one(at)?))).collect::<io::Result<Vec<_>>>()
     };

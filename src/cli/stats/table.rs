@@ -60,9 +60,10 @@ pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
 /// Returns notes on the parts of the cost that are estimated or unknown.
 fn unpriced(totals: &Totals) -> String {
     let usage = &totals.usage;
-    let estimated = match usage.estimated > 0.0 {
-        true => format!("~ {} of the cost is estimated\n", dollars(usage.estimated)),
-        false => String::new(),
+    let estimated = if usage.estimated > 0.0 {
+        format!("~ {} of the cost is estimated\n", dollars(usage.estimated))
+    } else {
+        String::new()
     };
     estimated
         + &match totals.usage.unpriced {
