@@ -208,12 +208,12 @@ type Reads = fn(&Session, &dyn EntryReader) -> io::Result<()>;
 
 const READS: &[(&str, Reads)] = &[
     ("context", |session, bodies| {
-        let context = session.agent().context(session, &session.path(session.leaf), bodies)?;
-        session.agent().transcript(session, &context.messages, bodies, &mut io::sink())?;
-        session.agent().for_model(&context.messages, bodies, &mut |_| Ok(()))
+        let context = (session.agent().context)(&session.path(session.leaf), bodies)?;
+        (session.agent().transcript)(&context.messages, bodies, &mut io::sink())?;
+        (session.agent().for_model)(&context.messages, bodies, &mut |_| Ok(()))
     }),
     ("context --tokens", |session, bodies| {
-        session.agent().tokens(session, &session.path(session.leaf), bodies).map(drop)
+        (session.agent().tokens)(&session.path(session.leaf), bodies).map(drop)
     }),
     ("path", |session, bodies| {
         session.path(session.leaf).into_iter().try_for_each(|ix| bodies.line(ix).map(drop))
@@ -228,17 +228,17 @@ const READS: &[(&str, Reads)] = &[
     }),
     ("compact --prepare", |session, bodies| {
         let path = session.path(session.leaf);
-        let Some(prepared) = session.agent().prepare_compaction(session, &path, bodies, 20_000, None)? else {
+        let Some(prepared) = (session.agent().prepare_compaction)(&path, bodies, 20_000, None)? else {
             return Ok(());
         };
-        agents::compaction_prompts(session, &prepared, &Instructions::default(), bodies).map(drop)
+        agents::compaction_prompts(&prepared, &Instructions::default(), bodies).map(drop)
     }),
     ("summarize --prepare", |session, bodies| {
-        session.agent().prepare_branch(session, &session.path(session.leaf), bodies).map(drop)
+        (session.agent().prepare_branch)(&session.path(session.leaf), bodies).map(drop)
     }),
     ("branches", |session, bodies| {
         let tips: Vec<_> = session.all().collect();
-        session.agent().sizes(session, &Tree::new(session), &tips, bodies).map(drop)
+        (session.agent().sizes)(&Tree::new(session), &tips, bodies).map(drop)
     }),
 ];
 

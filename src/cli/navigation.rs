@@ -224,11 +224,9 @@ impl Move<'_> {
     fn stored(&self, given: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        let (messages, file_ops) = session
-            .agent()
-            .prepare_branch(session, &self.navigation.abandoned, &bodies)
-            .map_err(unreadable)?;
-        let files = session.agent().files(&file_ops);
+        let (messages, file_ops) =
+            (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).map_err(unreadable)?;
+        let files = (session.agent().files)(&file_ops);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
             let material = Material {
@@ -254,9 +252,8 @@ impl Move<'_> {
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let prompt = || -> io::Result<Vec<u8>> {
             let (session, bodies) = (&self.open.session, self.open.bodies());
-            let (messages, _) =
-                session.agent().prepare_branch(session, &self.navigation.abandoned, &bodies)?;
-            agents::branch_prompt(session, &messages, &self.summary.prompt_of(), &bodies)
+            let (messages, _) = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies)?;
+            agents::branch_prompt(&messages, &self.summary.prompt_of(), &bodies)
         };
         prompt().map_err(|error| self.open.input.unreadable(error))
     }
@@ -267,8 +264,8 @@ impl Move<'_> {
         let Move { open, navigation, summary, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = session.agent().prepare_branch(session, &navigation.abandoned, &bodies)?;
-        let files = session.agent().files(&file_ops);
+        let (_, file_ops) = (session.agent().prepare_branch)(&navigation.abandoned, &bodies)?;
+        let files = (session.agent().files)(&file_ops);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
@@ -287,11 +284,7 @@ impl Move<'_> {
 
     fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        edited
-            .map(|target| {
-                self.open.session.agent().draft_text(&self.open.session, &self.open.bodies(), target)
-            })
-            .transpose()
+        edited.map(|target| (self.open.session.agent().draft_text)(&self.open.bodies(), target)).transpose()
     }
 }
 

@@ -206,7 +206,7 @@ fn words(
     let mut appended = append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
         .map_err(|refused| open.input.cannot(refused.what))?;
     if let Some(Shorthand::Name(name, _)) = made.first() {
-        appended.change.title_line = agent.title_line(name, &fresh.timestamp());
+        appended.change.title_line = (agent.title_line)(name, &fresh.timestamp());
     }
     Ok(appended)
 }
@@ -251,7 +251,7 @@ impl Words {
         made.extend(
             self.name
                 .as_ref()
-                .map(|name| Shorthand::Name(open.session.agent().stored_name(name), open.session.name())),
+                .map(|name| Shorthand::Name((open.session.agent().stored_name)(name), open.session.name())),
         );
         made.extend(self.model.as_ref().map(|(provider, id)| Shorthand::Model(text(provider), text(id))));
         made.extend(self.thinking.as_ref().map(|level| Shorthand::Thinking(text(level))));

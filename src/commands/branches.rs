@@ -80,7 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
     let bodies = open.bodies();
     let unreadable = |error| open.input.unreadable(error);
-    let sizes = session.agent().sizes(session, &tree, &tips, &bodies).map_err(unreadable)?;
+    let sizes = (session.agent().sizes)(&tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
         if is_mark(session, &bodies, tip).map_err(unreadable)? {
@@ -90,7 +90,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut typed = HashMap::default();
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
     for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
-        let text = session.agent().draft_text(session, &bodies, request).map_err(unreadable)?;
+        let text = (session.agent().draft_text)(&bodies, request).map_err(unreadable)?;
         typed.insert(request, on_one_line(&text));
     }
     // Only these rows are shown.

@@ -154,7 +154,7 @@ impl Compact<'_> {
     fn is_over(&self) -> Result<bool, Failure> {
         let Some(limit) = self.args.if_over else { return Ok(true) };
         let session = &self.open.session;
-        let tokens = session.agent().tokens(session, &session.path(session.leaf), &self.bodies);
+        let tokens = (session.agent().tokens)(&session.path(session.leaf), &self.bodies);
         Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
     }
 
@@ -174,9 +174,7 @@ impl Compact<'_> {
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
-        session
-            .agent()
-            .prepare_compaction(session, &session.path(session.leaf), &self.bodies, tokens, kept)
+        (session.agent().prepare_compaction)(&session.path(session.leaf), &self.bodies, tokens, kept)
             .map_err(|error| self.open.input.unreadable(error))
     }
 
@@ -203,7 +201,7 @@ impl Compact<'_> {
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        agents::compaction_prompts(&self.open.session, preparation, &options, &self.bodies)
+        agents::compaction_prompts(preparation, &options, &self.bodies)
             .map_err(|error| self.open.input.unreadable(error))
     }
 
@@ -221,18 +219,15 @@ impl Compact<'_> {
         let built_in = || self.built_in(&preparation);
         let source = self.args.summary.source(source, self.open, prompts, joined, built_in, ui)?;
         let session = &self.open.session;
-        let files = details(&session.agent().files(&preparation.file_ops));
-        let around = |text| session.agent().compaction_text(text, &preparation.file_ops.all());
+        let files = details(&(session.agent().files)(&preparation.file_ops));
+        let around = |text| (session.agent().compaction_text)(text, &preparation.file_ops.all());
         let path = session.path(session.leaf);
         Ok(Ready {
             summary: source.stored(files, around),
             compaction: Compaction {
                 first_kept: preparation.first_kept,
                 tokens_before: preparation.tokens_before,
-                system_message: session
-                    .agent()
-                    .checkpoint(session, &path, &self.bodies)
-                    .map_err(unreadable)?,
+                system_message: (session.agent().checkpoint)(&path, &self.bodies).map_err(unreadable)?,
             },
         })
     }
@@ -261,7 +256,7 @@ impl Compact<'_> {
     fn event(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let settings = session.agent().context(session, &path, &self.bodies)?.settings;
+        let settings = (session.agent().context)(&path, &self.bodies)?.settings;
         let model = settings.iter().find(|(name, _)| *name == "model");
         let event = Object::new()
             .str("type", "session_before_compact")
@@ -280,7 +275,7 @@ impl Compact<'_> {
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let session = &self.open.session;
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        let previous = session.agent().previous_summary(preparation, &self.bodies).map_err(unreadable)?;
+        let previous = (session.agent().previous_summary)(preparation, &self.bodies).map_err(unreadable)?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,

@@ -129,11 +129,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
-        let tokens = session.agent().tokens(session, &path, &bodies).map_err(unreadable)?;
+        let tokens = (session.agent().tokens)(&path, &bodies).map_err(unreadable)?;
         ui.print(&format!("{}\n", js::number(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = session.agent().context(session, &path, &bodies).map_err(unreadable)?;
+    let mut context = (session.agent().context)(&path, &bodies).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &bodies).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
@@ -143,7 +143,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     }
     if let Some(request) = request {
-        return body(session, &context, &request, &bodies, ui, unreadable);
+        return body(&context, &request, &bodies, ui, unreadable);
     }
     match args.form {
         ContextFormat::Messages => messages(&context, &open, ui),
@@ -174,7 +174,6 @@ impl Args {
 
 /// Prints the body of a request.
 fn body(
-    session: &Session,
     context: &Context,
     request: &Request,
     bodies: &dyn EntryReader,
@@ -182,7 +181,7 @@ fn body(
     unreadable: impl Fn(io::Error) -> Failure,
 ) -> Result<Exit, Failure> {
     let mut out = ui.verbatim();
-    let written = request::write(session.agent(), &context.messages, request, bodies, &mut out);
+    let written = request::write(&context.messages, request, bodies, &mut out);
     let Some(written) = written.map_err(&unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
@@ -270,7 +269,7 @@ fn for_model(
 ) -> io::Result<()> {
     out.write_all(b"[")?;
     let mut first = true;
-    session.agent().for_model(&context.messages, bodies, &mut |json| {
+    (session.agent().for_model)(&context.messages, bodies, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
         write_valid(out, json, session.is_utf8())
@@ -285,7 +284,7 @@ fn transcript(
     bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    session.agent().transcript(session, &context.messages, bodies, out)?;
+    (session.agent().transcript)(&context.messages, bodies, out)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -133,7 +133,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let event = event(args, &open, chosen).map_err(|error| open.input.unreadable(error))?;
         hook.ask(event, &Context::of(&open), ui)?;
     }
-    let text = |message| open.session.agent().draft_text(&open.session, &open.bodies(), message);
+    let text = |message| (open.session.agent().draft_text)(&open.bodies(), message);
     let editor_text = message.map(text).transpose().map_err(|error| open.input.unreadable(error))?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;

@@ -382,7 +382,7 @@ fn print_json(
 ) -> Result<(), Failure> {
     for row in rows {
         let session = &list[row.at];
-        let agent = origin.map_or(session.agent.agent().constants().name, Origin::name);
+        let agent = origin.map_or(session.agent.agent().name, Origin::name);
         let object = json(session, agent, row, last == Some(&session.path));
         let repository =
             session.repository.as_ref().map(|path| Text::from(path.to_string_lossy().into_owned()));

@@ -195,9 +195,9 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session_id = session.header.id.to_string_lossy();
         let head = Object::new().str("schema_version", "ATIF-v1.7").str("session_id", &session_id);
         let head = head.with(id, |head, id| head.str("trajectory_id", id));
-        let agent = Object::new().str("name", session.agent().constants().name).str("version", "unknown");
+        let agent = Object::new().str("name", session.agent().name).str("version", "unknown");
         let agent = agent.with(self.last_model(path)?, |agent, model| agent.str("model_name", &model));
-        let tools = step::definitions(session.agent().checkpoint(session, path, &self.source.bodies)?);
+        let tools = step::definitions((session.agent().checkpoint)(path, &self.source.bodies)?);
         let agent = agent.with(tools, |agent, tools| agent.json("tool_definitions", &tools));
         let mut head = head.json("agent", &agent.finish()).finish();
         head.pop();

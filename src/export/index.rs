@@ -62,7 +62,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .json("title", &quoted(title))
         .json("name", &name.map_or(b"null".to_vec(), quoted))
         .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
-        .str("agent", session.agent().constants().name)
+        .str("agent", session.agent().name)
         .str("session", &session.header.id.to_string_lossy())
         .json("left", &contents.note().map_or(b"null".to_vec(), |note| quoted(&note)))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))

@@ -17,17 +17,17 @@ pub fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
 }
 
 /// Returns the flags of an entry.
-pub fn flags(typed: &Typed, agent: &dyn Agent) -> Flags {
+pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
     let Typed { kind, role, record, blocks } = *typed;
     let mut flags = Flags::default();
-    if agent.is_user_request(typed) {
+    if (agent.is_user_request)(typed) {
         flags.insert(Flags::USER_REQUEST);
     }
     if let (Kind::Message, Some(message)) = (kind, &record.message) {
         if matches!(message.content, Content::None) {
             flags.insert(Flags::NO_CONTENT);
         }
-        if role == Role::Assistant && agent.is_silent(message, blocks) {
+        if role == Role::Assistant && (agent.is_silent)(message, blocks) {
             flags.insert(Flags::SILENT);
         }
         ended(role, message, &mut flags);

@@ -59,7 +59,7 @@ pub struct Reading<'a> {
     pub options: &'a Options,
     pub version: Version,
     /// The agent whose rows and rules to use.
-    pub agent: &'static dyn Agent,
+    pub agent: &'static Agent,
     /// The working directory of the session, to which paths in readable rows are relative.
     pub cwd: Option<&'a Text<'static>>,
 }
@@ -212,7 +212,7 @@ impl Fragment {
             let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
-                None => agent.push_row(typed, row),
+                None => (agent.push_row)(typed, row),
             };
             // Only a row that was cut may end in half a pair that its text has whole.
             if rows.form == Form::Readable && row.len() - start >= ROW_UNITS {
@@ -221,7 +221,7 @@ impl Fragment {
             parts
         });
         if rows.searchable {
-            let text = self.keep(&agent.searchable(typed));
+            let text = self.keep(&(agent.searchable)(typed));
             self.collected.searchable.push(text);
         }
         self.calls(entry, typed, Some(rows), reading);
@@ -262,7 +262,7 @@ impl Fragment {
             let path = (call.path.start as u16, call.path.end as u16);
             return ToolCall { entry, id, name: self.keep(&name), row: self.keep(&call.text), path };
         }
-        let row = reading.agent.call_row(&name, arguments, rows.home.as_ref());
+        let row = (reading.agent.call_row)(&name, arguments, rows.home.as_ref());
         ToolCall { entry, id, name: Slice::default(), row: self.keep(&row), path: (0, 0) }
     }
 

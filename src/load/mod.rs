@@ -168,7 +168,7 @@ struct Pass<'a> {
     source: &'a dyn ReadAt,
     options: &'a Options,
     preamble: &'a Preamble,
-    agent: &'static dyn Agent,
+    agent: &'static Agent,
 }
 
 impl Pass<'_> {

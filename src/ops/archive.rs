@@ -150,7 +150,7 @@ impl Facts {
     /// If they cannot be read.
     pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
         let mut facts = Object::new()
-            .str("agent", listed.agent.agent().constants().name)
+            .str("agent", listed.agent.agent().name)
             .text_or_null("name", listed.name.as_ref())
             .text("title", &listed.title())
             .str("modified", &iso_string(listed.modified))

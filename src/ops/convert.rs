@@ -107,15 +107,15 @@ impl EditsOf {
         let is_active = active(session, session.leaf);
         let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
         Ok(EditsOf {
-            of_path: Edits::among(session, path.into_iter(), bodies)?,
-            of_others: Edits::among(session, others.into_iter(), bodies)?,
+            of_path: Edits::among(path.into_iter(), bodies)?,
+            of_others: Edits::among(others.into_iter(), bodies)?,
             is_active,
         })
     }
 
     fn of(&self, session: &Session, entry: EntryIx) -> Option<Edit> {
         let edits = if self.is_active[entry.at()] { &self.of_path } else { &self.of_others };
-        edits.of(session, entry).filter(|_| session.agent().constants().follows_edits)
+        edits.of(session, entry).filter(|_| session.agent().follows_edits)
     }
 }
 

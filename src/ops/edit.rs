@@ -78,12 +78,12 @@ pub fn edit(
     if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
         return Err(EditError::NoContent(fixed));
     }
-    let context: Vec<_> = in_force(session, &path, bodies)?.map(|place| path[place as usize]).collect();
+    let context: Vec<_> = in_force(&path, bodies)?.map(|place| path[place as usize]).collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
         return Err(EditError::Compacted(gone));
     }
-    let edits = Edits::among(session, context.iter().copied(), bodies)?;
+    let edits = Edits::among(context.iter().copied(), bodies)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
     for &target in targets {
         let before = seen(session, bodies, target, &edits)?;

@@ -104,7 +104,7 @@ fn finished(
     let (mut end, mut has_labels) = (leaf.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
-        let keeps_time = session.agent().constants().keeps_label_times;
+        let keeps_time = session.agent().keeps_label_times;
         let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
         let (id, name) = (fresh.entry_id(session), session.text(change.name));
         let label = label::entry(id, end.as_ref(), &time, &session.id(target), Some(&name));
@@ -248,7 +248,7 @@ fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8
 
 /// Returns the header as an agent writes it. `old` is the header of the source, if it has one.
 pub(crate) fn head_for(
-    agent: &dyn Agent,
+    agent: &Agent,
     Title { title, source }: Title,
     old: Raw,
     options: &ForkOptions,
@@ -256,7 +256,7 @@ pub(crate) fn head_for(
 ) -> Vec<Vec<u8>> {
     let old_cwd = old.get_text("cwd");
     let cwd = options.cwd.as_ref().or(old_cwd.as_ref());
-    let has_title = agent.constants().has_title_line;
+    let has_title = agent.has_title_line;
     let header = Object::new()
         .str("type", "session")
         .number("version", 3.0)

@@ -122,7 +122,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
     let bodies = FileReader::new(&session, file.source);
-    let context = session.agent().tokens(&session, &path, &bodies)?;
+    let context = (session.agent().tokens)(&path, &bodies)?;
     let labels = Labels::new(&session);
     let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
     let branches = branches(&session, &tree).len() as u32;

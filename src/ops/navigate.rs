@@ -57,5 +57,5 @@ pub fn last_request(session: &Session) -> Position {
 fn is_draft(session: &Session, ix: EntryIx) -> bool {
     let entry = session.entry(ix);
     entry.flags.has(Flags::USER_REQUEST)
-        || entry.kind == Kind::CustomMessage && session.agent().edits_custom_message(entry)
+        || entry.kind == Kind::CustomMessage && (session.agent().edits_custom_message)(entry)
 }

@@ -248,7 +248,7 @@ impl Graft<'_> {
             Kind::BranchSummary => {
                 let from = entry.get_text("fromId").unwrap_or_default();
                 let begins = self.session.parent_id(ix).unwrap_or_else(|| Text::from("root"));
-                if self.session.agent().constants().summarizes_from_start && from == begins {
+                if self.session.agent().summarizes_from_start && from == begins {
                     names.push(("fromId", self.parent.clone().unwrap_or_else(|| Text::from("root"))));
                 } else {
                     names.extend(copy(find("fromId")).map(|id| ("fromId", id)));

@@ -49,8 +49,8 @@ pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw
     match (schema.of(dialect), schema.writer()) {
         (Some(fields), _) => Rules { dialect }.entry(kind, fields, entry),
         (None, Some(writer)) => {
-            let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().constants().name);
-            let agent = dialect.agent().constants().name;
+            let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name);
+            let agent = dialect.agent().name;
             Err((format!("{name} is an entry of {writer}, but the session is one of {agent}"), None))
         }
         (None, None) => Ok(()),
@@ -115,7 +115,7 @@ impl Rules {
         let given = message.get_text("role").unwrap_or_default();
         known().find(|(name, _)| given == *name).ok_or_else(|| {
             let known = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-            let hint = format!("the roles of {} are {known}", self.dialect.agent().constants().name);
+            let hint = format!("the roles of {} are {known}", self.dialect.agent().name);
             (format!("unknown role {:?}", given.to_string()), Some(hint))
         })
     }
@@ -124,7 +124,7 @@ impl Rules {
     fn explained(self, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
         let needed: Vec<_> =
             fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
-        let agent = self.dialect.agent().constants().name;
+        let agent = self.dialect.agent().name;
         let hint = hint.unwrap_or_else(|| format!("{agent}'s {name} requires {}", needed.join(", ")));
         (format!("{name}: {what}"), Some(hint))
     }

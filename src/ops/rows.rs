@@ -217,7 +217,7 @@ pub fn edited(
     leaf: Position,
 ) -> io::Result<HashMap<EntryIx, Edited>> {
     let mut edits = HashMap::default();
-    if !session.agent().constants().follows_edits || !session.collected.kinds.has(Kind::ContextEdit) {
+    if !session.agent().follows_edits || !session.collected.kinds.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);

@@ -80,7 +80,7 @@ pub fn branch(
     name: Option<&Text>,
     fresh: &mut IdSource,
 ) -> Change {
-    let from = if session.agent().constants().summarizes_from_start { new_leaf } else { old_leaf };
+    let from = if session.agent().summarizes_from_start { new_leaf } else { old_leaf };
     with_summary(session, from, new_leaf, summary, name, fresh)
 }
 
@@ -151,8 +151,8 @@ fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object 
     Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
 }
 
-fn flagged(entry: Object, agent: &dyn Agent, summary: &Summary) -> Object {
-    let usage = summary.usage.as_ref().filter(|_| agent.constants().stores_usage);
+fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {
+    let usage = summary.usage.as_ref().filter(|_| agent.stores_usage);
     let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
-    if summary.from_hook { entry.bool(agent.constants().hook_key, true) } else { entry }
+    if summary.from_hook { entry.bool(agent.hook_key, true) } else { entry }
 }

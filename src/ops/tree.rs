@@ -55,7 +55,7 @@ pub struct Drawing<'a> {
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
-    let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
+    let search = Search { words: &words, fuzzy: (session.agent().fuzzy_search)(typed) };
     let is_visible = |ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix);
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
@@ -70,7 +70,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
 pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
-    let search = Search { words: &words, fuzzy: session.agent().fuzzy_search(typed) };
+    let search = Search { words: &words, fuzzy: (session.agent().fuzzy_search)(typed) };
     let is_news = |ix: EntryIx| {
         session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly
             || turn(session, ix).is_some() && matches!(filter, Filter::Default | Filter::NoTools)

@@ -188,7 +188,7 @@ fn is_annotation(session: &Session, ix: EntryIx) -> bool {
     match session.entry(ix).kind {
         Kind::Label => true,
         Kind::SessionInfo | Kind::TitleChange => is_name(session, ix),
-        Kind::ContextEdit => session.agent().constants().follows_edits,
+        Kind::ContextEdit => session.agent().follows_edits,
         _ => false,
     }
 }
@@ -238,7 +238,7 @@ fn restore_labels(
 /// Whether an entry is where the agent records the name of the session.
 fn is_name(session: &Session, ix: EntryIx) -> bool {
     session.entry(ix).kind
-        == if session.agent().constants().has_title_line { Kind::TitleChange } else { Kind::SessionInfo }
+        == if session.agent().has_title_line { Kind::TitleChange } else { Kind::SessionInfo }
 }
 
 /// Restores the name that the operation replaced.
@@ -267,10 +267,10 @@ fn restore_name(
         return Ok(());
     }
     let (agent, id) = (session.agent(), Text::from(fresh.entry_id(session)));
-    let entry = agent.name_entry(&old, now.as_ref()).finish();
+    let entry = (agent.name_entry)(&old, now.as_ref()).finish();
     let line = filled(Raw::checked(&entry), &id, chain.parent.as_ref(), fresh);
     chain.push(NewEntry { id, line });
-    chain.change.title_line = agent.title_line(&old, &fresh.timestamp());
+    chain.change.title_line = (agent.title_line)(&old, &fresh.timestamp());
     Ok(())
 }
 

@@ -79,18 +79,15 @@ fn other(to: Dialect) -> Dialect {
 }
 
 fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
-    let origin = Object::new().str("agent", agent.agent().constants().name).raw("entry", original).finish();
+    let origin = Object::new().str("agent", agent.agent().name).raw("entry", original).finish();
     let mut edit = Edit::new(line).expect("an entry that was just built is an object");
     edit.set(ORIGIN, &origin);
     edit.finish()
 }
 
 fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
-    let data = Object::new()
-        .str("agent", agent.agent().constants().name)
-        .str("note", note)
-        .raw("entry", original)
-        .finish();
+    let data =
+        Object::new().str("agent", agent.agent().name).str("note", note).raw("entry", original).finish();
     let start = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
     parts::place(start, original).finish()
 }
@@ -99,7 +96,7 @@ fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
 fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     let is_kept = entry.get("customType").is_some_and(|kind| kind.is(KEPT));
     let origin = if is_kept { entry.get("data") } else { entry.get(ORIGIN) }?;
-    if !origin.get("agent")?.is(to.agent().constants().name) {
+    if !origin.get("agent")?.is(to.agent().name) {
         return None;
     }
     let original = origin.get("entry").filter(|original| original.is_object())?;

@@ -3,7 +3,6 @@
 use super::transcript::is_useless;
 use super::{files, message, tokens};
 use crate::agents::prepare::{FileOps, newest_messages};
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
@@ -17,19 +16,18 @@ use std::io;
 /// # Errors
 /// If an entry cannot be read.
 pub fn prepare(
-    session: &Session,
     entries: &[EntryIx],
     bodies: &dyn EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
+    let session = bodies.session();
     let mut ops = FileOps::default();
     for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        let line = bodies.line(ix)?;
-        files::add_details(Raw::checked(line.trim_ascii()), &mut ops);
+        bodies.with_entry(ix, |line| files::add_details(line, &mut ops))?;
     }
     let messages = newest_messages(session, entries, budget, &mut |ix| {
-        let Some(message) = message_of(session, ix, bodies)? else { return Ok(None) };
-        files::add_message(session, &message, bodies, &mut ops)?;
+        let Some(message) = message_of(ix, bodies)? else { return Ok(None) };
+        files::add_message(&message, bodies, &mut ops)?;
         let result = session.is_message(ix, Role::ToolResult);
         let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
         let tokens = message.with(bodies, estimate)?;
@@ -39,8 +37,8 @@ pub fn prepare(
 }
 
 /// Returns the message of an entry of the branch.
-fn message_of(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
-    let entry = session.entry(ix);
+fn message_of(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+    let entry = bodies.session().entry(ix);
     if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
         return Ok(None);
     }
@@ -72,7 +70,7 @@ mod tests {
         let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
         let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")]);
         let path = made.path();
-        let (messages, ops) = prepare(&made.session, &path, &made.bodies(), BRANCH_BUDGET).unwrap();
+        let (messages, ops) = prepare(&path, &made.bodies(), BRANCH_BUDGET).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
         assert_eq!(ops.written.as_slice(), ["w.ts"]);
     }
@@ -80,7 +78,7 @@ mod tests {
     #[test]
     fn the_newest_that_fit_are_included() {
         let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]);
-        let (messages, _) = prepare(&made.session, &made.path(), &made.bodies(), 2).unwrap();
+        let (messages, _) = prepare(&made.path(), &made.bodies(), 2).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }
 }

@@ -14,7 +14,7 @@ use super::{files, native, tokens};
 use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,19 +29,19 @@ use std::io;
 /// # Errors
 /// If an entry cannot be read.
 pub fn prepare(
-    session: &Session,
     path: &[EntryIx],
     bodies: &dyn EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
-    if ends_compacted(session, path, bodies)? {
+    let session = bodies.session();
+    if ends_compacted(path, bodies)? {
         return Ok(None);
     }
     let mut ops = FileOps::default();
-    let since = Since::last_compaction(session, path, bodies, &mut ops)?;
-    let said = Said::read(session, &path[since.start..], bodies)?;
-    let usage = tokens::last_usage(session, path, bodies)?;
+    let since = Since::last_compaction(path, bodies, &mut ops)?;
+    let said = Said::read(&path[since.start..], bodies)?;
+    let usage = tokens::last_usage(path, bodies)?;
     let cut = match first_kept {
         Some(FirstKept::Nothing) => Cut { at: said.messages.len(), turn_start: None },
         Some(FirstKept::Entry(entry)) => {
@@ -66,7 +66,7 @@ pub fn prepare(
     messages.truncate(cut.at);
     let prefix = cut.turn_start.map_or(Vec::new(), |start| messages.split_off(start));
     for message in messages.iter().chain(&prefix) {
-        files::add_message(session, message, bodies, &mut ops)?;
+        files::add_message(message, bodies, &mut ops)?;
     }
     let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
     Ok(Some(Preparation {
@@ -83,12 +83,11 @@ pub fn prepare(
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
 /// messages before it.
-fn ends_compacted(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<bool> {
-    let Some(&last) = path.last().filter(|&&ix| session.entry(ix).kind == Kind::Compaction) else {
+fn ends_compacted(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<bool> {
+    let Some(&last) = path.last().filter(|&&ix| bodies.session().entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
     };
-    let line = bodies.line(last)?;
-    Ok(!content::truthy(Raw::checked(line.trim_ascii()), "providerReplayThroughEntryId"))
+    bodies.with_entry(last, |line| !content::truthy(line, "providerReplayThroughEntryId"))
 }
 
 /// Returns the number of tokens to keep: less if the estimate is lower than the provider's count.
@@ -108,12 +107,8 @@ struct Since {
 impl Since {
     /// Returns the part after the last reset, starting with the entries that the last compaction kept. The
     /// files of that compaction are added to `ops`.
-    fn last_compaction(
-        session: &Session,
-        path: &[EntryIx],
-        bodies: &dyn EntryReader,
-        ops: &mut FileOps,
-    ) -> io::Result<Self> {
+    fn last_compaction(path: &[EntryIx], bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<Self> {
+        let session = bodies.session();
         let last = |kind| session.last_on(path, kind);
         let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
         let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
@@ -179,12 +174,13 @@ struct Cut {
 }
 
 impl Said {
-    fn read(session: &Session, entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Self> {
+    fn read(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Self> {
+        let session = bodies.session();
         let mut said =
             Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
         for (at, &ix) in entries.iter().enumerate() {
-            let line = bodies.line(ix)?;
-            let Some(body) = message_of(session, ix, Raw::checked(line.trim_ascii())) else { continue };
+            let body = bodies.with_entry(ix, |line| message_of(session.entry(ix), line))?;
+            let Some(body) = body else { continue };
             let message = Message { entry: ix, body };
             said.tokens.push(message.with(bodies, tokens::estimate)?);
             said.places.push(place(session, ix));
@@ -232,8 +228,7 @@ fn place(session: &Session, ix: EntryIx) -> CutPoint {
 }
 
 /// Returns the message of an entry as compaction reads it; `None` if it has none.
-fn message_of(session: &Session, ix: EntryIx, line: Raw) -> Option<Body> {
-    let entry = session.entry(ix);
+fn message_of(entry: &Entry, line: Raw) -> Option<Body> {
     match entry.kind {
         Kind::Message => line.get("message").map(|message| message::loaded(message, entry.role)),
         Kind::CustomMessage => Some(Body::built(message::plain_custom(line, entry))),
@@ -248,7 +243,7 @@ mod tests {
     use crate::agents::pi::testing::{Sample, assistant, call, chain, compacted, result, user};
 
     fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
-        prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()
+        prepare(&made.path(), &made.bodies(), keep, first_kept).unwrap()
     }
 
     /// Returns the ids of the first kept entry, of the history, and of the prefix.

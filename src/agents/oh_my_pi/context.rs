@@ -22,10 +22,10 @@ use std::io;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
-    let settings = settings::read(session, path, bodies)?;
-    let mut emitter = Emitter { session, path, bodies, items: Vec::new() };
-    if let Some(notes) = notes::message(session, path, bodies)? {
+pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
+    let settings = settings::read(path, bodies)?;
+    let mut emitter = Emitter { path, bodies, items: Vec::new() };
+    if let Some(notes) = notes::message(path, bodies)? {
         emitter.items.push((notes, MessageKind::Other));
     }
     emitter.emit()?;
@@ -37,31 +37,34 @@ pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> i
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn used_above(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
     let line = bodies.line(compaction)?;
     let line = Raw::checked(line.trim_ascii());
-    let emitter = Emitter { session, path, bodies, items: Vec::new() };
+    let emitter = Emitter { path, bodies, items: Vec::new() };
     let named = ["firstKeptEntryId", "providerReplayThroughEntryId"];
     let first = named.into_iter().filter_map(|key| emitter.place(line.get_text(key))).min();
     let mut used = above[first.unwrap_or(above.len()).min(above.len())..].to_vec();
-    used.extend(settings::used(session, above, bodies)?);
-    used.extend(tokens::last_counted(session, above, bodies)?.map(|(ix, _)| ix));
-    let reset = session.last_on(above, Kind::ResetBoundary);
+    used.extend(settings::used(above, bodies)?);
+    used.extend(tokens::last_counted(above, bodies)?.map(|(ix, _)| ix));
+    let reset = bodies.session().last_on(above, Kind::ResetBoundary);
     used.extend(emitter.request(above.len(), reset)?.map(|place| path[place]));
     Ok(used)
 }
 
 struct Emitter<'a> {
-    session: &'a Session,
     path: &'a [EntryIx],
     bodies: &'a dyn EntryReader,
     items: Vec<Item>,
 }
 
 impl Emitter<'_> {
+    fn session(&self) -> &Session {
+        self.bodies.session()
+    }
+
     fn emit(&mut self) -> io::Result<()> {
-        let last = |kind| self.session.last_on(self.path, kind);
+        let last = |kind| self.session().last_on(self.path, kind);
         match (last(Kind::ResetBoundary), last(Kind::Compaction)) {
             (Some(reset), compaction) if compaction.is_none_or(|at| reset > at) => {
                 self.append_all(&self.path[reset + 1..])
@@ -91,7 +94,7 @@ impl Emitter<'_> {
             blocks: archive::blocks(preserved),
             rewrite_ms: rewritten,
         };
-        let summary = message::compaction_summary(line, self.session.entry(ix), &extras);
+        let summary = message::compaction_summary(line, self.session().entry(ix), &extras);
         self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;
@@ -106,14 +109,14 @@ impl Emitter<'_> {
     /// Returns the index of an id on the path.
     fn place(&self, id: Option<Text>) -> Option<usize> {
         let id = id.filter(|id| !id.is_empty())?;
-        self.path.iter().position(|&ix| self.session.id(ix) == id)
+        self.path.iter().position(|&ix| self.session().id(ix) == id)
     }
 
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
     /// none, before the next entry.
     fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
         let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = self.session.entry(*self.path.get(retained)?).js_time();
+        let time = self.session().entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 
@@ -138,12 +141,11 @@ impl Emitter<'_> {
     }
 
     fn is_request(&self, ix: EntryIx) -> io::Result<bool> {
-        let entry = self.session.entry(ix);
+        let entry = self.session().entry(ix);
         match (entry.kind, entry.role) {
             (Kind::Message, Role::User) => Ok(true),
             (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => {
-                let line = self.bodies.line(ix)?;
-                Ok(message::is_user_request(Raw::checked(line.trim_ascii()), entry.kind, entry.role))
+                self.bodies.with_entry(ix, |line| message::is_user_request(line, entry.kind, entry.role))
             }
             _ => Ok(false),
         }
@@ -155,26 +157,19 @@ impl Emitter<'_> {
 
     /// Adds the message of an entry, if it has one.
     fn append(&mut self, ix: EntryIx) -> io::Result<()> {
-        let entry = self.session.entry(ix);
+        let entry = self.session().entry(ix);
         let item = match entry.kind {
             Kind::Message => self.stored(ix)?,
-            Kind::CustomMessage => {
-                let line = self.bodies.line(ix)?;
-                let line = Raw::checked(line.trim_ascii());
+            Kind::CustomMessage => self.bodies.with_entry(ix, |line| {
                 let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
-                message::custom(line, entry).filter(|_| !transient).and_then(|json| {
-                    let kind = MessageKind::of(Raw::checked(&json))?;
-                    Some((Message { entry: ix, body: Body::built(json) }, kind))
-                })
-            }
-            Kind::BranchSummary => {
-                let line = self.bodies.line(ix)?;
-                let line = Raw::checked(line.trim_ascii());
-                content::truthy(line, "summary").then(|| {
-                    let json = message::branch_summary(line, entry);
-                    (Message { entry: ix, body: Body::built(json) }, MessageKind::Other)
-                })
-            }
+                let json = message::custom(line, entry).filter(|_| !transient)?;
+                let kind = MessageKind::of(Raw::checked(&json))?;
+                Some((Message { entry: ix, body: Body::built(json) }, kind))
+            })?,
+            Kind::BranchSummary => self.bodies.with_entry(ix, |line| {
+                let json = content::truthy(line, "summary").then(|| message::branch_summary(line, entry))?;
+                Some((Message { entry: ix, body: Body::built(json) }, MessageKind::Other))
+            })?,
             _ => None,
         };
         self.items.extend(item);
@@ -183,15 +178,17 @@ impl Emitter<'_> {
 
     /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
     fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
-        let role = self.session.entry(ix).role;
+        let role = self.session().entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
             return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
         }
-        let line = self.bodies.line(ix)?;
-        let Some(message) = Raw::checked(line.trim_ascii()).get("message") else { return Ok(None) };
-        let body = message::loaded(message, role);
-        let kind = MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
-        Ok(kind.map(|kind| (Message { entry: ix, body }, kind)))
+        self.bodies.with_entry(ix, |line| {
+            let message = line.get("message")?;
+            let body = message::loaded(message, role);
+            let kind =
+                MessageKind::of(if let Body::Built(json) = &body { Raw::checked(json) } else { message });
+            Some((Message { entry: ix, body }, kind?))
+        })
     }
 }
 
@@ -217,7 +214,7 @@ mod tests {
     /// Returns the messages of the context, each with its entry and its text.
     fn context(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         let told = |json: &String| {
             let json = Raw::checked(json.as_bytes());
             let text = content::joined_text(json.get("content").or(json.get("summary")), "");
@@ -228,7 +225,7 @@ mod tests {
 
     fn setting(entries: &[String], name: &str) -> Option<String> {
         let made = chain(entries);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         let value = context.settings.into_iter().find(|(key, _)| *key == name);
         value.map(|(_, json)| String::from_utf8(json).unwrap())
     }
@@ -240,7 +237,7 @@ mod tests {
     #[test]
     fn the_empty_conversation_has_settings() {
         let made = chain(&[]);
-        let context = build(&made.session, &[], &made.bodies()).unwrap();
+        let context = build(&[], &made.bodies()).unwrap();
         assert!(context.messages.is_empty());
         let keys: Vec<_> = context.settings.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]);
@@ -309,7 +306,7 @@ mod tests {
     fn a_native_summary_rewrites_history_before_what_it_keeps() {
         let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
         let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let payload =
             r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
@@ -337,7 +334,7 @@ mod tests {
         assert_eq!(context(&[user("a"), user("b"), compacted("", unreadable), user("c")]), none);
         // Its history is rewritten before the first entry that it keeps.
         let made = chain(&[user("a"), user("b"), compacted("", &snapshot("e0"))]);
-        let built = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let built = build(&made.path(), &made.bodies()).unwrap();
         let summary = made.json(&built.messages).remove(0);
         assert!(summary.contains(r#""historyRewriteAt":1767225600000,"#), "{summary}");
     }
@@ -377,13 +374,13 @@ mod tests {
             result("r"),
             call("read", "p"),
         ]);
-        let context = build(&made.session, &made.path()[..2], &made.bodies()).unwrap();
+        let context = build(&made.path()[..2], &made.bodies()).unwrap();
         assert_eq!(
             made.json(&context.messages)[0],
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
         );
         let made = chain(&[call("read", "p")]);
-        assert!(build(&made.session, &made.path(), &made.bodies()).unwrap().messages.is_empty());
+        assert!(build(&made.path(), &made.bodies()).unwrap().messages.is_empty());
     }
 
     #[test]
@@ -410,7 +407,7 @@ mod tests {
             frame("AAAA")
         );
         let made = chain(&[user("a"), compacted("none", &archive)]);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let blocks = Raw::checked(summary.as_bytes()).get("blocks").unwrap();
         let texts: Vec<_> =
@@ -433,7 +430,7 @@ mod tests {
             r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,
         );
         let made = chain(&[turn]);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         assert_eq!(
             made.json(&context.messages),
             [

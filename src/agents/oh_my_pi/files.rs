@@ -3,7 +3,6 @@
 use super::path_tree::outline;
 use super::template;
 use crate::agents::prepare::{FileLists, FileOps, Paths};
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::file_calls::{FileAct, FileTool, file_of};
@@ -22,12 +21,8 @@ pub use template::BRANCH_PREAMBLE;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn add_message(
-    session: &Session,
-    message: &Message,
-    bodies: &dyn EntryReader,
-    ops: &mut FileOps,
-) -> io::Result<()> {
+pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
+    let session = bodies.session();
     let stored = matches!(message.body, Body::Stored);
     if stored && session.entry(message.entry).role != Role::Assistant {
         return Ok(());

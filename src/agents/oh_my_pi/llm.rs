@@ -7,6 +7,7 @@
 use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
 use super::template;
+use crate::agents::agent::Emit;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::edit::Edit;
@@ -15,9 +16,6 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
-
-/// Receives a converted message.
-pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
 ///
@@ -358,8 +356,7 @@ mod tests {
 
     fn converted(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        let context =
-            crate::agents::oh_my_pi::context::build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = crate::agents::oh_my_pi::context::build(&made.path(), &made.bodies()).unwrap();
         let mut out = Vec::new();
         let mut take = |json: &[u8]| {
             out.push(String::from_utf8(json.to_vec()).unwrap());

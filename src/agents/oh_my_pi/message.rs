@@ -1,13 +1,14 @@
 //! Messages as oh-my-pi derives them from entries, and predicates on them.
 
 use crate::session::content;
-use crate::session::entry::{Entry, Kind, Role};
-use crate::session::read::entry_reader::Body;
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Body, EntryReader};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use std::io;
 
 /// The custom type of the note after a turn that the user interrupted while it was thinking.
 pub const INTERRUPTED_THINKING: &str = "interrupted-thinking";
@@ -199,9 +200,16 @@ pub fn is_empty_turn(content: Raw) -> bool {
     !content.items().any(says_something)
 }
 
-/// Returns the text for the editor when the leaf moves to before an entry: the text of a user request or of
-/// another custom message; `None` for every other entry.
-pub fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
+/// Returns the text for the editor when the leaf moves to before an entry.
+pub fn draft_text(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
+    let entry = bodies.session().entry(ix);
+    bodies.with_entry(ix, |line| {
+        editor_text(line, entry.kind, entry.role).unwrap_or_else(|| content::entry_text(line))
+    })
+}
+
+/// Returns the text of a user request or of another custom message; `None` for every other entry.
+fn editor_text(line: Raw, kind: Kind, role: Role) -> Option<Text<'static>> {
     let message = if kind == Kind::Message { line.get("message")? } else { line };
     if is_user_request(line, kind, role) {
         let typed = if is_user_skill(message) { skill_draft(message) } else { None };

@@ -1,7 +1,6 @@
 //! The notebook in the agent's experimental context notes: its newest valid revision precedes all other messages.
 
 use super::template;
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -17,7 +16,8 @@ const MAX_BYTES: usize = 16_384;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn message(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+pub fn message(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+    let session = bodies.session();
     for &ix in path.iter().rev() {
         match session.entry(ix).kind {
             Kind::ResetBoundary => return Ok(None),

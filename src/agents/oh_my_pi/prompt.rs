@@ -27,9 +27,8 @@ pub const REQUESTS: Requests = Requests {
 pub fn previous_summary(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Text<'static>> {
     let Some(mut text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
-    let line = bodies.line(compaction)?;
-    let preserved = Raw::checked(line.trim_ascii()).get("preserveData").unwrap_or(Raw::NULL);
-    if let Some(archived) = archive::source_text(preserved) {
+    let archived = |line: Raw| archive::source_text(line.get("preserveData").unwrap_or(Raw::NULL));
+    if let Some(archived) = bodies.with_entry(compaction, archived)? {
         text.push_str(if text.is_empty() { "" } else { "\n\n" });
         text.push_str("Text that was archived then:\n\n");
         text.push(&archived);

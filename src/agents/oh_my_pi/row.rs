@@ -197,15 +197,6 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
     crate::agents::row::is_silent(message, blocks, row_note::says_something)
 }
 
-/// Whether the entry is a user request, for the filter `user-only` and for navigation.
-pub fn is_user_request(typed: &Typed) -> bool {
-    crate::agents::oh_my_pi::message::is_user_request(
-        Raw::checked(typed.record.bytes),
-        typed.kind,
-        typed.role,
-    )
-}
-
 /// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;

@@ -1,6 +1,5 @@
 //! The settings in effect at the end of a path.
 
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -18,7 +17,8 @@ pub type Members = Vec<(&'static str, Vec<u8>)>;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Members> {
+pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Members> {
+    let session = bodies.session();
     let mut settings = Settings::default();
     for &ix in path {
         let entry = session.entry(ix);
@@ -31,10 +31,7 @@ pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io
                 | Kind::TtsrInjection
                 | Kind::ModeChange,
                 _,
-            ) => {
-                let line = bodies.line(ix)?;
-                settings.change(entry.kind, Raw::checked(line.trim_ascii()));
-            }
+            ) => bodies.with_entry(ix, |line| settings.change(entry.kind, line))?,
             _ => {}
         }
     }
@@ -47,7 +44,8 @@ pub fn read(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn used(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+    let session = bodies.session();
     let last =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
     let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
@@ -56,8 +54,7 @@ pub fn used(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io
     for &ix in path {
         match session.entry(ix).kind {
             Kind::ModelChange => {
-                let line = bodies.line(ix)?;
-                settings.change(Kind::ModelChange, Raw::checked(line.trim_ascii()));
+                bodies.with_entry(ix, |line| settings.change(Kind::ModelChange, line))?;
                 used.push(ix);
             }
             _ if session.is_message(ix, Role::Assistant) => {

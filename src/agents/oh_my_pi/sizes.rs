@@ -2,7 +2,6 @@
 
 use super::tokens::ContextUsage;
 use super::{context, tokens};
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
@@ -13,18 +12,18 @@ use std::io;
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn size(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
-    let compacted = session.last_on(path, Kind::Compaction);
-    match tokens::last_usage(session, &path[compacted.map_or(0, |at| at + 1)..], bodies)? {
+pub fn size(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
+    let compacted = bodies.session().last_on(path, Kind::Compaction);
+    match tokens::last_usage(&path[compacted.map_or(0, |at| at + 1)..], bodies)? {
         Some(usage) => Ok(usage.context),
-        None if compacted.is_some() => remaining(session, path, bodies),
+        None if compacted.is_some() => remaining(path, bodies),
         None => Ok(0.0),
     }
 }
 
 /// Returns the estimate of the messages of a context.
-fn remaining(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
-    let messages = context::build(session, path, bodies)?.messages;
+fn remaining(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
+    let messages = context::build(path, bodies)?.messages;
     let tokens = messages.iter().map(|message| message.with(bodies, tokens::estimate));
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
@@ -33,18 +32,15 @@ fn remaining(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> i
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn sizes(
-    session: &Session,
-    tips: &[EntryIx],
-    bodies: &dyn EntryReader,
-) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn sizes(tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+    let session = bodies.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
     'tips: for &tip in tips {
         let (mut size, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {
             if session.entry(ix).kind == Kind::Compaction {
                 // It holds for the tip only: each message below the compaction counts.
-                estimates.insert(tip, remaining(session, &session.path(Some(tip)), bodies)?);
+                estimates.insert(tip, remaining(&session.path(Some(tip)), bodies)?);
                 continue 'tips;
             }
             size = sizes.get(&ix).copied();

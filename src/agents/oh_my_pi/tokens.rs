@@ -1,7 +1,6 @@
 //! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the UTF-8
 //! bytes of each text, rounded up, and a fixed number for each picture.
 
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -89,24 +88,18 @@ pub struct ContextUsage {
 ///
 /// # Errors
 /// If an entry cannot be read.
-pub fn last_usage(
-    session: &Session,
-    path: &[EntryIx],
-    bodies: &dyn EntryReader,
-) -> io::Result<Option<ContextUsage>> {
-    Ok(last_counted(session, path, bodies)?.map(|(_, usage)| usage))
+pub fn last_usage(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<ContextUsage>> {
+    Ok(last_counted(path, bodies)?.map(|(_, usage)| usage))
 }
 
 /// Returns the turn with the provider's last count on the path, and the count.
 pub(super) fn last_counted(
-    session: &Session,
     path: &[EntryIx],
     bodies: &dyn EntryReader,
 ) -> io::Result<Option<(EntryIx, ContextUsage)>> {
-    for &ix in path.iter().rev().filter(|&&ix| session.is_message(ix, Role::Assistant)) {
-        let line = bodies.line(ix)?;
-        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        if let Some(usage) = ContextUsage::recorded(message) {
+    for &ix in path.iter().rev().filter(|&&ix| bodies.session().is_message(ix, Role::Assistant)) {
+        let recorded = |line: Raw| ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL));
+        if let Some(usage) = bodies.with_entry(ix, recorded)? {
             return Ok(Some((ix, usage)));
         }
     }

@@ -4,7 +4,6 @@
 //! marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -21,23 +20,15 @@ pub const TOOL_RESULT_UNITS: usize = 2000;
 ///
 /// # Errors
 /// If an entry cannot be read, or writing fails.
-pub fn write(
-    session: &Session,
-    messages: &[Message],
-    bodies: &dyn EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let useless = useless_calls(session, messages, bodies)?;
+pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    let useless = useless_calls(messages, bodies)?;
     let mut transcript = Transcript { out, begun: false, useless };
     llm::convert(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
 }
 
 /// Returns the calls whose results are useless.
-fn useless_calls(
-    session: &Session,
-    messages: &[Message],
-    bodies: &dyn EntryReader,
-) -> io::Result<HashSet<Text<'static>>> {
+fn useless_calls(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<HashSet<Text<'static>>> {
+    let session = bodies.session();
     let mut useless = HashSet::default();
     for message in messages {
         if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {

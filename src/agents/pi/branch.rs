@@ -1,9 +1,8 @@
 //! The input for the summary of an abandoned branch (pi's `prepareBranchEntries`).
 
 use super::context::{self, Edits, edited};
-use super::{file_ops, tokens, with_line};
+use super::{file_ops, tokens};
 use crate::agents::prepare::{FileOps, newest_messages};
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
@@ -17,19 +16,19 @@ use std::io;
 /// # Errors
 /// If a line cannot be read.
 pub fn prepare(
-    session: &Session,
     entries: &[EntryIx],
     bodies: &dyn EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
+    let session = bodies.session();
     let mut ops = FileOps::default();
     for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        with_line(bodies, ix, |line| file_ops::add_details(line, &mut ops))?;
+        bodies.with_entry(ix, |line| file_ops::add_details(line, &mut ops))?;
     }
-    let edits = Edits::among(session, entries.iter().copied(), bodies)?;
+    let edits = Edits::among(entries.iter().copied(), bodies)?;
     let messages = newest_messages(session, entries, budget, &mut |ix| {
-        let Some(message) = message(session, ix, &edits, bodies)? else { return Ok(None) };
-        file_ops::add_message(session, &message, bodies, &mut ops)?;
+        let Some(message) = message(ix, &edits, bodies)? else { return Ok(None) };
+        file_ops::add_message(&message, bodies, &mut ops)?;
         let tokens = message.with(bodies, tokens::estimate)?;
         Ok(Some((message, tokens)))
     })?;
@@ -37,18 +36,14 @@ pub fn prepare(
 }
 
 /// Returns the message of an entry of the branch.
-fn message(
-    session: &Session,
-    ix: EntryIx,
-    edits: &Edits,
-    bodies: &dyn EntryReader,
-) -> io::Result<Option<Message>> {
-    let built = |make: fn(Raw) -> Vec<u8>| with_line(bodies, ix, |line| Body::built(make(line)));
+fn message(ix: EntryIx, edits: &Edits, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+    let session = bodies.session();
+    let built = |make: fn(Raw) -> Vec<u8>| bodies.with_entry(ix, |line| Body::built(make(line)));
     let edit = edits.of(session, ix);
     let body = match session.entry(ix).kind {
         Kind::Message if session.entry(ix).role == Role::ToolResult => return Ok(None),
         Kind::Message if edit.is_some() || session.entry(ix).role == Role::Missing => {
-            context::message(session, ix, bodies)?
+            context::message(ix, bodies)?
         }
         Kind::Message => Some(Body::Stored),
         Kind::CustomMessage if edit.is_some() => Some(built(|line| context::custom(line, Some(b"[]")))?),
@@ -77,7 +72,7 @@ mod tests {
 
     fn prepared(entries: &[String], budget: u64) -> (Vec<String>, FileOps) {
         let made = chain(entries);
-        let (messages, ops) = prepare(&made.session, &made.path(), &made.bodies(), budget).unwrap();
+        let (messages, ops) = prepare(&made.path(), &made.bodies(), budget).unwrap();
         (made.ids(&messages), ops)
     }
 

@@ -6,7 +6,7 @@
 //! ```
 
 use super::context::{Projection, projection, role};
-use super::{file_ops, tokens, with_line};
+use super::{file_ops, tokens};
 use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
@@ -27,17 +27,17 @@ use std::ops::Range;
 /// # Errors
 /// If a line cannot be read.
 pub fn prepare(
-    session: &Session,
     path: &[EntryIx],
     bodies: &dyn EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
+    let session = bodies.session();
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
         return Ok(None);
     }
-    let projection = projection(session, path, bodies)?;
-    let base = Base { session, path, bodies, projection: &projection };
+    let projection = projection(path, bodies)?;
+    let base = Base { path, bodies, projection: &projection };
     let previous = base.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let Some(cut) = base.cut(start, keep_recent_tokens, first_kept)? else { return Ok(None) };
@@ -52,13 +52,13 @@ pub fn prepare(
         None => None,
     };
     for message in history.iter().chain(&prefix) {
-        file_ops::add_message(session, message, bodies, &mut ops)?;
+        file_ops::add_message(message, bodies, &mut ops)?;
     }
     let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
     Ok(Some(Preparation {
         first_kept: cut.first_kept,
         is_split_turn: cut.turn_start.is_some(),
-        tokens_before: tokens::context(session, path, &projection, bodies)?,
+        tokens_before: tokens::context(path, &projection, bodies)?,
         previous_summary,
         messages_to_summarize: history,
         turn_prefix_messages: prefix,
@@ -69,7 +69,6 @@ pub fn prepare(
 
 /// The data that a cut is chosen from; positions are indexes among the entries of the projection.
 struct Base<'a> {
-    session: &'a Session,
     path: &'a [EntryIx],
     bodies: &'a dyn EntryReader,
     projection: &'a Projection,
@@ -86,12 +85,16 @@ struct Cut {
 }
 
 impl Base<'_> {
+    fn session(&self) -> &Session {
+        self.bodies.session()
+    }
+
     fn entry(&self, at: usize) -> EntryIx {
         self.projection.entries[at].entry
     }
 
     fn kind(&self, at: usize) -> Kind {
-        self.session.entry(self.entry(at)).kind
+        self.session().entry(self.entry(at)).kind
     }
 
     fn end(&self) -> usize {
@@ -102,7 +105,7 @@ impl Base<'_> {
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
         let messages = self.projection.messages_of(at);
         self.kind(at) != Kind::Compaction
-            && messages.iter().any(|message| wanted(role(self.session, message)))
+            && messages.iter().any(|message| wanted(role(self.session(), message)))
     }
 
     fn is_silent(&self, at: usize) -> bool {
@@ -120,7 +123,7 @@ impl Base<'_> {
         let mut messages = Vec::with_capacity(places.len());
         for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
             let all = self.projection.messages_of(at).iter();
-            messages.extend(all.filter(|message| role(self.session, message) != Role::System).cloned());
+            messages.extend(all.filter(|message| role(self.session(), message) != Role::System).cloned());
         }
         messages
     }
@@ -132,7 +135,7 @@ impl Base<'_> {
 
     /// Returns the summary of the compaction at an index; its files are added to `ops`.
     fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
-        with_line(self.bodies, self.entry(at), |line| {
+        self.bodies.with_entry(self.entry(at), |line| {
             file_ops::add_details(line, ops);
             line.get_text("summary").map(Text::into_owned)
         })
@@ -152,7 +155,7 @@ impl Base<'_> {
                 None => return Ok(None),
             },
         };
-        if self.session.entry(first_kept).id.is_empty() {
+        if self.session().entry(first_kept).id.is_empty() {
             return Ok(None);
         }
         let turn_start = (start..=at).rev().find(|&at| self.speaks_as(at, starts_turn));
@@ -208,14 +211,14 @@ impl Base<'_> {
             let entry = self.projection.entries[at];
             self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
         });
-        let answer = |at: usize| self.session.is_message(self.entry(at), Role::Assistant);
+        let answer = |at: usize| self.session().is_message(self.entry(at), Role::Assistant);
         if !closed || !(from..self.end()).any(|at| answer(at) && self.is_omitted(at)) {
             return Ok(false);
         }
         let omitted = (from..self.end()).filter(|&at| self.is_omitted(at));
-        let omitted: HashSet<_> = omitted.map(|at| self.session.id(self.entry(at))).collect();
+        let omitted: HashSet<_> = omitted.map(|at| self.session().id(self.entry(at))).collect();
         for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
-            let replaces = with_line(self.bodies, self.entry(at), |line| {
+            let replaces = self.bodies.with_entry(self.entry(at), |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));
                 !replacement.is_some_and(Raw::is_null) && !known
@@ -262,7 +265,7 @@ mod tests {
             "none" => FirstKept::Nothing,
             id => FirstKept::Entry(made.ix(id)),
         });
-        let preparation = prepare(&made.session, &made.path(), &made.bodies(), keep, first_kept).unwrap()?;
+        let preparation = prepare(&made.path(), &made.bodies(), keep, first_kept).unwrap()?;
         Some(Answer {
             first_kept: preparation.first_kept.map(|ix| made.session.id(ix).to_string()),
             summarized: made.ids(&preparation.messages_to_summarize),

@@ -5,7 +5,6 @@
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
-use super::with_line;
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
@@ -21,9 +20,9 @@ use std::io;
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn build(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
-    let settings = settings(session, path, bodies)?;
-    Ok(Context { messages: project(session, path, bodies, |_| {})?, settings })
+pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
+    let settings = settings(path, bodies)?;
+    Ok(Context { messages: project(path, bodies, |_| {})?, settings })
 }
 
 /// The entries of a context, each with its messages.
@@ -60,30 +59,27 @@ impl Projection {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn projection(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Projection> {
+pub fn projection(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Projection> {
     let mut entries = Vec::new();
-    let messages = project(session, path, bodies, |entry| entries.push(entry))?;
+    let messages = project(path, bodies, |entry| entries.push(entry))?;
     Ok(Projection { messages, entries })
 }
 
 /// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
 fn project(
-    session: &Session,
     path: &[EntryIx],
     bodies: &dyn EntryReader,
     mut each: impl FnMut(Projected),
 ) -> io::Result<Vec<Message>> {
-    let places = in_force(session, path, bodies)?;
-    let edits = Edits::among(session, places.clone().map(|place| path[place as usize]), bodies)?;
+    let session = bodies.session();
+    let places = in_force(path, bodies)?;
+    let edits = Edits::among(places.clone().map(|place| path[place as usize]), bodies)?;
     let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
-        let visible = if superseded {
-            true
-        } else {
-            speak(session, entry, edits.of(session, entry), bodies, &mut messages)?
-        };
+        let visible =
+            if superseded { true } else { speak(entry, edits.of(session, entry), bodies, &mut messages)? };
         each(Projected { entry, place, visible, end: messages.len() as u32 });
     }
     Ok(messages)
@@ -108,14 +104,14 @@ pub fn role(session: &Session, message: &Message) -> Role {
 /// # Errors
 /// If a line cannot be read.
 pub(crate) fn in_force<'a>(
-    session: &'a Session,
     path: &'a [EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &'a dyn EntryReader,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
+    let session = bodies.session();
     let compaction = session.last_on(path, Kind::Compaction);
     let kept = match compaction {
         None => 0..0,
-        Some(at) => first_kept(session, &path[..=at], bodies)? as u32..at as u32,
+        Some(at) => first_kept(&path[..=at], bodies)? as u32..at as u32,
     };
     let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
@@ -123,11 +119,11 @@ pub(crate) fn in_force<'a>(
 }
 
 /// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it keeps none.
-fn first_kept(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
+fn first_kept(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
     let at = path.len() - 1;
-    let first = with_line(bodies, path[at], |line| {
+    let first = bodies.with_entry(path[at], |line| {
         let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty())?;
-        path[..at].iter().position(|&ix| session.id(ix) == id)
+        path[..at].iter().position(|&ix| bodies.session().id(ix) == id)
     })?;
     Ok(first.unwrap_or(at))
 }
@@ -137,9 +133,10 @@ fn first_kept(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> 
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn used_above(session: &Session, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+    let session = bodies.session();
     let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
-    let mut used = above[first_kept(session, path, bodies)?..].to_vec();
+    let mut used = above[first_kept(path, bodies)?..].to_vec();
     let settings =
         [Kind::ThinkingLevelChange, Kind::ActiveToolsChange].map(|kind| session.last_on(above, kind));
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
@@ -154,7 +151,6 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
 
 /// Adds the messages of an entry, with its edit applied. Returns whether its type has any.
 pub(super) fn speak(
-    session: &Session,
     ix: EntryIx,
     edit: Option<Edit>,
     bodies: &dyn EntryReader,
@@ -170,17 +166,17 @@ pub(super) fn speak(
         }
         Ok(())
     };
-    match session.entry(ix).kind {
-        Kind::Message => message(session, ix, bodies)?.map_or(Ok(()), add)?,
-        Kind::CustomMessage => add(Body::built(with_line(bodies, ix, |line| custom(line, Some(b"[]")))?))?,
+    match bodies.session().entry(ix).kind {
+        Kind::Message => message(ix, bodies)?.map_or(Ok(()), add)?,
+        Kind::CustomMessage => add(Body::built(bodies.with_entry(ix, |line| custom(line, Some(b"[]")))?))?,
         Kind::BranchSummary => {
-            let added = with_line(bodies, ix, |line| {
+            let added = bodies.with_entry(ix, |line| {
                 content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
             })?;
             added.map_or(Ok(()), add)?;
         }
         Kind::Compaction => {
-            let (checkpoint, summary) = with_line(bodies, ix, |line| {
+            let (checkpoint, summary) = bodies.with_entry(ix, |line| {
                 let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
                 (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
             })?;
@@ -194,26 +190,26 @@ pub(super) fn speak(
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
 // Inlined, because most messages are as stored, which needs no call to find out.
 #[inline]
-pub(super) fn message(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
-    let entry = session.entry(ix);
+pub(super) fn message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
+    let entry = bodies.session().entry(ix);
     if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
     }
-    incomplete_message(session, ix, bodies)
+    incomplete_message(ix, bodies)
 }
 
 /// Like [`message`], for one whose role or content is missing.
-fn incomplete_message(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
-    let empty: &[u8] = match session.entry(ix).role {
+fn incomplete_message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
+    let empty: &[u8] = match bodies.session().entry(ix).role {
         Role::System => b"\"\"",
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
         Role::Missing => {
-            let there = with_line(bodies, ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+            let there = bodies.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
             return Ok(there.then_some(Body::Stored));
         }
         _ => return Ok(Some(Body::Stored)),
     };
-    let filled = with_line(bodies, ix, |line| with_content(line.get("message")?, Some(empty)))?;
+    let filled = bodies.with_entry(ix, |line| with_content(line.get("message")?, Some(empty)))?;
     Ok(Some(filled.map_or(Body::Stored, Body::built)))
 }
 
@@ -271,18 +267,15 @@ pub(crate) struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
     /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(
-        session: &Session,
-        entries: impl Iterator<Item = EntryIx>,
-        bodies: &dyn EntryReader,
-    ) -> io::Result<Self> {
+    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &dyn EntryReader) -> io::Result<Self> {
+        let session = bodies.session();
         let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
         if !session.collected.kinds.has(Kind::ContextEdit) {
             return Ok(Edits(edits));
         }
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-            let (target, replacement) = with_line(bodies, ix, |line| {
+            let (target, replacement) = bodies.with_entry(ix, |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
             })?;
@@ -315,7 +308,7 @@ pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> 
 
 /// Returns a message with the content of a `context_edit` entry.
 fn replaced_by(message: Message, by: EntryIx, bodies: &dyn EntryReader) -> io::Result<Message> {
-    let content = with_line(bodies, by, |line| {
+    let content = bodies.with_entry(by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
     let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
@@ -353,21 +346,18 @@ fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
 
 /// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
 /// `JSON.stringify`.
-fn settings(
-    session: &Session,
-    path: &[EntryIx],
-    bodies: &dyn EntryReader,
-) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+fn settings(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let session = bodies.session();
     let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
     let model = path.iter().rev().copied().find(|&ix| sets_model(session, ix));
     let level = match thinking {
         Some(ix) => {
-            with_line(bodies, ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
+            bodies.with_entry(ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
         }
         None => Some(string::encoded(&Text::from("off"))),
     };
     let model = match model {
-        Some(ix) => with_line(bodies, ix, |line| model_of(session.entry(ix).kind, line))?,
+        Some(ix) => bodies.with_entry(ix, |line| model_of(session.entry(ix).kind, line))?,
         None => b"null".to_vec(),
     };
     Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
@@ -392,20 +382,20 @@ mod tests {
 
     fn context(entries: &[String]) -> (Vec<String>, Vec<(&'static str, String)>) {
         let made = chain(entries);
-        let context = build(&made.session, &made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.bodies()).unwrap();
         let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
         (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
     }
 
     fn speakers(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        made.ids(&projection(&made.session, &made.path(), &made.bodies()).unwrap().messages)
+        made.ids(&projection(&made.path(), &made.bodies()).unwrap().messages)
     }
 
     #[test]
     fn nothing_before_the_first_entry() {
         let made = chain(&[user("a")]);
-        let context = build(&made.session, &[], &made.bodies()).unwrap();
+        let context = build(&[], &made.bodies()).unwrap();
         assert!(context.messages.is_empty());
         assert_eq!(context.settings, [("thinkingLevel", b"\"off\"".to_vec()), ("model", b"null".to_vec())]);
     }

@@ -2,7 +2,6 @@
 
 use super::context;
 use crate::agents::prepare::FileOps;
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::file_calls::file_of;
@@ -17,12 +16,8 @@ use std::io;
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn add_message(
-    session: &Session,
-    message: &Message,
-    bodies: &dyn EntryReader,
-    ops: &mut FileOps,
-) -> io::Result<()> {
+pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
+    let session = bodies.session();
     let role = context::role(session, message);
     if !matches!(role, Role::Assistant | Role::ToolResult) {
         return Ok(());
@@ -74,7 +69,7 @@ mod tests {
         let mut ops = FileOps::default();
         for entry in sample.path() {
             let message = Message { entry, body: Body::Stored };
-            add_message(&sample.session, &message, &sample.bodies(), &mut ops).unwrap();
+            add_message(&message, &sample.bodies(), &mut ops).unwrap();
         }
         [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
     }

@@ -1,10 +1,13 @@
 //! Converts messages for a model (pi's `convertToLlm`).
 
+use crate::agents::agent::Emit;
 use crate::session::content;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::{Raw, write};
 use std::borrow::Cow;
+use std::io;
 
 const COMPACTION_BEFORE: &str =
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n";
@@ -12,6 +15,16 @@ const COMPACTION_AFTER: &str = "\n</summary>";
 const BRANCH_BEFORE: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 const BRANCH_AFTER: &str = "</summary>";
+
+/// Calls `emit` with each message for the model, in order, as a JSON object.
+///
+/// # Errors
+/// If a line cannot be read, or `emit` returns an error.
+pub fn convert_all(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()> {
+    messages.iter().try_for_each(|message| {
+        message.with(bodies, |json| convert(json).map_or(Ok(()), |json| emit(&json)))?
+    })
+}
 
 /// Returns a message for a model: unchanged, converted if models do not have its role, or `None` if it is not
 /// sent.

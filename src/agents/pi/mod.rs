@@ -32,14 +32,3 @@ pub mod agent;
 
 #[cfg(test)]
 pub(crate) mod testing;
-
-use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::EntryReader;
-use pisess_json::Raw;
-use std::io;
-
-/// Calls `see` with the object on an entry's line.
-fn with_line<T>(bodies: &dyn EntryReader, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-    let line = bodies.line(ix)?;
-    Ok(see(Raw::checked(line.trim_ascii())))
-}

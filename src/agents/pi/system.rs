@@ -2,7 +2,6 @@
 //! into one, which a compaction carries as its checkpoint.
 
 use super::context::{self, projection};
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -11,37 +10,30 @@ use pisess_json::text::Text;
 use pisess_json::{Raw, js, string, write};
 use std::io;
 
-/// Returns the `systemMessage` of a compaction appended at the end of `path` at `now_ms` (milliseconds since
-/// 1970), as JSON; `None` if there is nothing to carry.
+/// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
+/// nothing to carry.
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn checkpoint(
-    session: &Session,
-    path: &[EntryIx],
-    bodies: &dyn EntryReader,
-    now_ms: i64,
-) -> io::Result<Option<Vec<u8>>> {
+pub fn checkpoint(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Vec<u8>>> {
+    let session = bodies.session();
     let has_state =
         |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
     if !path.iter().any(has_state) {
         return Ok(None);
     }
-    let messages = projection(session, path, bodies)?.messages;
-    Ok(current(session, &messages, bodies)?.map(|system| system.message(now_ms.to_string().as_bytes())))
+    let messages = projection(path, bodies)?.messages;
+    Ok(current(&messages, bodies)?.map(|system| system.message(b"0")))
 }
 
 /// Returns the system messages among `messages` combined into one; `None` if pi would have none.
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn current(
-    session: &Session,
-    messages: &[Message],
-    bodies: &dyn EntryReader,
-) -> io::Result<Option<System>> {
+pub fn current(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<Option<System>> {
     let mut system = System::default();
-    for message in messages.iter().filter(|message| context::role(session, message) == Role::System) {
+    let is_system = |message: &&Message| context::role(bodies.session(), message) == Role::System;
+    for message in messages.iter().filter(is_system) {
         message.with(bodies, |json| system.replay(json))?;
     }
     Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
@@ -175,7 +167,7 @@ mod tests {
 
     fn at(entries: &[String]) -> Option<String> {
         let made = chain(entries);
-        let json = checkpoint(&made.session, &made.path(), &made.bodies(), 7).unwrap();
+        let json = checkpoint(&made.path(), &made.bodies()).unwrap();
         json.map(|json| String::from_utf8(json).unwrap())
     }
 
@@ -194,7 +186,7 @@ mod tests {
         ];
         assert_eq!(
             at(&entries).unwrap(),
-            r#"{"role":"system","content":"a\n\nb","sections":{"0":"5","y":"4","z":"3"},"toolsAdded":[{"name":"u","n":2},{"name":"t"}],"timestamp":7}"#
+            r#"{"role":"system","content":"a\n\nb","sections":{"0":"5","y":"4","z":"3"},"toolsAdded":[{"name":"u","n":2},{"name":"t"}],"timestamp":0}"#
         );
     }
 

@@ -13,8 +13,7 @@
 //! computed separately, up to a limit in proportion to the file.
 
 use super::context::{projection, role, speak};
-use super::{tokens, with_line};
-use crate::session::Session;
+use super::tokens;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Ancestry, Tree};
@@ -29,18 +28,14 @@ const SINGLE: (usize, usize) = (32, 100_000);
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn sizes(
-    session: &Session,
-    tree: &Tree,
-    tips: &[EntryIx],
-    bodies: &dyn EntryReader,
-) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+    let session = bodies.session();
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = Counts::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
     let has_edits = session.collected.kinds.has(Kind::ContextEdit);
     for &tip in if has_edits { &[] } else { tips } {
-        match counts.at(session, tip, bodies)? {
+        match counts.at(tip, bodies)? {
             Some((usage, since)) => sizes.insert(tip, usage + since as f64),
             None => break,
         };
@@ -48,7 +43,7 @@ pub fn sizes(
     if sizes.len() == tips.len() {
         return Ok(sizes);
     }
-    let states = states(session, tree, bodies)?;
+    let states = states(tree, bodies)?;
     let mut budget = SINGLE.0 * session.entries.len() + SINGLE.1;
     for &tip in tips {
         let state = &states[tip.at()];
@@ -59,8 +54,8 @@ pub fn sizes(
                 let Some(left) = budget.checked_sub(state.depth as usize) else { continue };
                 budget = left;
                 let path = session.path(Some(tip));
-                let projection = projection(session, &path, bodies)?;
-                tokens::context(session, &path, &projection, bodies)?
+                let projection = projection(&path, bodies)?;
+                tokens::context(&path, &projection, bodies)?
             }
         };
         sizes.insert(tip, size);
@@ -77,7 +72,8 @@ struct Counts(HashMap<EntryIx, Option<Count>>);
 
 impl Counts {
     /// Returns the nearest count above `tip` in a session without edits.
-    fn at(&mut self, session: &Session, tip: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Count>> {
+    fn at(&mut self, tip: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Count>> {
+        let session = bodies.session();
         let (mut counted, mut below) = (None, Vec::new());
         for ix in session.upwards(Some(tip)) {
             if let Some(&known) = self.0.get(&ix) {
@@ -85,7 +81,7 @@ impl Counts {
                 break;
             }
             let is_compaction = session.entry(ix).kind == Kind::Compaction;
-            let step = if is_compaction { Step::default() } else { step(session, ix, bodies)? };
+            let step = if is_compaction { Step::default() } else { step(ix, bodies)? };
             below.push((ix, step));
             if is_compaction || step.usage.is_some() {
                 break;
@@ -136,8 +132,9 @@ impl Step {
     }
 }
 
-fn states(session: &Session, tree: &Tree, bodies: &dyn EntryReader) -> io::Result<Vec<State>> {
-    let steps = session.all().map(|ix| step(session, ix, bodies)).collect::<io::Result<Vec<_>>>()?;
+fn states(tree: &Tree, bodies: &dyn EntryReader) -> io::Result<Vec<State>> {
+    let session = bodies.session();
+    let steps = session.all().map(|ix| step(ix, bodies)).collect::<io::Result<Vec<_>>>()?;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let edited: HashSet<_> = session.all().filter(is_edit).filter_map(|ix| steps[ix.at()].target).collect();
     let is_edited = |ix| session.find(&session.id(ix)).is_some_and(|ix| edited.contains(&ix));
@@ -169,7 +166,8 @@ fn states(session: &Session, tree: &Tree, bodies: &dyn EntryReader) -> io::Resul
     Ok(states)
 }
 
-fn step(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Step> {
+fn step(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Step> {
+    let session = bodies.session();
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
     let name = match kind {
@@ -178,13 +176,13 @@ fn step(session: &Session, ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<
         _ => None,
     };
     if let Some(name) = name {
-        step.target = with_line(bodies, ix, |line| {
+        step.target = bodies.with_entry(ix, |line| {
             let id = line.get_text(name).filter(|id| !id.is_empty());
             id.and_then(|id| session.find(&id))
         })?;
     }
     if kind != Kind::ContextEdit {
-        speak(session, ix, None, bodies, &mut messages)?;
+        speak(ix, None, bodies, &mut messages)?;
     }
     for message in &messages {
         let is_system = role(session, message) == Role::System;

@@ -5,7 +5,6 @@
 
 use super::context::{self, Projection};
 use super::system;
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -42,19 +41,14 @@ pub fn estimate(message: Raw) -> u64 {
 ///
 /// # Errors
 /// If a line cannot be read.
-pub fn context(
-    session: &Session,
-    path: &[EntryIx],
-    projection: &Projection,
-    bodies: &dyn EntryReader,
-) -> io::Result<f64> {
-    if let Some(counted) = counted(session, path, projection, bodies)? {
+pub fn context(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryReader) -> io::Result<f64> {
+    if let Some(counted) = counted(path, projection, bodies)? {
         return Ok(counted);
     }
-    let system = system::current(session, &projection.messages, bodies)?;
+    let system = system::current(&projection.messages, bodies)?;
     let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
     for message in &projection.messages {
-        if context::role(session, message) != Role::System {
+        if context::role(bodies.session(), message) != Role::System {
             tokens += message.with(bodies, estimate)?;
         }
     }
@@ -62,12 +56,8 @@ pub fn context(
 }
 
 /// Returns the last count of a provider that is still valid, and an estimate of what follows.
-fn counted(
-    session: &Session,
-    path: &[EntryIx],
-    projection: &Projection,
-    bodies: &dyn EntryReader,
-) -> io::Result<Option<f64>> {
+fn counted(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryReader) -> io::Result<Option<f64>> {
+    let session = bodies.session();
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = path.iter().rposition(changes);
     let mut trailing = 0;
@@ -160,8 +150,8 @@ mod tests {
 
     fn of_context(entries: &[String]) -> f64 {
         let made = chain(entries);
-        let projection = context::projection(&made.session, &made.path(), &made.bodies()).unwrap();
-        super::context(&made.session, &made.path(), &projection, &made.bodies()).unwrap()
+        let projection = context::projection(&made.path(), &made.bodies()).unwrap();
+        super::context(&made.path(), &projection, &made.bodies()).unwrap()
     }
 
     fn counted(usage: &str, stop_reason: &str) -> String {

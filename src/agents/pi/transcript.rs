@@ -20,13 +20,7 @@ const TOOL_RESULT_UNITS: usize = 2000;
 /// If a line cannot be read, or writing fails.
 pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = Transcript { out, begun: false };
-    for message in messages {
-        message.with(bodies, |json| match llm::convert(json) {
-            Some(converted) => transcript.message(Raw::checked(&converted)),
-            None => Ok(()),
-        })??;
-    }
-    Ok(())
+    llm::convert_all(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
 }
 
 struct Transcript<'a> {
@@ -131,7 +125,7 @@ mod tests {
 
     fn transcript(entries: &[String]) -> String {
         let made = chain(entries);
-        let messages = context::build(&made.session, &made.path(), &made.bodies()).unwrap().messages;
+        let messages = context::build(&made.path(), &made.bodies()).unwrap().messages;
         let mut out = Vec::new();
         write(&messages, &made.bodies(), &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -25,7 +25,7 @@ mod sink;
 mod survey;
 mod tools;
 
-use crate::agents::{Agent, WirePolicy};
+use crate::agents::WirePolicy;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use late::Late;
 use pisess_json::text::Text;
@@ -118,25 +118,25 @@ pub struct Written {
     pub ends_with_answer: bool,
 }
 
-/// Writes the body of a request with `messages`, which `agent` has built. Returns `None`, and writes nothing,
+/// Writes the body of a request with `messages`, which the session's agent has built. Returns `None`, and writes nothing,
 /// if there is no message to send.
 ///
 /// # Errors
 /// If an entry cannot be read, or writing fails.
 pub fn write(
-    agent: &dyn Agent,
     messages: &[Message],
     request: &Request,
     bodies: &dyn EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<Written>> {
-    let mut survey = Survey::of(agent, messages, request.api, bodies)?;
+    let agent = bodies.session().agent();
+    let mut survey = Survey::of(messages, request.api, bodies)?;
     let late = std::mem::take(&mut survey.late);
     let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
     let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
-    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.constants().wire_policy };
+    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.wire_policy };
     let sink = Sink::new(out, target.wire_policy.half_pair);
-    let messages = Messages { agent, messages, bodies };
+    let messages = Messages { messages, bodies };
     match request.api {
         Api::Anthropic => messages.send(&target, late, anthropic::Body::new(&target, &survey, sink)),
         Api::OpenAi => messages.send(&target, late, openai::Body::new(&target, &survey, sink)),
@@ -147,7 +147,6 @@ pub fn write(
 
 /// The messages of a context.
 struct Messages<'a> {
-    agent: &'a dyn Agent,
     messages: &'a [Message],
     bodies: &'a dyn EntryReader,
 }
@@ -155,7 +154,7 @@ struct Messages<'a> {
 impl Messages<'_> {
     fn send(&self, target: &Target, late: Late, body: impl replay::Writer) -> io::Result<Option<Written>> {
         let mut replay = Replay::new(target, late, body);
-        self.agent.for_model(self.messages, self.bodies, &mut |json| replay.take(json))?;
+        (self.bodies.session().agent().for_model)(self.messages, self.bodies, &mut |json| replay.take(json))?;
         replay.finish()
     }
 }

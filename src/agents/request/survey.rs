@@ -3,7 +3,6 @@
 use super::late::Late;
 use super::tools::{Grammar, Tool};
 use super::{Api, Model};
-use crate::agents::Agent;
 use crate::agents::pi::system::System;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -29,20 +28,16 @@ pub struct Survey {
 
 impl Survey {
     /// Reads all messages.
-    pub fn of(
-        agent: &dyn Agent,
-        messages: &[Message],
-        api: Api,
-        bodies: &dyn EntryReader,
-    ) -> io::Result<Self> {
+    pub fn of(messages: &[Message], api: Api, bodies: &dyn EntryReader) -> io::Result<Self> {
+        let agent = bodies.session().agent();
         let mut system = System::default();
         let mut model = None;
         let mut late = Late::default();
         let mut number = 0;
-        agent.for_model(messages, bodies, &mut |json| {
+        (agent.for_model)(messages, bodies, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
-            if agent.constants().wire_policy.rescues_results {
+            if agent.wire_policy.rescues_results {
                 late.read(number, message);
             }
             let role = message.get_text("role").unwrap_or_default();

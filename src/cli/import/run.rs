@@ -339,7 +339,7 @@ impl Importer<'_> {
             .map_err(|error| unreadable(source, error))?;
         if let Some(name) = source.survey.name.as_ref().filter(|_| is_renamed) {
             let time = pisess_json::time::iso_string(source.survey.created_ms);
-            change.title_line = session.agent().title_line(name, &time);
+            change.title_line = (session.agent().title_line)(name, &time);
         }
         Ok(change)
     }

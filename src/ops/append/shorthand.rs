@@ -27,13 +27,13 @@ pub enum Shorthand<'a> {
 
 impl Shorthand<'_> {
     /// Returns the line.
-    pub fn line(&self, agent: &dyn Agent) -> Vec<u8> {
+    pub fn line(&self, agent: &Agent) -> Vec<u8> {
         let entry = |kind| Object::new().str("type", kind);
         let message = |message: Vec<u8>| entry("message").json("message", &message);
         let line = match self {
-            Shorthand::Name(name, previous) => agent.name_entry(name, previous.as_ref()),
-            Shorthand::Model(provider, model) => agent.model_entry(provider, model),
-            Shorthand::Thinking(level) => agent.thinking_entry(level),
+            Shorthand::Name(name, previous) => (agent.name_entry)(name, previous.as_ref()),
+            Shorthand::Model(provider, model) => (agent.model_entry)(provider, model),
+            Shorthand::Thinking(level) => (agent.thinking_entry)(level),
             Shorthand::Custom(kind, data) => {
                 entry("custom").text("customType", kind).with(*data, |entry, data| entry.raw("data", data))
             }
@@ -41,7 +41,7 @@ impl Shorthand<'_> {
                 .text("customType", kind)
                 .text("content", text)
                 .bool("display", *display)
-                .with(agent.constants().attribution, |entry, who| entry.str("attribution", who)),
+                .with(agent.attribution, |entry, who| entry.str("attribution", who)),
             Shorthand::User(text) => {
                 message(Object::new().str("role", "user").json("content", &text_content(text)).finish())
             }

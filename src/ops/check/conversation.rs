@@ -78,7 +78,7 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     }
     let parent = entry.parent.map(|parent| session.entry(parent).time_ms);
     // A label in a fork has the time of the original.
-    let may_be_older = entry.kind == Kind::Label || session.agent().backdates(entry.kind);
+    let may_be_older = entry.kind == Kind::Label || (session.agent().backdates)(entry.kind);
     let runs_back = parent.is_some_and(|parent| entry.time_ms < parent);
     if runs_back && entry.time_ms != Entry::NO_TIME && !may_be_older {
         note(K::TimeRunsBackwards, is_active, "it is older than its parent");

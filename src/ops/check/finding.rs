@@ -65,8 +65,8 @@ impl Draft {
         self
     }
 
-    pub fn weighed(self, agent: &dyn Agent, format: Format) -> Finding {
-        let (severity, consequence) = agent.weight(self.kind, format, self.grave);
+    pub fn weighed(self, agent: &Agent, format: Format) -> Finding {
+        let (severity, consequence) = (agent.weight)(self.kind, format, self.grave);
         let Draft { line, entry, kind, message, fix, .. } = self;
         Finding { line, entry, kind, severity, message, consequence, fix }
     }

@@ -124,9 +124,9 @@ fn changed(left: &[&str], right: &[&str], hunks: &mut Hunks) {
 /// Calls `see` with each message, in the form of a model's API.
 fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
-    let context = agent.context(side.session, &side.path, side.bodies)?;
+    let context = (agent.context)(&side.path, side.bodies)?;
     let mut at = 0;
-    agent.for_model(&context.messages, side.bodies, &mut |json| {
+    (agent.for_model)(&context.messages, side.bodies, &mut |json| {
         see(at, Raw::checked(json));
         at += 1;
         Ok(())

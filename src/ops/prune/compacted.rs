@@ -32,7 +32,7 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
     for compaction in compactions {
         let path = session.path(Some(compaction));
         path[..path.len() - 1].iter().for_each(|ix| above[ix.at()] = true);
-        for ix in session.agent().used_above(session, &path, &bodies)? {
+        for ix in (session.agent().used_above)(&path, &bodies)? {
             stays[ix.at()] = true;
         }
     }

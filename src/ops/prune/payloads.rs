@@ -118,28 +118,31 @@ impl Payloads {
     /// If a line cannot be read.
     pub fn tokens(&self, session: &Session, source: &dyn ReadAt) -> io::Result<[u64; 2]> {
         let bodies = FileReader::new(session, source);
-        let pruned = PrunedReader { session, bodies: &bodies, prune: self };
-        Ok([estimate(session, &bodies)?, estimate(session, &pruned)?])
+        let pruned = PrunedReader { bodies: &bodies, prune: self };
+        Ok([estimate(&bodies)?, estimate(&pruned)?])
     }
 }
 
-fn estimate(session: &Session, bodies: &dyn EntryReader) -> io::Result<u64> {
-    let agent = session.agent();
-    let context = agent.context(session, &session.path(session.leaf), bodies)?;
-    context.messages.iter().map(|message| message.with(bodies, |json| agent.message_tokens(json))).sum()
+fn estimate(bodies: &dyn EntryReader) -> io::Result<u64> {
+    let session = bodies.session();
+    let context = (session.agent().context)(&session.path(session.leaf), bodies)?;
+    context.messages.iter().map(|message| message.with(bodies, session.agent().message_tokens)).sum()
 }
 
 /// The lines of the pruned session.
 struct PrunedReader<'a> {
-    session: &'a Session,
     bodies: &'a FileReader<'a>,
     prune: &'a Payloads,
 }
 
 impl EntryReader for PrunedReader<'_> {
+    fn session(&self) -> &Session {
+        self.bodies.session()
+    }
+
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
         let line = self.bodies.line(ix)?;
-        if self.session.entry(ix).span.len <= self.prune.wanted.over {
+        if self.session().entry(ix).span.len <= self.prune.wanted.over {
             return Ok(line);
         }
         let payloads = payloads(Raw::checked(line.trim_ascii()), &self.prune.wanted);

@@ -137,9 +137,9 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
         }
         out += "--\n";
     };
-    let context = agent.context(session, &path, &bodies).unwrap();
+    let context = (agent.context)(&path, &bodies).unwrap();
     push(&context.messages);
-    let next = agent.prepare_compaction(session, &path, &bodies, 40, None).unwrap();
+    let next = (agent.prepare_compaction)(&path, &bodies, 40, None).unwrap();
     if let Some(next) = &next {
         push(&next.messages_to_summarize);
         push(&next.turn_prefix_messages);
@@ -147,8 +147,8 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     for (name, json) in &context.settings {
         let _ = writeln!(out, "{name} {}", String::from_utf8_lossy(json));
     }
-    let _ = writeln!(out, "{}", agent.tokens(session, &path, &bodies).unwrap());
-    let checkpoint = agent.checkpoint(session, &path, &bodies).unwrap().unwrap_or_default();
+    let _ = writeln!(out, "{}", (agent.tokens)(&path, &bodies).unwrap());
+    let checkpoint = (agent.checkpoint)(&path, &bodies).unwrap().unwrap_or_default();
     let _ = writeln!(out, "{}", String::from_utf8_lossy(&checkpoint));
     if let Some(next) = next {
         // A label before the cut leaves with its entry: then the cut is at the next entry.

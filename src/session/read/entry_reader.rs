@@ -12,6 +12,9 @@ use std::io;
 /// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
 /// the number of lines read; request lines in file order where possible.
 pub trait EntryReader {
+    /// Returns the session whose entries these are.
+    fn session(&self) -> &Session;
+
     /// Returns the line of an entry.
     ///
     /// # Errors
@@ -32,6 +35,16 @@ pub trait EntryReader {
     /// As [`EntryReader::line`].
     fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
         message_of(self, ix, see)
+    }
+}
+
+impl dyn EntryReader + '_ {
+    /// Calls `see` with the JSON object of an entry.
+    ///
+    /// # Errors
+    /// As [`EntryReader::line`].
+    pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        self.line(ix).map(|line| see(Raw::checked(line.trim_ascii())))
     }
 }
 
@@ -129,6 +142,10 @@ impl<'a> FileReader<'a> {
 }
 
 impl EntryReader for FileReader<'_> {
+    fn session(&self) -> &Session {
+        self.session
+    }
+
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
         let line = self.with_stored(self.session.entry(ix).span, |line| {
             self.session.migrated(ix, line).map(Cow::into_owned)

@@ -1,0 +1,148 @@
+//! What differs between the agents: a table of values and functions, filled in by each of them.
+
+use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prompt::Requests;
+use crate::agents::row::search::Query;
+use crate::session::Format;
+use crate::session::column::Parts;
+use crate::session::defect::{FindingKind, Severity};
+use crate::session::entry::{Entry, EntryIx, Kind};
+use crate::session::read::entry_reader::{Context, EntryReader, Message};
+use crate::session::read::record::{Block, MessageFacts, Typed};
+use crate::session::tree::Tree;
+use foldhash::HashMap;
+use pisess_json::Raw;
+use pisess_json::text::Text;
+use pisess_json::write::Object;
+use std::io::{self, Write};
+
+/// Receives the JSON of a message.
+pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
+
+/// An agent. Functions that read bodies fail if a line cannot be read.
+#[derive(Debug)]
+#[allow(clippy::type_complexity, reason = "a name for each signature would be used once")]
+pub struct Agent {
+    /// The agent's display name.
+    pub name: &'static str,
+    /// Whether its context applies `context_edit` entries.
+    pub follows_edits: bool,
+    /// Whether its files begin with a title line.
+    pub has_title_line: bool,
+    /// Whether a fork keeps the timestamps of labels, rather than using its own.
+    pub keeps_label_times: bool,
+    /// Whether `fromId` of a branch summary is the start of the branch, rather than its end.
+    pub summarizes_from_start: bool,
+    /// The key that marks a summary as written by a hook.
+    pub hook_key: &'static str,
+    /// Whether it stores the usage of the summary's request.
+    pub stores_usage: bool,
+    /// The `attribution` of new custom messages, if the agent stores one.
+    pub attribution: Option<&'static str>,
+    /// The preamble of a branch summary.
+    pub branch_preamble: &'static str,
+    /// Its requests to a summarizer.
+    pub requests: Requests,
+    /// How it adapts messages for a provider.
+    pub wire_policy: WirePolicy,
+
+    /// Appends the text of an entry's row in the tree; for a tool result, without its call.
+    pub push_row: fn(typed: &Typed, row: &mut Vec<u8>) -> Parts,
+    /// Returns the text of an entry that the agent's search covers, without the label.
+    pub searchable: fn(typed: &Typed) -> Text<'static>,
+    /// Returns the row of the result of a tool call.
+    pub call_row: fn(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>,
+    /// Whether the agent's tree hides this assistant message unless it is the leaf.
+    pub is_silent: fn(message: &MessageFacts, blocks: &[Block]) -> bool,
+    /// Whether the entry is a request of the user.
+    pub is_user_request: fn(typed: &Typed) -> bool,
+    /// Whether navigating to a custom message puts its text into the editor.
+    pub edits_custom_message: fn(entry: &Entry) -> bool,
+    /// Whether an entry of this type may be older than its parent.
+    pub backdates: fn(kind: Kind) -> bool,
+    /// Returns the name that the agent stores if the user gives this one.
+    pub stored_name: fn(given: &str) -> Text<'static>,
+    /// Returns the entry that names the session; an empty name clears it. `previous` is the name before.
+    pub name_entry: fn(name: &Text, previous: Option<&Text>) -> Object,
+    /// Returns the line before the header that holds a name given by the user, if the agent has such a line.
+    pub title_line: fn(name: &Text, timestamp: &str) -> Option<Vec<u8>>,
+    /// Returns the entry that changes the model.
+    pub model_entry: fn(provider: &Text, model: &Text) -> Object,
+    /// Returns the entry that changes the thinking level.
+    pub thinking_entry: fn(level: &Text) -> Object,
+    /// Returns the severity of a defect for this agent, and its consequence. `grave` selects the defect's
+    /// most harmful case.
+    pub weight: fn(kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str),
+    /// Returns a search for what the user `typed`, if the agent's search is fuzzy.
+    pub fuzzy_search: fn(typed: &str) -> Option<Query>,
+
+    /// Returns the context of its model at the end of `path`.
+    pub context: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context>,
+    /// Converts messages for the model, and calls `emit` with the JSON of each.
+    pub for_model: fn(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()>,
+    /// Writes the transcript that its summarizer reads.
+    pub transcript: fn(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()>,
+    /// Returns its estimate of the context at the end of `path`, in tokens, as it stores it in
+    /// `tokensBefore`.
+    pub tokens: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64>,
+    /// Returns its estimate of one message, in tokens.
+    pub message_tokens: fn(message: Raw) -> u64,
+    /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
+    /// to the size of the file, not of the paths; tips that would take longer are omitted.
+    pub sizes:
+        fn(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
+    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
+    pub prepare_compaction: fn(
+        path: &[EntryIx],
+        bodies: &dyn EntryReader,
+        keep_recent_tokens: u64,
+        first_kept: Option<FirstKept>,
+    ) -> io::Result<Option<Preparation>>,
+    /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
+    /// use, other than what extensions have stored.
+    pub used_above: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>>,
+    /// Returns the input for a branch summary of `entries`.
+    pub prepare_branch:
+        fn(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<(Vec<Message>, FileOps)>,
+    /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
+    /// timestamp is 0; the caller sets it to that of the compaction.
+    pub checkpoint: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Vec<u8>>>,
+    /// Returns the files that a summary's `details` list: those that the agent itself lists.
+    pub files: fn(ops: &FileOps) -> FileLists,
+    /// Returns the text of a compaction as the agent stores it: the summary and the files.
+    pub compaction_text: fn(summary: Text<'static>, ops: &FileOps) -> Text<'static>,
+    /// Returns the text that navigating to the entry puts into the editor.
+    pub draft_text: fn(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
+    /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
+    /// text archived with it.
+    pub previous_summary:
+        fn(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Option<Text<'static>>>,
+}
+
+impl Agent {
+    /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
+    pub fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
+        let mut text = Text::from(self.branch_preamble).into_owned();
+        text.push(summary);
+        (self.compaction_text)(text, ops)
+    }
+}
+
+/// How an agent adapts messages before it sends them to a provider.
+#[derive(Clone, Copy, Debug)]
+pub struct WirePolicy {
+    /// Whether thinking by another model is left out, rather than sent as text that is marked as thinking.
+    pub drops_foreign_thinking: bool,
+    /// The replacement for a lone surrogate.
+    pub half_pair: &'static str,
+    /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them already.
+    pub drops_failed: bool,
+    /// Whether a turn that failed or was cut short is left out if it contains only thinking.
+    pub drops_cut_thoughts: bool,
+    /// Whether a late tool result is moved to its call, and one without a call is quoted as user text.
+    pub rescues_results: bool,
+    /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API only).
+    pub shares_signatures: bool,
+    /// Whether thinking without a signature is left out (Anthropic's API only).
+    pub drops_unsigned: bool,
+}
