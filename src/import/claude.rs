@@ -21,6 +21,9 @@ type Key = Box<[u8]>;
 /// The model of messages that Claude Code makes itself.
 const SYNTHETIC: &str = "<synthetic>";
 
+/// What the model sees of a result that a micro-compaction cleared.
+const CLEARED: &str = "[Old tool result content cleared]";
+
 /// What was read so far.
 #[derive(Default)]
 pub struct Claude {
@@ -64,7 +67,8 @@ struct Response {
 /// A tool call.
 struct Call {
     name: Text<'static>,
-    is_answered: bool,
+    /// Its last result.
+    result: Option<Place>,
 }
 
 /// A line with the members that decide what becomes of it.
@@ -193,25 +197,34 @@ impl Claude {
             return self.boundary(line, draft, writer);
         }
         let (parent, response) = if known { (self.main, None) } else { self.parent(line) };
-        let place = writer.chain(parent, draft)?;
-        Ok(LinePlaces { first: place, last: place, response })
+        let first = writer.chain(parent, draft)?;
+        let mut last = first;
+        for (id, text) in cleared(line.raw) {
+            let Some(result) = self.calls.get(id.as_bytes()).and_then(|call| call.result) else { continue };
+            let replacement = Object::new().text("content", &text).finish();
+            let edit = Object::new().str("targetId", &writer.id_of(result)).json("replacement", &replacement);
+            last = writer.chain(Some(last), line.draft("context_edit", edit))?;
+        }
+        Ok(LinePlaces { first, last, response })
     }
 
-    /// Keeps the line that announces a compaction. If messages are preserved, what is attached to the last of them later
-    /// is attached to the compaction.
+    /// Keeps the line that announces a compaction. If messages are preserved, it is attached to the last of them, so that
+    /// those after it, which are summarized, are on another branch; what is attached to that message later is attached to
+    /// the compaction.
     fn boundary(&mut self, line: &ClaudeLine, draft: Draft, writer: &mut Writer) -> io::Result<LinePlaces> {
+        let known = |id: &Text| self.lines.get(id.as_bytes());
+        let preserved = preserved(line.raw).and_then(|(head, tail)| known(&head).zip(known(&tail)));
         let before = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
-        let before = before.and_then(|id| self.lines.get(id.as_bytes())).map(|line| line.last).or(self.main);
-        self.before = number(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
-        let preserved = preserved(line.raw);
-        let first = preserved.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
-        self.kept = first.map(|line| line.first);
-        let place = if preserved.is_some() {
-            writer.chain(before, draft)?
-        } else {
-            let end = before.map(|before| writer.end(before));
-            writer.add(end, draft)?
+        let before = before.and_then(|id| known(&id)).map(|line| line.last).or(self.main);
+        let place = match preserved {
+            Some((_, tail)) => writer.chain(Some(tail.last), draft)?,
+            None => {
+                let end = before.map(|before| writer.end(before));
+                writer.add(end, draft)?
+            }
         };
+        self.kept = preserved.map(|(head, _)| head.first);
+        self.before = number(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
         Ok(LinePlaces { first: place, last: place, response: None })
     }
 
@@ -281,12 +294,9 @@ impl Claude {
                 parent = add(said(&mut parts), &[], end, false, writer)?;
             }
             let details = line.raw.get("toolUseResult").filter(|_| one);
-            let call = self.calls.get_mut(id.as_bytes());
-            let again = call.as_ref().is_some_and(|call| call.is_answered);
-            let name = call.map(|call| {
-                call.is_answered = true;
-                call.name.clone()
-            });
+            let call = self.calls.get(id.as_bytes());
+            let again = call.is_some_and(|call| call.result.is_some());
+            let name = call.map(|call| call.name.clone());
             let message = result(block, &id, name, details);
             let used: &[&str] = if details.is_some() { &["toolUseResult"] } else { &[] };
             // A second result of a call begins another branch.
@@ -294,6 +304,9 @@ impl Claude {
                 Some(response) => add(message, used, Some(self.responses[response].end), false, writer)?,
                 None => add(message, used, parent, response.is_some(), writer)?,
             };
+            if let Some(call) = self.calls.get_mut(id.as_bytes()) {
+                call.result = parent;
+            }
             is_answer = true;
         }
         if !parts.is_empty() {
@@ -397,7 +410,7 @@ impl Claude {
         };
         for call in used.iter().filter(|block| is_block(**block, "tool_use")) {
             let (Some(id), Some(name)) = (text(*call, "id"), text(*call, "name")) else { continue };
-            self.calls.insert(id.as_bytes().into(), Call { name: name.into_owned(), is_answered: false });
+            self.calls.insert(id.as_bytes().into(), Call { name: name.into_owned(), result: None });
         }
         let response = continued.unwrap_or_else(|| {
             self.responses.push(Response { end: place, counted });
@@ -461,12 +474,28 @@ impl Claude {
     }
 }
 
-/// Returns the id of the first message that a compaction preserves.
-fn preserved(boundary: Raw) -> Option<Text> {
+/// Returns the ids of the first and the last message that a compaction preserves.
+fn preserved(boundary: Raw) -> Option<(Text, Text)> {
     let data = boundary.get("compactMetadata")?;
-    let messages = data.get("preservedMessages").filter(|messages| messages.is_object());
-    let first = messages.and_then(|messages| messages.get("uuids")?.items().next()?.text());
-    first.or_else(|| text(data.get("preservedSegment")?, "headUuid"))
+    let messages = data.get("preservedMessages").and_then(|messages| messages.get("uuids"));
+    let listed = |ids: Raw<'_>| {
+        Some((ids.items().next()?.text()?.into_owned(), ids.items().last()?.text()?.into_owned()))
+    };
+    let segment = || {
+        let segment = data.get("preservedSegment")?;
+        Some((text(segment, "headUuid")?, text(segment, "tailUuid")?))
+    };
+    messages.and_then(listed).or_else(segment)
+}
+
+/// Returns the calls whose results the model no longer sees as they were, and what it sees instead.
+fn cleared(line: Raw) -> Vec<(Text, Text)> {
+    let ids = line.get("microcompactMetadata").and_then(|data| data.get("compactedToolIds"));
+    let ids = ids.into_iter().flat_map(Raw::items).filter_map(Raw::text);
+    let replacements = line.get("replacements").into_iter().flat_map(Raw::items);
+    let replaced =
+        |of: Raw<'_>| Some((text(of, "toolUseId")?.into_owned(), text(of, "replacement")?.into_owned()));
+    ids.map(|id| (id, Text::from(CLEARED))).chain(replacements.filter_map(replaced)).collect()
 }
 
 /// Returns a text or an image that is sent to the model.

@@ -7,12 +7,15 @@
 //!
 //! Files written before September 2025 have the items alone, without time and type of the line.
 
+mod history;
+
 use super::parts::{Tokens, hidden, image, kept, number, rest_of, text, time, typed_text};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader, each_value};
 use crate::session::content::{members, text_block, text_content};
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
+use history::{History, Said, is_turn};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
@@ -23,15 +26,6 @@ use std::io;
 const PROVIDER: &str = "openai-codex";
 /// The summary of a compaction of which only an encrypted form exists.
 const NO_SUMMARY: &str = "Context compacted by Codex.";
-/// What texts begin with that Codex sends in the name of the user: they begin no turn.
-const NO_TURN: [&str; 6] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "<turn_aborted>",
-    "<skill>",
-    "<subagent_notification>",
-    "# AGENTS.md instructions",
-];
 /// The thinking levels of pi that Codex has, too.
 const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
@@ -42,8 +36,9 @@ pub struct Codex {
     /// The ends of earlier imports, which saw no item after them.
     earlier: Vec<u64>,
     at: Option<Place>,
-    /// Where each turn on the path begins.
-    turns: Vec<Option<Place>>,
+    /// Where each turn on the path begins, and what the user had said before.
+    turns: Vec<(Option<Place>, Option<Said>)>,
+    history: History,
     /// The last message of a response, until its tokens are known, and what came after it.
     held: Vec<Held>,
     model: Text<'static>,
@@ -97,6 +92,7 @@ impl Codex {
             earlier: earlier.to_vec(),
             at: None,
             turns: Vec::new(),
+            history: History::default(),
             held: Vec::new(),
             model: Text::from("codex"),
             level: None,
@@ -309,11 +305,12 @@ impl Codex {
         writer: &mut Writer,
     ) -> io::Result<()> {
         self.flush(None, writer)?;
-        let start = Raw::checked(content);
-        let start = start.text().or_else(|| start.items().next()?.get_text("text").map(Text::into_owned));
-        let start = start.map(|start| start.to_string_lossy().into_owned()).unwrap_or_default();
-        if !NO_TURN.iter().any(|begin| start.trim_start().starts_with(begin)) {
-            self.turns.push(self.at);
+        let said = Raw::checked(content);
+        if is_turn(said) {
+            self.turns.push((self.at, self.history.last()));
+            self.history.say(said);
+        } else {
+            self.history.add(content, self.turns.is_empty());
         }
         let message = Object::new().str("role", "user").json("content", content);
         self.message(line, message, &Codex::rest(line, used), writer)
@@ -328,17 +325,21 @@ impl Codex {
         writer: &mut Writer,
     ) -> io::Result<()> {
         self.flush(None, writer)?;
+        let draft = self.draft(line, "message", Object::new());
+        self.held.push(Held::Reply(draft, self.answer(content), Codex::rest(line, used)));
+        Ok(())
+    }
+
+    /// Returns a message of the model, which lacks its usage.
+    fn answer(&self, content: &[u8]) -> Object {
         let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
-        let message = Object::new()
+        Object::new()
             .str("role", "assistant")
             .json("content", content)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
-            .str("stopReason", if calls { "toolUse" } else { "stop" });
-        let draft = self.draft(line, "message", Object::new());
-        self.held.push(Held::Reply(draft, message, Codex::rest(line, used)));
-        Ok(())
+            .str("stopReason", if calls { "toolUse" } else { "stop" })
     }
 
     /// Adds a call of a tool.
@@ -458,6 +459,7 @@ impl Codex {
             "assistant" => self.reply(line, &content, &used, writer)?,
             role => {
                 self.flush(None, writer)?;
+                self.history.add(&content, self.turns.is_empty());
                 let members = hidden(Origin::Codex.name(), role, &content);
                 let members = members.json("codex", &Codex::rest(line, &used));
                 let draft = self.draft(line, "custom_message", members);
@@ -515,7 +517,9 @@ impl Codex {
             "thread_rolled_back" => {
                 self.flush(None, writer)?;
                 for _ in 0..event.get("num_turns").and_then(Raw::index).unwrap_or(0).min(self.turns.len()) {
-                    self.at = self.turns.pop().flatten();
+                    let Some((at, said)) = self.turns.pop() else { break };
+                    self.at = at;
+                    self.history.go_to(said);
                 }
                 return Ok(false);
             }
@@ -640,12 +644,12 @@ impl Codex {
     /// Reads a compaction. The messages that replace the conversation follow it, except for the summary itself.
     fn compacted(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
         self.flush(None, writer)?;
-        let summary = text(line.payload, "message").map(|summary| summary.trim().into_owned());
-        let summary = summary.filter(|summary| !summary.is_empty());
+        let given = line.payload.get("message").and_then(Raw::text);
         let history = line.payload.get("replacement_history").filter(|history| history.is_array());
-        if summary.is_none() && history.is_none() {
+        if given.is_none() && history.is_none() {
             return Ok(false);
         }
+        let summary = given.map(|summary| summary.trim().into_owned()).filter(|summary| !summary.is_empty());
         let members = Object::new()
             .text("summary", summary.as_ref().unwrap_or(&Text::from(NO_SUMMARY)))
             .str("firstKeptEntryId", &writer.next_id(line.offset))
@@ -653,19 +657,41 @@ impl Codex {
             .json("codex", &Codex::rest(line, &["message"]));
         let draft = self.draft(line, "compaction", members);
         self.hold(draft, writer)?;
-        for item in history.iter().flat_map(|history| history.items()) {
-            let content = item.get("content").unwrap_or(Raw::NULL);
-            let whole = array_text(content).to_string_lossy().into_owned();
+        let Some(history) = history else {
+            return self
+                .history
+                .compact()
+                .iter()
+                .try_for_each(|content| self.again(line, content, writer))
+                .map(|()| true);
+        };
+        self.history.go_to(None);
+        for item in history.items() {
+            let said = item.get("content").unwrap_or(Raw::NULL);
             let is_summary =
-                summary.as_ref().is_some_and(|summary| whole.contains(&*summary.to_string_lossy()));
-            let content = blocks(content);
-            if content.is_empty() || is_summary {
+                |summary: &Text| array_text(said).to_string_lossy().contains(&*summary.to_string_lossy());
+            let content = blocks(said);
+            if content.is_empty() || summary.as_ref().is_some_and(is_summary) {
                 continue;
             }
-            let members = hidden(Origin::Codex.name(), "compacted", &array(content));
-            let draft = self.draft(line, "custom_message", members);
-            self.hold(draft, writer)?;
+            let is = |role: &str| item.get("role").is_some_and(|own| own.is(role));
+            if is("user") && is_turn(said) {
+                self.history.say(said);
+            }
+            if is("assistant") {
+                let draft = self.draft(line, "message", Object::new());
+                self.held.push(Held::Reply(draft, self.answer(&array(content)), b"{}".to_vec()));
+                self.flush(None, writer)?;
+            } else {
+                self.again(line, &array(content), writer)?;
+            }
         }
         Ok(true)
+    }
+
+    /// Adds what is sent to the model again after a compaction.
+    fn again(&mut self, line: &CodexLine, content: &[u8], writer: &mut Writer) -> io::Result<()> {
+        let draft = self.draft(line, "custom_message", hidden(Origin::Codex.name(), "compacted", content));
+        self.hold(draft, writer)
     }
 }

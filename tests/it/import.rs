@@ -5,10 +5,10 @@ use insta::assert_snapshot;
 use std::process::Command;
 
 /// The fixtures of Claude Code.
-const CLAUDE: [&str; 4] = ["plain", "tree", "parallel", "damaged"];
+const CLAUDE: [&str; 5] = ["plain", "tree", "parallel", "damaged", "cleared"];
 
 /// The fixtures of Codex.
-const CODEX: [&str; 5] = ["plain", "rollback", "encrypted", "2025", "damaged"];
+const CODEX: [&str; 6] = ["plain", "rollback", "encrypted", "2025", "damaged", "summaries"];
 
 /// Returns the fixtures of both.
 fn fixtures() -> impl Iterator<Item = (String, &'static str)> {
@@ -28,6 +28,15 @@ impl Home {
     fn run(&self, line: &str) -> Done {
         let home = self.0.path("");
         self.0.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done()
+    }
+
+    /// Checks a session: that a call has no result yet is all that may be noted.
+    fn check(&self, path: &str, what: &str) {
+        let done = self.run(&format!("check -q ./{path}"));
+        let is_noted = |line: &str| {
+            line.contains(": note: the tool call ") && line.contains("has no result on the active")
+        };
+        assert!(done.code == 0 && done.text().lines().all(is_noted), "{what}: {done}");
     }
 
     /// Returns the sessions in the stores.
@@ -143,6 +152,64 @@ fn parallel_calls_are_answered_in_a_row_and_preserved_messages_are_kept() {
     ");
 }
 
+/// A compaction may keep what comes first, and summarize what follows it. A micro-compaction, and a result that is too
+/// large, change what the model sees of results.
+#[test]
+fn what_the_model_no_longer_sees_is_not_in_the_context() {
+    let s = Sandbox::with(&["claude/cleared.jsonl"]);
+    s.run("import ./cleared.jsonl -o ./new");
+    assert_snapshot!(s.run("tree ./new --filter all"), @"
+    e23d535e  • user: Which spar for a kite?
+    6320164f  • model: claude-sonnet-4-5-20250929
+    ceeac802  • assistant: (calls Read)
+    0a919e25  • Read: [edited] bamboo.md
+    3ad49abf  • assistant: (calls Read)
+    da106094  • Read: [edited] carbon.md
+    30d594dc  • custom: claude.content-replacement
+    d086a6ac  • context replace: da106094
+    ada03fe0  • custom: claude.system.microcompact_boundary
+    1ad5a4e9  • context replace: 0a919e25
+    0054b7e3  • assistant: Carbon.
+    c1f1a389  ├─ • custom: claude.system.compact_boundary  (3 entries, 2mo)
+    73747f19  │  • ── compaction: 9.5k tokens · The user asked for the line: thirty metres. ──
+    823bd168  │  • user: Now the tail. Look in my notes.
+    126238bd  │  • assistant: (calls Read)
+    39a380b0  │  • custom: foreign_session_import  ← active
+    54b31d59  └─ user: And the line?  (2 entries, 2mo)
+    56579910     assistant: Thirty metres.
+    ");
+    assert_snapshot!(s.run("context --as text ./new"), @r#"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    The user asked for the line: thirty metres.
+    </summary>
+
+    [User]: Which spar for a kite?
+
+    [Assistant tool calls]: Read(file_path="bamboo.md")
+
+    [Tool result]: [Old tool result content cleared]
+
+    [Assistant tool calls]: Read(file_path="carbon.md")
+
+    [Tool result]: <persisted-output>
+    Output too large. Preview:
+    Carbon: 22 g.
+    </persisted-output>
+
+    [Assistant]: Carbon.
+
+    [User]: Now the tail. Look in my notes.
+
+    [Assistant tool calls]: Read(file_path="notes.md")
+    "#);
+    // oh-my-pi has no edits: its context has the results as they were.
+    s.run("import --for omp ./cleared.jsonl -o ./omp");
+    let whole = s.run("context --as text ./omp");
+    assert!(whole.contains("Bamboo: 40 g.") && !whole.contains("Thirty metres"), "{whole}");
+}
+
 /// The tokens of a response stand on each of its lines, and count once.
 #[test]
 fn tokens_count_once() {
@@ -213,7 +280,7 @@ fn every_import_passes_check_and_is_done_once() {
             assert_eq!(h.sessions(), [path], "{from} {line}");
             let lines = planned["entries"].as_u64().unwrap() as usize + 1 + usize::from(agent == "omp");
             assert_eq!(lines, h.0.text(path).lines().count(), "{from} {line}");
-            assert_eq!(h.run(&format!("check -q ./{path}")).quiet(), "", "{from} {line}");
+            h.check(path, &format!("{from} {line}"));
             assert_eq!(h.run(&format!("migrate --check -q ./{path}")).code, 0);
             let time = |name: &str| h.0.path(name).metadata().unwrap().modified().unwrap();
             assert_eq!(time(path), time(&format!("{name}.jsonl")));
@@ -245,6 +312,7 @@ fn what_a_source_grows_by_is_appended() {
                     continue;
                 };
                 assert_eq!((done.code, h.sessions().len()), (0, 1), "{from} {lines}: {done}");
+                h.check(&path, &format!("{from} {line} {lines}"));
                 let text = h.0.text(&path);
                 let entries = |text: &str| text.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
                 if let Some(before) = before.replace(text.clone()) {
@@ -261,7 +329,6 @@ fn what_a_source_grows_by_is_appended() {
                 messages
             };
             assert_eq!(messages_of(&h), messages_of(&whole), "{from} {line}");
-            assert_eq!(h.run(&format!("check -q ./{path}")).quiet(), "", "{from} {line}");
             let facts = |home: &Home| {
                 let row = home.run(&format!("list --json ./{path}")).text();
                 let row: serde_json::Value = serde_json::from_str(&row).unwrap();
@@ -327,14 +394,15 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     4961a1d9  • user: Which paper for a kite?
     df30a661  • assistant: Tissue or washi.
     bb3352b1  • user: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
-    3aed8a0c  ├─ • user: Washi then. How big?  (8 entries, 2mo)
+    3aed8a0c  ├─ • user: Washi then. How big?  (9 entries, 2mo)
     002bae8e  │  • assistant: A metre and more.
     11c49926  │  • ── compaction: 5.1k tokens · The user builds a washi kite of a metre. ──
     62f36844  │  • codex.compacted: <permissions>Ask.</permissions>
     c1a78576  │  • codex.compacted: Which paper for a kite?
-    c34b1e0e  │  • codex.compacted: Washi then. How big?
-    6ac1c637  │  • user: And the tail?
-    7052ff45  │  • assistant: Five times the height.  ← active
+    c34b1e0e  │  • assistant: Tissue or washi.
+    2be53982  │  • codex.compacted: Washi then. How big?
+    453e0638  │  • user: And the tail?
+    83ce1d69  │  • assistant: Five times the height.  ← active
     eefbc16a  └─ user: Tissue then. How big?  (2 entries, 2mo)
     5d347f39     assistant: Half a metre.
     ");
@@ -348,6 +416,8 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     [User]: <permissions>Ask.</permissions>
 
     [User]: Which paper for a kite?
+
+    [Assistant]: Tissue or washi.
 
     [User]: Washi then. How big?
 
@@ -368,6 +438,66 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
 
     [Assistant]: A metre and more.
     ");
+}
+
+/// Without a recorded history, Codex sends again what comes before the first turn, and what the user said.
+#[test]
+fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
+    let s = Sandbox::with(&["codex/summaries.jsonl"]);
+    s.run("import ./summaries.jsonl -o ./new");
+    assert_snapshot!(s.run("tree ./new"), @"
+    3157cf0d  • user: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
+    5efe857b  • user: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
+    adc273d8  • user: How long is the tail?
+    2aef41c4  • assistant: Five times the height.
+    33518962  ├─ • user: And of a delta?  (18 entries, 5mo)
+    5345a29e  │  • assistant: None, if it is balanced.
+    7d74a58c  │  • user: <user_shell_command> <command> ls </command> <result> Exit code: 0 </result> </user_shell_command>
+    9a4ea304  │  • ── compaction: 4.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
+    a9e53377  │  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
+    114b2a81  │  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
+    42cf81a1  │  • codex.compacted: How long is the tail?
+    10a8e66d  │  • codex.compacted: And of a delta?
+    0fb4a811  │  • user: Which knot?
+    4fa8e9c9  │  • assistant: A bowline.
+    1c3b18c7  │  • ── compaction: 1.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
+    c153bf23  │  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
+    b866d7ae  │  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
+    b143ebdf  │  • codex.compacted: How long is the tail?
+    08d94ca9  │  • codex.compacted: And of a delta?
+    98de474c  │  • codex.compacted: Which knot?
+    cc264cd6  │  • user: Look in my notes.  ← active below, not shown
+    15867afb  └─ user: And of a box kite?  (2 entries, 5mo)
+    04261983     assistant: It has none.
+    ");
+    assert_snapshot!(s.run("context --as text ./new"), @r#"
+    [User]: The conversation history before this point was compacted into the following summary:
+
+    <summary>
+    Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to build on the work that has already been done and avoid duplicating work. Here is the summary produced by the other language model, use the information in this summary to assist with your own analysis:
+    Tails and knots.
+    </summary>
+
+    [User]: # AGENTS.md instructions for /home/u/kites
+
+    <INSTRUCTIONS>
+    Measure twice.
+    </INSTRUCTIONS>
+
+    [User]: <environment_context>
+      <cwd>/home/u/kites</cwd>
+    </environment_context>
+
+    [User]: How long is the tail?
+
+    [User]: And of a delta?
+
+    [User]: Which knot?
+
+    [User]: Look in my notes.
+
+    [Assistant tool calls]: shell_command(command="cat notes.md")
+    "#);
 }
 
 #[test]
@@ -418,6 +548,7 @@ fn list_shows_what_could_be_imported() {
     let before = h.0.files();
     assert_snapshot!(h.run("list --all --from claude").quiet(), @"
     age  time              id        msgs  br  context   cost  name or first user message
+    2mo  2026-02-10 08:00  000000a5    10   2     9.1k  $0.00  Which spar for a kite?
     7mo  2025-09-12 08:20  000000a4     3   1    12.9k  $0.00  How long a line?
     7mo  2025-09-12 08:10  000000a3    10   1    12.9k  $0.00  Spars
     7mo  2025-09-12 08:00  000000a2    12   3    12.9k  $0.00  A washi kite
@@ -425,8 +556,9 @@ fn list_shows_what_could_be_imported() {
     ");
     assert_snapshot!(h.run("list --all --from codex --sort messages").quiet(), @"
      age  time              id        msgs  br  context   cost  name or first user message
+     5mo  2025-11-20 10:00  000000b6    13   2      173  $0.00  # AGENTS.md instructions for /home/u/kites  <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
+     2mo  2026-03-02 10:00  000000b2    10   2     1.2k  $0.00  Which paper for a kite?
      2mo  2026-03-02 10:00  000000b1    10   1     9.4k  $0.00  Paper for a kite
-     2mo  2026-03-02 10:00  000000b2     9   2     1.2k  $0.00  Which paper for a kite?
     10mo  2025-06-20 09:00  6098ae0e     8   1      100      -  <environment_context> Current working directory: /home/u/kites Approval policy: on-request </environment_context>
      2mo  2026-03-02 10:00  000000b5     7   1       26      -  Say it in events.
      2mo  2026-03-02 10:00  000000b3     4   1       16      -  A long question.
@@ -534,20 +666,20 @@ fn a_batch_reports_each_file() {
     h.0.put("all/empty.jsonl", "");
     let done = h.run("import ./all ./tour.jsonl ./none.jsonl");
     assert_eq!(done.code, 2);
-    assert_eq!(done.text().lines().count(), 4);
+    assert_eq!(done.text().lines().count(), CLAUDE.len());
     assert_snapshot!(done.stderr, @"
     pisess: cannot read ./none.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
     pisess: ./tour.jsonl: not a session of Claude Code or Codex
     pisess: note: ./all/damaged.jsonl: its last line is torn, and is left for the next import
-    pisess: 4 sessions created, 0 appended to, 0 unchanged, 1 failed
+    pisess: 5 sessions created, 0 appended to, 0 unchanged, 1 failed
     ");
     let rows = h.run("import --json ./all ./tour.jsonl").text();
     let rows: Vec<serde_json::Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
     let actions: Vec<_> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["failed", "nothing", "nothing", "nothing", "nothing"]);
+    assert_eq!(actions, ["failed", "nothing", "nothing", "nothing", "nothing", "nothing"]);
     // Sessions of one project are in one directory; `list` shows them.
     let list = h.run("list --all").text();
-    assert_eq!(list.lines().count(), 1 + 4, "{list}");
+    assert_eq!(list.lines().count(), 1 + CLAUDE.len(), "{list}");
 }
 
 #[test]
