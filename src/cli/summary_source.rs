@@ -6,7 +6,9 @@ use super::open::{Input, OpenSession};
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{SUMMARIZER, Shell, UNTOUCHED};
+use crate::ops::redact::number;
 use crate::ops::summary::Summary;
+use crate::redact::{self, Redactor};
 use crate::summary::{self, Material};
 use clap::Args;
 use pisess_json::text::Text;
@@ -52,9 +54,18 @@ pub enum Source {
     Made(Text<'static>),
 }
 
-/// Returns the built-in summary of these messages.
+/// Returns the built-in summary of these messages. Its placeholders are those of a copy that `redact` writes.
 pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
-    let text = summary::extract(material, &open.session, open.workers(), || open.bodies());
+    let workers = open.workers();
+    let made = |redactor| summary::extract(material, &open.session, redactor, workers, || open.bodies());
+    let text = made(Redactor::default()).and_then(|text| {
+        if !text.contains(redact::START) {
+            return Ok(text);
+        }
+        let mut redactor = Redactor::default();
+        number(open.input.source(), &mut redactor, workers)?;
+        made(redactor)
+    });
     text.map(Text::from).map_err(|error| open.input.unreadable(error))
 }
 

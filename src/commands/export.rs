@@ -279,7 +279,7 @@ fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Inp
         .iter()
         .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
         .collect();
-    let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret.clone()));
+    let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret));
     let places = secrets.iter().map(|secret| (input.name.clone(), place(secret))).collect();
     let removed = Removed { report, secrets, places };
     Ok((input.redacted(copy), removed))

@@ -6,7 +6,7 @@ use crate::agents::oh_my_pi::title::repadded;
 use crate::ops::plan::copy;
 use crate::redact::addresses::addresses;
 use crate::redact::{Finds, Redacted, Redactor, Secret};
-use crate::session::entry::{LineNo, Span};
+use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use foldhash::HashMap;
@@ -83,7 +83,11 @@ pub fn redact(
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
     let (mut lines, mut addresses) = search(source, redactor, workers)?;
-    let found: BTreeSet<_> = lines.iter().flat_map(|line| line.finds.values()).collect();
+    if redactor.has_given_values() && lines.iter().any(|line| line.is_summary) {
+        number(source, redactor, workers)?;
+    }
+    redactor.number(numberable(&lines));
+    let found: BTreeSet<_> = lines.iter().flat_map(|line| redactor.values(&line.finds)).collect();
     let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
     if !found.is_empty() {
         addresses.retain(|address| !found.iter().any(|value| contains(&value.bytes, address)));
@@ -95,7 +99,6 @@ pub fn redact(
         again.dedup_by_key(|line| line.number);
         lines = again;
     }
-    lines.iter().for_each(|line| redactor.notice_placeholders(&line.finds));
     let mut report = Report { addresses: addresses.len(), ..Report::default() };
     let mut copying = out.map(|out| Copying { source, out, written: 0 });
     for line in lines {
@@ -115,6 +118,20 @@ pub fn redact(
     }
     copying.map_or(Ok(()), Copying::rest)?;
     Ok(report)
+}
+
+/// Numbers the secrets that the rules find in a session, as the placeholders of its copy are numbered.
+///
+/// # Errors
+/// If reading fails.
+pub fn number(source: &dyn ReadAt, redactor: &mut Redactor, workers: usize) -> io::Result<()> {
+    let (lines, _) = search(source, &Redactor::default(), workers)?;
+    redactor.number(numberable(&lines));
+    Ok(())
+}
+
+fn numberable(lines: &[Line]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
+    lines.iter().map(|line| (&line.finds, line.is_summary))
 }
 
 /// A copy that is being written.
@@ -180,6 +197,8 @@ struct Line {
     number: LineNo,
     span: Span,
     id: Option<Text<'static>>,
+    /// Whether it is a compaction or a branch summary.
+    is_summary: bool,
     finds: Finds,
 }
 
@@ -215,11 +234,14 @@ fn search_range(
             }
             searched.count += newlines(&bytes[counted..line.start]);
             counted = line.start;
-            let id = || Raw::parse(&bytes[line.clone()]).ok()?.get_text("id").map(Text::into_owned);
+            let text = if finds.has_secrets() { &bytes[line.clone()] } else { b"null" };
+            let entry = Raw::parse(text).unwrap_or(Raw::NULL);
+            let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
             searched.lines.push(Line {
                 number: LineNo(searched.count + 1),
                 span: Span { start: start + line.start as u64, len: line.len() as u64 },
-                id: if finds.has_secrets() { id() } else { None },
+                id: entry.get_text("id").map(Text::into_owned),
+                is_summary: matches!(kind, Kind::Compaction | Kind::BranchSummary),
                 finds,
             });
         });

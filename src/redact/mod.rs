@@ -29,7 +29,7 @@ mod search;
 mod unescape;
 pub mod values;
 
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 pub use people::People;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
@@ -38,6 +38,9 @@ use search::{Hit, Search};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use values::Value;
+
+/// The beginning of a placeholder.
+pub const START: &str = "[REDACTED:";
 
 /// What to remove besides secrets.
 #[derive(Debug, Default)]
@@ -85,10 +88,12 @@ struct Splice {
 /// Removes secrets from the lines of one session, in file order.
 pub struct Redactor {
     search: Search,
-    /// The number of each secret seen, for its placeholder.
-    numbers: HashMap<Value, usize>,
+    /// The kind and number of each secret seen, for its placeholder.
+    numbers: HashMap<Vec<u8>, (&'static str, usize)>,
     /// The last number used for each kind.
-    last: BTreeMap<String, usize>,
+    last: BTreeMap<&'static str, usize>,
+    /// The placeholders of secrets that were removed before, whose numbers are not used again.
+    taken: HashSet<(String, usize)>,
 }
 
 impl Default for Redactor {
@@ -101,7 +106,12 @@ impl Default for Redactor {
 impl Redactor {
     /// Returns a redactor for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Redactor {
-        Redactor { search: Search::new(values, options), numbers: HashMap::default(), last: BTreeMap::new() }
+        Redactor {
+            search: Search::new(values, options),
+            numbers: HashMap::default(),
+            last: BTreeMap::new(),
+            taken: HashSet::default(),
+        }
     }
 
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
@@ -110,11 +120,27 @@ impl Redactor {
         self.search.each_line(bytes, line);
     }
 
-    /// Records the placeholders that a line already contains, so that new ones get other numbers.
-    pub fn notice_placeholders(&mut self, finds: &Finds) {
-        for (kind, number) in &finds.placeholders {
-            let last = self.last.entry(kind.clone()).or_default();
-            *last = (*last).max((*number).min(1 << 40));
+    /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is an entry with a summary.
+    ///
+    /// The built-in summary is made with these numbers, and the secrets of later lines do not change them: a placeholder that a
+    /// summary contains before any other line, and whose number a secret above it has, is that secret's. All other
+    /// placeholders in the lines are of secrets that were removed before, and keep their numbers.
+    pub fn number<'a>(&mut self, lines: impl Iterator<Item = (&'a Finds, bool)> + Clone) {
+        let mut first_in_summary = HashSet::default();
+        for (finds, is_summary) in lines.clone() {
+            let placeholders = finds.placeholders.iter();
+            let new = placeholders.filter(|placeholder| !first_in_summary.contains(*placeholder)).cloned();
+            let new: Vec<_> = new.collect();
+            if is_summary { first_in_summary.extend(new) } else { self.taken.extend(new) }
+        }
+        for (finds, is_summary) in lines {
+            for hit in &finds.hits {
+                self.numbered(hit.kind, &hit.secret);
+            }
+            let unknown = |(kind, number): &&(String, usize)| {
+                self.last.get(kind.as_str()).is_none_or(|last| number > last)
+            };
+            self.taken.extend(finds.placeholders.iter().filter(|_| is_summary).filter(unknown).cloned());
         }
     }
 
@@ -149,16 +175,31 @@ impl Redactor {
     /// Numbers a secret. Returns it with its range in the line.
     fn secret(&mut self, hit: Hit) -> (Secret, Range<usize>) {
         let Hit { field, range, kind, secret } = hit;
-        let value = Value { kind, bytes: secret };
-        let is_ordinary = value.is_ordinary();
-        let placeholder = self.placeholder(value);
+        let value = Value { kind: self.numbered(kind, &secret).0, bytes: secret };
+        let placeholder = self.placeholder(&value);
+        let (kind, is_ordinary) = (value.kind, value.is_ordinary());
         (Secret { field, kind, placeholder, length: range.len(), is_ordinary }, range)
     }
 
     /// Returns the secrets of at least four bytes numbered so far, as values to search for: to prove that none
     /// is left.
     pub fn found(&self) -> Vec<Value> {
-        self.numbers.keys().filter(|value| value.bytes.len() >= 4).cloned().collect()
+        let values = self.numbers.iter().map(|(bytes, (kind, _))| Value { kind, bytes: bytes.clone() });
+        values.filter(|value| value.bytes.len() >= 4).collect()
+    }
+
+    /// Returns the secrets of at least four bytes in a line, each with the kind that it has everywhere.
+    pub fn values(&self, finds: &Finds) -> impl Iterator<Item = Value> {
+        let long = finds.hits.iter().filter(|hit| hit.secret.len() >= 4);
+        long.map(|hit| Value {
+            kind: self.numbers.get(&hit.secret).map_or(hit.kind, |(kind, _)| kind),
+            bytes: hit.secret.clone(),
+        })
+    }
+
+    /// Whether values were given by the user, which have kinds of their own.
+    pub fn has_given_values(&self) -> bool {
+        self.search.has_values()
     }
 
     /// Removes the secrets found so far from a text, wherever they are in it, as [`Redactor::clean`] does.
@@ -175,14 +216,23 @@ impl Redactor {
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.
-    pub fn placeholder(&mut self, value: Value) -> String {
-        let kind = value.kind;
-        let last = self.last.entry(kind.to_owned()).or_default();
-        let number = *self.numbers.entry(value).or_insert_with(|| {
+    pub fn placeholder(&mut self, value: &Value) -> String {
+        let (kind, number) = self.numbered(value.kind, &value.bytes);
+        format!("{START}{kind}#{number}]")
+    }
+
+    /// Returns the kind and number of a secret. If several rules find it, it has the kind of the first.
+    fn numbered(&mut self, kind: &'static str, secret: &[u8]) -> (&'static str, usize) {
+        if let Some(known) = self.numbers.get(secret) {
+            return *known;
+        }
+        let last = self.last.entry(kind).or_default();
+        *last += 1;
+        while self.taken.contains(&(kind.to_owned(), *last)) {
             *last += 1;
-            *last
-        });
-        format!("[REDACTED:{kind}#{number}]")
+        }
+        self.numbers.insert(secret.to_vec(), (kind, *last));
+        (kind, *last)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each rule has needles: literals, at least one of which is in every secret that it finds. One automaton searches
 //! for the needles of all rules at once, and what follows a needle of ordinary words decides whether it counts.
 
+use super::START;
 use super::rules::RULES;
 use super::values::base64_spellings;
 use aho_corasick::automaton::{Automaton, StateID};
@@ -94,7 +95,7 @@ type MayFollow = fn(&[u8]) -> bool;
 /// content that cannot be read.
 const ALWAYS: [(&[u8], Calls); 6] = [
     (ESCAPE, Calls::ESCAPES),
-    (b"[REDACTED:", Calls::PLACEHOLDERS),
+    (START.as_bytes(), Calls::PLACEHOLDERS),
     (b"ignature", Calls::SIGNATURES),
     (b"ncrypted", Calls(Calls::SIGNATURES.0 | Calls::BLOCKS.0)),
     (b"redacted", Calls::BLOCKS),

@@ -3,6 +3,8 @@
 //! False positives cost trust: people stop reading the reports. Code that refers to secrets (`token ===
 //! expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
+use super::START;
+
 /// Whether it has the randomness of a key: digits and letters, or letters as in no word, many different ones.
 pub fn random(secret: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| secret.iter().any(is);
@@ -187,7 +189,7 @@ fn is_filler(secret: &[u8]) -> bool {
 
 /// Whether it is the placeholder of an example: filler such as `xxx`, or only words such as `your-api-key`.
 fn is_placeholder(secret: &[u8]) -> bool {
-    if secret.starts_with(b"[REDACTED:") || memchr::memmem::find(secret, b"...").is_some() {
+    if secret.starts_with(START.as_bytes()) || memchr::memmem::find(secret, b"...").is_some() {
         return true;
     }
     let first = secret.first().copied().unwrap_or(0);

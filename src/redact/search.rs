@@ -5,7 +5,7 @@ use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
 use super::unescape::{LEVELS, Spoken};
 use super::values::{Exact, Value};
-use super::{Options, Splice, opaque, overlap};
+use super::{Options, START, Splice, opaque, overlap};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -31,12 +31,6 @@ impl Finds {
     /// Whether there is nothing to remove.
     pub fn is_clean(&self) -> bool {
         self.hits.is_empty() && self.splices.is_empty()
-    }
-
-    /// Returns the secrets of at least four bytes.
-    pub fn values(&self) -> impl Iterator<Item = Value> {
-        let long = self.hits.iter().filter(|hit| hit.secret.len() >= 4);
-        long.map(|hit| Value { kind: hit.kind, bytes: hit.secret.clone() })
     }
 
     /// Whether there is a secret, or a placeholder of one.
@@ -119,6 +113,11 @@ impl Search {
             line(range.clone(), self.line(&bytes[range], &own));
             rest = after;
         }
+    }
+
+    /// Whether it searches for values, besides what the rules find.
+    pub fn has_values(&self) -> bool {
+        !self.values.is_empty()
     }
 
     /// Whether a text may contain something to remove.
@@ -331,14 +330,13 @@ fn add(blocks: Vec<Splice>, splices: &mut Vec<Splice>) {
 
 /// Returns the placeholders in a line.
 pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
-    const START: &[u8] = b"[REDACTED:";
     let read = |at: usize| {
         let rest = &line[at + START.len()..];
         let end = memchr::memchr(b']', &rest[..rest.len().min(80)])?;
         let (kind, number) = std::str::from_utf8(&rest[..end]).ok()?.rsplit_once('#')?;
         Some((kind.to_owned(), number.parse().ok()?))
     };
-    memchr::memmem::find_iter(line, START).filter_map(read).collect()
+    memchr::memmem::find_iter(line, START.as_bytes()).filter_map(read).collect()
 }
 
 /// Whether a string is an identifier according to its key, and short enough to be one.

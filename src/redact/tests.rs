@@ -14,7 +14,7 @@ fn redactor(values: &[&str]) -> Redactor {
 fn line(redactor: &mut Redactor, line: &str) -> (String, Redacted) {
     let mut all = Vec::new();
     redactor.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
-    all.iter().for_each(|finds| redactor.notice_placeholders(finds));
+    redactor.number(all.iter().map(|finds| (finds, false)));
     let redacted = all.pop().map(|finds| redactor.redact(finds)).unwrap_or_default();
     (String::from_utf8(redacted.clone().line(line.as_bytes())).unwrap(), redacted)
 }
@@ -217,9 +217,9 @@ fn keys_labels_malformed_lines_and_names_are_searched() {
 fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
     let (one, two) = (format!("npm_{}", made(36, WORD, 52)), format!("npm_{}", made(36, WORD, 53)));
     let mut redactor = redactor(&[]);
-    line(&mut redactor, r#"{"a":"[REDACTED:npm-token#4]"}"#);
+    line(&mut redactor, r#"{"a":"[REDACTED:npm-token#2]"}"#);
     let (done, _) = line(&mut redactor, &format!(r#"["{one}","{two}","{one}"]"#));
-    let wanted = r#"["[REDACTED:npm-token#5]","[REDACTED:npm-token#6]","[REDACTED:npm-token#5]"]"#;
+    let wanted = r#"["[REDACTED:npm-token#1]","[REDACTED:npm-token#3]","[REDACTED:npm-token#1]"]"#;
     assert_eq!(done, wanted);
 }
 

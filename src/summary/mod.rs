@@ -63,17 +63,19 @@ pub struct Material<'a> {
 }
 
 /// Returns the built-in summary. Results of tool calls are read in the newest messages, and counted in older ones.
-/// The messages are read on `workers` threads, which call `bodies`.
+/// The messages are read on `workers` threads, which call `bodies`. Secrets get the placeholders of `redactor`.
 ///
 /// # Errors
 /// If a line cannot be read.
 pub fn extract<B: EntryReader>(
     material: &Material,
     session: &Session,
+    redactor: Redactor,
     workers: usize,
     bodies: impl Fn() -> B + Sync,
 ) -> io::Result<String> {
     let mut extract = Extract::new(material.previous_summary, material.instructions);
+    extract.redactor = redactor;
     extract.is_split = !material.turn_prefix.is_empty();
     extract.work.home =
         session.header.cwd.as_ref().map(Text::to_string_lossy).unwrap_or_default().into_owned();

@@ -12,6 +12,9 @@ const WORD: &[u8] = LETTERS.split_at(62).0;
 const HEX: &[u8] = b"0123456789abcdef";
 const CAPITALS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 
+/// The kinds of text that resembles a secret.
+const LOOKALIKES: usize = 20;
+
 /// Pseudo-random choices.
 struct Dice(u64);
 
@@ -33,9 +36,9 @@ impl Dice {
         STANDARD.encode((0..bytes).map(|_| self.below(256) as u8).collect::<Vec<_>>())
     }
 
-    /// Returns a secret, and a text in which it is recognized. Built here, so that no scanner reports this file.
-    fn secret(&mut self, kind: usize) -> (String, String) {
-        let shaped = [
+    /// Returns keys that are recognized by their shape. Built here, so that no scanner reports this file.
+    fn shaped(&mut self) -> [String; 12] {
+        [
             format!("ghp_{}", self.of(WORD, 36)),
             format!("sk-ant-api03-{}AA", self.of(WORD, 93)),
             format!("glpat-{}", self.of(WORD, 20)),
@@ -48,7 +51,12 @@ impl Dice {
             format!("MTA4{}.G{}.{}", self.of(WORD, 20), self.of(WORD, 5), self.of(WORD, 38)),
             format!("AKIA{}", self.of(&CAPITALS[..26], 16)),
             format!("xoxb-{}-{}", self.of(b"123456789", 12), self.of(WORD, 24)),
-        ];
+        ]
+    }
+
+    /// Returns a secret, and a text in which it is recognized.
+    fn secret(&mut self, kind: usize) -> (String, String) {
+        let shaped = self.shaped();
         if let Some(secret) = shaped.get(kind) {
             let text = match self.below(6) {
                 0 => format!("\u{1b}[32m{secret}\u{1b}[0m"),
@@ -80,8 +88,8 @@ impl Dice {
     }
 
     /// Returns text that resembles a secret.
-    fn lookalike(&mut self) -> String {
-        match self.below(19) {
+    fn lookalike(&mut self, kind: usize) -> String {
+        match kind {
             0 => format!("commit {}", self.of(HEX, 40)),
             1 => format!("session {} was opened", self.uuid()),
             2 => "AKIAIOSFODNN7EXAMPLE".into(),
@@ -194,7 +202,12 @@ fn of_400_planted_values_none_is_left_and_no_session_is_refused() {
             add(dice.echo(&secret));
             secrets.push(secret);
         }
-        let similar: Vec<_> = (0..8).map(|_| dice.lookalike()).collect();
+        let similar: Vec<_> = (0..8)
+            .map(|_| {
+                let kind = dice.below(LOOKALIKES);
+                dice.lookalike(kind)
+            })
+            .collect();
         for text in &similar {
             add(json!({"role": "user", "content": text, "timestamp": 1}));
         }
@@ -216,6 +229,76 @@ fn of_400_planted_values_none_is_left_and_no_session_is_refused() {
     }
     assert_eq!(planted, 400);
     assert!(changed * 200 < lookalikes, "{changed} of {lookalikes} lookalikes were replaced");
+}
+
+/// What a terminal shows: each key behind a colour, an escape of an address, a letter and in base64, and the values of
+/// variables and addresses, many of them with `/` and `+`.
+#[test]
+fn of_154_forms_in_a_terminal_all_are_found_and_no_lookalike() {
+    let (s, mut dice) = (Sandbox::new(), Dice(154));
+    let mut planted: Vec<(String, String)> = Vec::new();
+    for form in 0..8 {
+        for secret in dice.shaped() {
+            let text = match form {
+                0 => format!("\u{1b}[32m{secret}\u{1b}[0m"),
+                1 => format!("\u{1b}[1;38;5;208m{secret}"),
+                2 => format!("https://x.example/?q=a%20{secret}"),
+                3 => format!("q%3D{secret}&page=2"),
+                4 => format!("my_{secret}"),
+                5 => format!("n{secret}"),
+                6 => STANDARD.encode(format!("user:{secret}")),
+                _ => format!("remote: {secret}"),
+            };
+            planted.push((secret, text));
+        }
+    }
+    let names = [
+        ("AWS_SESSION_TOKEN=", 300),
+        ("SESSION_SECRET=", 32),
+        ("COOKIE_SECRET=", 24),
+        ("TOKEN=", 16),
+        ("export API_KEY=", 48),
+    ];
+    for (name, bytes) in names.into_iter().flat_map(|name| [name; 8]) {
+        let secret = dice.base64(bytes);
+        planted.push((secret.clone(), format!("\u{1b}[33m{name}{secret}\u{1b}[0m")));
+    }
+    let made = [
+        ("TOKEN=", ""),
+        ("PASSWORD=", ""),
+        ("https://api.example/v1?api_key=", "&page=2"),
+        ("https://x.example/?a=1&access_token=", ""),
+    ];
+    for (at, (before, after)) in made.into_iter().flat_map(|made| [made; 4]).enumerate() {
+        let secret = if at % 2 == 0 { dice.of(WORD, 24) } else { dice.of(HEX, 32) };
+        planted.push((secret.clone(), format!("{before}{secret}{after}")));
+    }
+    for name in ["TOKEN=", "PASSWORD="] {
+        let secret = format!("Hunter{}Correct{}Horse", dice.below(10), 10 + dice.below(90));
+        planted.push((secret.clone(), format!("$ echo {name}{secret}")));
+    }
+    let lookalikes: Vec<_> = (0..320).map(|at| dice.lookalike(at % LOOKALIKES)).collect();
+    assert_eq!((planted.len(), lookalikes.len()), (154, 320));
+    let texts = planted.iter().map(|(_, text)| text).chain(&lookalikes);
+    let entries = texts.enumerate().map(|(at, text)| {
+        json!({"type": "message", "id": format!("{:08x}", at + 1), "parentId": (at > 0).then(|| format!("{at:08x}")),
+            "message": {"role": "user", "content": text, "timestamp": 1}})
+    });
+    let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"});
+    let lines: Vec<_> = std::iter::once(header).chain(entries).map(|line| line.to_string() + "\n").collect();
+    s.put("s.jsonl", lines.concat());
+    s.run("redact -q ./s.jsonl -o ./copy.jsonl");
+    let copy = s.text("copy.jsonl");
+    let copied: Vec<Value> = copy.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
+    let missed = |((secret, text), entry): &(&(String, String), &Value)| {
+        entry["message"]["content"] == *text
+            || self::texts(entry).iter().any(|text| text.contains(secret.as_str()))
+    };
+    let missed: Vec<_> = planted.iter().zip(&copied).filter(missed).collect();
+    assert!(missed.is_empty(), "{} were missed: {missed:?}", missed.len());
+    let changed = |(text, entry): &(&String, &Value)| entry["message"]["content"] != **text;
+    let changed: Vec<_> = lookalikes.iter().zip(&copied[154..]).filter(changed).collect();
+    assert!(changed.is_empty(), "{changed:?}");
 }
 
 /// A password that is a word is one only where it is recognized.
@@ -273,4 +356,70 @@ fn what_cannot_be_removed_is_named() {
     let failed = s.pisess("export --redact ./s.jsonl --secret-file ./list -o ./page.html").done().fails(2);
     insta::assert_snapshot!(failed, @"./s.jsonl:2: secret would remain in data.list[1].pin; nothing was written (hint: a placeholder replaces only text; change the number in a copy of the session, and redact that)");
     assert_eq!(s.names(), ["list", "s.jsonl"]);
+}
+
+/// What the summary calls `#1` is what the copy calls `#1`, also in a summary of summaries, beside placeholders of
+/// secrets that were removed before, and if the user names some of the secrets.
+#[test]
+fn a_secret_has_one_placeholder_in_a_session_that_was_compacted() {
+    let (s, mut dice) = (Sandbox::new(), Dice(27));
+    let tokens: Vec<_> = (0..4).map(|_| format!("ghp_{}", dice.of(WORD, 36))).collect();
+    let [other, first, second, last] = &tokens[..] else { unreachable!() };
+    let filler = "and so on. ".repeat(600);
+    let add = |role: &str, text: String| {
+        let message = match role {
+            "user" => json!({"role": role, "content": text, "timestamp": 1}),
+            _ => {
+                json!({"role": role, "content": [{"type": "text", "text": text}], "api": "a", "provider": "p", "model": "m",
+                "usage": {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
+                    "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+                "stopReason": "stop", "timestamp": 1})
+            }
+        };
+        let message = json!({"type": "message", "message": message});
+        let added = s.pisess("append ./s.jsonl").stdin(message.to_string() + "\n").done();
+        assert_eq!(added.code, 0, "{}", added.stderr);
+    };
+    s.put("s.jsonl", "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n");
+    // A secret on another branch, and one that somebody else removed.
+    add("user", format!("not here: {other}"));
+    s.run("switch ./s.jsonl root");
+    add("user", format!("Deploy with {first}, never with [REDACTED:github-pat#2]."));
+    add("assistant", format!("{filler} Deployed."));
+    add("user", format!("Now with TOKEN={second}, too."));
+    add("assistant", format!("{filler} It works with {second}."));
+    let compact = || s.run("compact ./s.jsonl --keep-recent-tokens 1000");
+    let placeholders = |text: &str| -> Vec<String> {
+        let parts = text.split("[REDACTED:").skip(1);
+        let mut all: Vec<_> = parts.map(|part| part.split(']').next().unwrap().to_owned()).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    compact();
+    let entries = s.text("s.jsonl");
+    let summary = entries.lines().last().unwrap();
+    assert_eq!(placeholders(summary), ["github-pat#2", "github-pat#3", "github-pat#4"], "{summary}");
+    add("user", format!("And with {last}; [REDACTED:github-pat#9] is gone."));
+    add("assistant", format!("{filler} All three."));
+    compact();
+    let entries = s.text("s.jsonl");
+    let names = ["github-pat#1", "github-pat#3", "github-pat#4", "github-pat#5"];
+    let expected = tokens.iter().zip(names).fold(entries.clone(), |text, (token, name)| {
+        text.replace(token.as_str(), &format!("[REDACTED:{name}]"))
+    });
+    let summary = entries.lines().last().unwrap();
+    assert!(tokens.iter().all(|token| !summary.contains(token)), "{summary}");
+    assert!(placeholders(summary).contains(&names[3].to_owned()), "{summary}");
+    s.put("list", format!("{first}\n"));
+    for options in ["", "--secret-file ./list"] {
+        s.run(&format!("redact -q ./s.jsonl {options} --force -o ./copy.jsonl"));
+        assert_eq!(s.text("copy.jsonl"), expected, "{options}");
+    }
+    // The copy is a session whose secrets are gone: a new one gets another number.
+    s.run("redact -q ./s.jsonl --force -o ./s.jsonl.copy");
+    s.put("s.jsonl", s.text("s.jsonl.copy"));
+    add("user", format!("once more ghp_{}", dice.of(WORD, 36)));
+    s.run("redact -q ./s.jsonl --force -o ./copy.jsonl");
+    assert!(s.text("copy.jsonl").lines().last().unwrap().contains("[REDACTED:github-pat#6]"));
 }
