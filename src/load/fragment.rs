@@ -2,7 +2,7 @@
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::{Form, ROW_UNITS, RowOptions};
+use crate::agents::row::{CUT, Form, RowOptions};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
 use crate::session::collected::{
@@ -214,9 +214,8 @@ impl Fragment {
                 Some(text) => text.append_to(row),
                 None => (agent.push_row)(typed, row),
             };
-            // Only a row that was cut may end in half a pair that its text has whole.
-            if rows.form == Form::Readable && row.len() - start >= ROW_UNITS {
-                drop_half(row);
+            if rows.form == Form::Readable && row.len() - start >= SHORTEST_CUT {
+                drop_cut_half(row);
             }
             parts
         });
@@ -343,6 +342,17 @@ impl Fragment {
         self.arena.extend_from_slice(text.as_bytes());
         Slice { start, len: text.as_bytes().len() as u32 }
     }
+}
+
+/// The minimum number of bytes of a row that was cut: 80 units are the fewest of an agent.
+const SHORTEST_CUT: usize = 80;
+
+/// Removes the half of a surrogate pair that a cut left at the end of a row, or before the sign of a cut.
+fn drop_cut_half(row: &mut Vec<u8>) {
+    let is_marked = row.ends_with(CUT.as_bytes());
+    row.truncate(row.len() - if is_marked { CUT.len() } else { 0 });
+    drop_half(row);
+    row.extend_from_slice(if is_marked { CUT.as_bytes() } else { b"" });
 }
 
 /// Returns the position of the first newline from `pos` on.

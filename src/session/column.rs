@@ -49,7 +49,9 @@ impl Parts {
             Shape::Closed => (1, 2, 1),
             Shape::Cut => (1, 2, 0),
         };
-        let (role_end, len) = (usize::from(self.role_end), row.as_bytes().len());
+        let len = row.as_bytes().len();
+        // A row that lost half a pair at its end is shorter than its role was.
+        let role_end = usize::from(self.role_end).min(len);
         (row.part(before..role_end), row.part((role_end + between).min(len)..len - after))
     }
 }

@@ -2,7 +2,7 @@
 //! whatever the command.
 
 use crate::every::{self, CHANGES, MAKES, READS};
-use crate::sandbox::{Sandbox, fixture};
+use crate::sandbox::{Sandbox, fixture, session};
 
 const FILE: &str = "hostile-text.jsonl";
 
@@ -340,4 +340,86 @@ fn a_device_without_an_end_is_refused() {
     pisess: standard input: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     "#);
     assert_eq!(s.names(), ["two-branches.jsonl"]);
+}
+
+/// Wherever text is cut to the width of a row, an emoji stays whole: in every field, at even and odd places, for both
+/// agents.
+#[test]
+fn no_row_splits_an_emoji() {
+    for at in 0..2 {
+        let text = format!("{}{}", "a".repeat(at), "😀".repeat(600));
+        let mut lines: Vec<String> = Vec::new();
+        let mut add = |members: &str| {
+            let parent = if lines.is_empty() { "null".into() } else { format!("\"{:08x}\"", lines.len()) };
+            let id = lines.len() + 1;
+            lines.push(format!(
+                r#"{{"id":"{id:08x}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z",{}}}"#,
+                members.replace("<T>", &text)
+            ));
+        };
+        for message in [
+            r#""role":"user","content":"<T>""#,
+            r#""role":"assistant","content":[{"type":"text","text":"<T>"},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"<T>"}},{"type":"toolCall","id":"d","name":"<T>","arguments":{"q":"<T>"}}],"stopReason":"stop""#,
+            r#""role":"toolResult","toolCallId":"c","toolName":"bash","content":"<T>","isError":false"#,
+            r#""role":"toolResult","toolCallId":"d","toolName":"<T>","content":"<T>","isError":true"#,
+            r#""role":"toolResult","toolCallId":"e","toolName":"<T>","content":"<T>","isError":true"#,
+            r#""role":"bashExecution","command":"<T>","output":"<T>","exitCode":1"#,
+            r#""role":"<T>","content":"<T>""#,
+            r#""role":"assistant","content":[],"stopReason":"error","errorMessage":"<T>""#,
+        ] {
+            add(&format!(r#""type":"message","message":{{{message}}}"#));
+        }
+        for members in [
+            r#""type":"custom_message","customType":"<T>","content":"<T>","display":true"#,
+            r#""type":"custom","customType":"<T>""#,
+            r#""type":"label","targetId":"00000001","label":"<T>""#,
+            r#""type":"session_info","name":"<T>""#,
+            r#""type":"branch_summary","fromId":"root","summary":"<T>""#,
+            r#""type":"model_change","provider":"<T>","modelId":"<T>","model":"<T>""#,
+            r#""type":"compaction","summary":"<T>","firstKeptEntryId":"00000001","tokensBefore":1"#,
+            r#""type":"<T>""#,
+            r#""type":"message","message":{"role":"user","content":"<T>"}"#,
+        ] {
+            add(members);
+        }
+        let s = Sandbox::new();
+        s.put("pi.jsonl", session(&lines));
+        let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
+        s.put("omp.jsonl", [format!("{title}\n").as_bytes(), &session(&lines)].concat());
+        for line in [
+            "tree",
+            "tree --filter all",
+            "tree --unfold --filter all",
+            "tree --filter all --search aaa",
+            "path",
+            "branches",
+            "branches --json",
+            "list",
+            "label",
+            "show :3",
+            "grep a",
+            "stats --by tool",
+            "stats --by model",
+            "diff 00000003 @",
+            "export -q -o - --as markdown",
+            "export -q -o -",
+        ] {
+            for file in ["./pi.jsonl", "./omp.jsonl"] {
+                let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+                let line =
+                    if verb == "grep" { format!("{line} {file}") } else { format!("{verb} {file} {rest}") };
+                for columns in [None, Some("41")] {
+                    let call = s.pisess(&line);
+                    let done =
+                        columns.into_iter().fold(call, |call, columns| call.env("COLUMNS", columns)).done();
+                    assert!(done.code < 2, "{line}: {}", done.stderr);
+                    assert!(
+                        !done.text().contains('\u{fffd}') && !done.text().contains("\\ud83d"),
+                        "{line}, {columns:?}, {at}: {}",
+                        done.text()
+                    );
+                }
+            }
+        }
+    }
 }

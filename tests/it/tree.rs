@@ -523,24 +523,6 @@ fn a_row_holds_at_most_200_units_of_text() {
     assert_eq!(s.run("tree ./emoji.jsonl --no-ids"), format!("• user: {}  ← active\n", "😀".repeat(100)));
 }
 
-/// Where a text is cut for people, it ends before half an emoji.
-#[test]
-fn no_command_cuts_an_emoji_in_half() {
-    let s = Sandbox::new();
-    s.put("s.jsonl", session(&[&user("aaaa0001", None, &format!("a{}", "😀".repeat(300)))]));
-    for line in [
-        "tree ./s.jsonl",
-        "path ./s.jsonl",
-        "branches ./s.jsonl",
-        "branches --json ./s.jsonl",
-        "list ./s.jsonl",
-    ] {
-        let done = s.pisess(line).done().text();
-        assert!(done.contains(&"😀".repeat(99)), "{line}: {done}");
-        assert!(!done.contains('\u{fffd}') && !done.contains("\\ud83d"), "{line}: {done}");
-    }
-}
-
 #[test]
 fn more_than_24_levels_become_one_mark() {
     // A comb: every user message has two replies, of which the last continues.

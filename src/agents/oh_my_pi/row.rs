@@ -1,7 +1,7 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
 use super::row_note;
-use crate::agents::row::{ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name};
+use crate::agents::row::{CUT, ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
@@ -283,7 +283,7 @@ pub(super) fn display(value: Option<Raw>) -> Text<'static> {
 /// Returns a text in brackets, truncated if it is long.
 pub(super) fn bracketed(role: &str, text: &Text) -> RowText<'static> {
     let is_cut = text.utf16_len() > ROW_UNITS;
-    RowText::bracketed(role, &text.head(ROW_UNITS), if is_cut { "…" } else { "]" })
+    RowText::bracketed(role, &text.head(ROW_UNITS), if is_cut { CUT } else { "]" })
 }
 
 #[cfg(test)]

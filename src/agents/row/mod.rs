@@ -16,6 +16,8 @@ use pisess_json::text::{Text, leading_space, trim_end};
 
 /// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
+/// What marks a row that was cut, in some of oh-my-pi's.
+pub const CUT: &str = "…";
 /// The number of units to read of a message that a chat program forwarded, whose words come last.
 const FORWARDED_UNITS: usize = 8_000;
 

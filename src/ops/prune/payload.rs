@@ -131,9 +131,10 @@ fn output_of(message: Raw, role: Role) -> Option<String> {
     match role {
         Role::ToolResult => {
             let name = message.get_text("toolName").filter(|name| !name.is_empty());
-            Some(
-                name.map_or_else(|| "a tool".to_owned(), |name| name.head(40).to_string_lossy().into_owned()),
-            )
+            Some(name.map_or_else(
+                || "a tool".to_owned(),
+                |name| name.head_whole(40).to_string_lossy().into_owned(),
+            ))
         }
         Role::BashExecution | Role::PythonExecution => Some("a command".to_owned()),
         _ => None,
