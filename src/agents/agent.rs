@@ -12,7 +12,7 @@ use crate::session::read::record::{Block, MessageFacts, Typed};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 use std::io::{self, Write};
 
@@ -122,9 +122,7 @@ pub struct Agent {
 impl Agent {
     /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
     pub fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
-        let mut text = Text::from(self.branch_preamble).into_owned();
-        text.push(summary);
-        (self.compaction_text)(text, ops)
+        (self.compaction_text)(concat(&[&self.branch_preamble, summary]), ops)
     }
 }
 

@@ -3,7 +3,7 @@
 //! The wording of each agent is in [`crate::agents::pi::prompt`] and [`crate::agents::oh_my_pi::prompt`].
 
 use super::prepare::Preparation;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use std::io::{self, Write};
 
 /// Instructions added by the user.
@@ -41,10 +41,8 @@ pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Opti
     let Some(turn_prefix) = turn_prefix else {
         return history.map_or_else(Text::default, Text::into_owned);
     };
-    let mut summary = history.map_or_else(previous, Text::into_owned);
-    summary.push_str("\n\n---\n\n**Turn Context (split turn):**\n\n");
-    summary.push(&turn_prefix);
-    summary
+    let summary = history.map_or_else(previous, Text::into_owned);
+    concat(&[&summary, &"\n\n---\n\n**Turn Context (split turn):**\n\n", &turn_prefix])
 }
 
 /// The requests of an agent. A summarizer that reads standard input has no system prompt, so they include what

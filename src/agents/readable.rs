@@ -15,7 +15,7 @@ use crate::session::entry::{Kind, Role};
 use crate::session::paths;
 use crate::session::read::record::Typed;
 use pisess_json::string::decode_head;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat, joined};
 use pisess_json::{Raw, js};
 use std::ops::Range;
 
@@ -114,9 +114,7 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     let path = given(2..7).map(|value| all_paths(value, folders));
     if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
-        let mut text = Text::from(slash).into_owned();
-        text.push(&normalize(pattern));
-        text.push_str(slash);
+        let mut text = concat(&[&slash, &normalize(pattern), &slash]);
         let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
         text.push_str(" in ");
         return with_path(text, &path, "");
@@ -154,13 +152,8 @@ fn with_path(mut text: Text<'static>, path: &Text, behind: &str) -> Call {
 
 /// Returns one or several paths relative to the session's directory.
 fn all_paths(value: Raw, folders: Folders) -> Text<'static> {
-    let mut all = Text::default();
     let texts = value.text().into_iter().chain(value.items().filter_map(Raw::text));
-    for (at, path) in texts.enumerate() {
-        all.push_str(if at == 0 { "" } else { ", " });
-        all.push(&short(&normalize(path), folders));
-    }
-    all.into_owned()
+    joined(texts.map(|path| short(&normalize(path), folders)), ", ")
 }
 
 fn short(path: &Text, folders: Folders) -> Text<'static> {
@@ -205,11 +198,7 @@ fn command_in<'a>(command: Text<'a>, folders: Folders) -> Text<'a> {
     if shown.as_bytes() == folder {
         return command;
     }
-    let mut text = Text::from("cd ").into_owned();
-    text.push(&shown);
-    text.push_str(" && ");
-    text.push(&Text::from_wtf8(rest));
-    text
+    concat(&[&"cd ", &shown, &" && ", &rest])
 }
 
 /// Returns the directory of a leading `cd`, and the command after `&&`.

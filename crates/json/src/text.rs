@@ -102,6 +102,12 @@ impl<'a> Text<'a> {
         self.0.to_mut().extend_from_slice(other.as_bytes());
     }
 
+    /// Appends texts and `str`s, each as [`Text::push`] does.
+    pub fn push_all(&mut self, parts: &[&dyn AsRef<[u8]>]) {
+        let bytes = self.0.to_mut();
+        parts.iter().for_each(|part| push_wtf8(bytes, part.as_ref()));
+    }
+
     /// Returns the text without the white space that JavaScript's `trim` removes at both ends.
     pub fn trim(&self) -> Text<'_> {
         Text(Cow::Borrowed(trim_end(&self.0[leading_space(&self.0)..])))
@@ -138,6 +144,18 @@ impl<'a> Text<'a> {
             .unwrap_or_else(|error| Text::from_wtf8(error.into_bytes()).to_string_lossy().into_owned())
     }
 
+    /// Iterates over the UTF-16 units.
+    pub fn units(&self) -> impl Iterator<Item = u32> + '_ {
+        let halves = |c: u32| {
+            if c >= 0x1_0000 {
+                [Some(high_surrogate(c)), Some(0xdc00 + (c & 0x3ff))]
+            } else {
+                [Some(c), None]
+            }
+        };
+        self.code_points().flat_map(halves).flatten()
+    }
+
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
         // U+E000 and all later characters start with this byte or a greater one; before them, both orders are the same.
@@ -148,6 +166,12 @@ impl<'a> Text<'a> {
         }
         let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
         self.code_points().map(order).cmp(other.code_points().map(order))
+    }
+}
+
+impl AsRef<[u8]> for Text<'_> {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 
@@ -312,6 +336,13 @@ fn last_code_point(bytes: &[u8]) -> Option<(usize, u32)> {
         at -= 1;
     }
     first_code_point(&bytes[at..]).map(|(code_point, _)| (at, code_point))
+}
+
+/// Returns texts and `str`s, one after the other.
+pub fn concat(parts: &[&dyn AsRef<[u8]>]) -> Text<'static> {
+    let mut out = Text::default();
+    out.push_all(parts);
+    out
 }
 
 /// Returns texts with a separator between them.

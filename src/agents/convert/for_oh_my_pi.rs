@@ -6,7 +6,7 @@ use crate::agents::pi::context::replaced;
 use crate::session::content::is_block;
 use crate::session::entry::{Kind, Role};
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
 pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
@@ -101,11 +101,8 @@ fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
 
 fn model_change(entry: Raw) -> Option<Converted> {
     let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
-    let mut whole = provider.into_owned();
-    whole.push_str("/");
-    whole.push(&model);
     let line = typed("model_change", entry)
-        .text("model", &whole)
+        .text("model", &concat(&[&provider, &"/", &model]))
         .str("role", "default")
         .bool("resolvedModelIsFallback", false);
     Some(Converted::Entry(line.finish()))

@@ -13,7 +13,7 @@ use crate::session::Format;
 use crate::session::entry::{Flags, Kind};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
 /// The source of a title that a user gave.
@@ -69,12 +69,9 @@ pub static OH_MY_PI: Agent = Agent {
         Some(title_line(Some(Raw::checked(&title)), source, &Text::from(timestamp)))
     },
     model_entry: |provider, model| {
-        let mut whole = provider.clone().into_owned();
-        whole.push_str("/");
-        whole.push(model);
-        Object::new()
-            .str("type", "model_change")
-            .text("model", &whole)
+        let entry = Object::new().str("type", "model_change");
+        entry
+            .text("model", &concat(&[provider, &"/", model]))
             .str("role", "default")
             .bool("resolvedModelIsFallback", false)
     },

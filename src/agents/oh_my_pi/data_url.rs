@@ -2,8 +2,7 @@
 //! each data URL is replaced by a short note (`elideDataUrls` of snapcompact, for archives).
 
 use pisess_json::js;
-use pisess_json::text;
-use pisess_json::text::{Text, is_js_space, utf16_len};
+use pisess_json::text::{self, Text, leading_space, utf16_len};
 
 /// Returns the text with every base64 data URL replaced, including a Markdown image or link around it.
 pub fn elided(text: &Text) -> Text<'static> {
@@ -70,7 +69,7 @@ impl<'a> DataUrl<'a> {
             Some(marker) => units - utf16_len(&bytes[plain..marker.end]) as f64 + marker.chars,
             None => units,
         };
-        let close = payload_end + space(&bytes[payload_end..]);
+        let close = payload_end + leading_space(&bytes[payload_end..]);
         let closes = bytes.get(close) == Some(&b')');
         let end = if closes { close + 1 } else { payload_end };
         Some(DataUrl { mime: &bytes[mime_start..mime_end], chars, payload_end, end, closes })
@@ -86,7 +85,7 @@ struct Marker {
 
 impl Marker {
     fn at(bytes: &[u8], start: usize) -> Option<Self> {
-        let open = start + space(&bytes[start..]);
+        let open = start + leading_space(&bytes[start..]);
         let rest = bytes.get(open..)?.strip_prefix(b"[")?;
         let rest = dots(rest)?;
         let digits = count(rest, |byte| byte.is_ascii_digit());
@@ -97,7 +96,7 @@ impl Marker {
         let rest = if starts_ignoring_case(rest, words) { &rest[words.len()..] } else { return None };
         let rest = dots(rest)?.strip_prefix(b"]")?;
         let end = bytes.len() - rest.len();
-        Some(Marker { end: end + space(&bytes[end..]), chars, lower_case })
+        Some(Marker { end: end + leading_space(&bytes[end..]), chars, lower_case })
     }
 }
 
@@ -153,28 +152,6 @@ fn is_base64(byte: u8) -> bool {
 
 fn count(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|&&byte| is(byte)).count()
-}
-
-/// Returns the number of bytes of leading white space.
-fn space(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let width = match byte {
-            0..=0x7f => 1,
-            0xe0..=0xef => 3,
-            _ => 2,
-        };
-        let Some(code_point) =
-            bytes.get(at..at + width).and_then(|c| Text::from_wtf8(c).code_points().next())
-        else {
-            break;
-        };
-        if !is_js_space(code_point) {
-            break;
-        }
-        at += width;
-    }
-    at
 }
 
 fn starts_ignoring_case(bytes: &[u8], word: &[u8]) -> bool {

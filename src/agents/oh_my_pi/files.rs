@@ -8,8 +8,7 @@ use crate::session::entry::Role;
 use crate::session::file_calls::{FileAct, FileTool, file_of};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
-use pisess_json::text;
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text, concat, joined};
 use std::io;
 
 /// The number of files listed below a summary.
@@ -89,12 +88,7 @@ pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> 
     match (bare.is_empty(), list.is_empty()) {
         (_, true) => bare,
         (true, _) => list,
-        _ => {
-            let mut text = bare;
-            text.push_str("\n\n");
-            text.push(&list);
-            text
-        }
+        _ => concat(&[&bare, &"\n\n", &list]),
     }
 }
 
@@ -112,15 +106,11 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
         (true, true) => " (RW)",
         (true, false) => " (Write)",
     };
-    let mut tree = Text::default();
-    for (at, line) in outline(all.iter().copied().take(LISTED)).iter().enumerate() {
-        tree.push_str(if at == 0 { "" } else { "\n" });
-        if line.file.is_none() {
-            tree.push_str(&format!("{} ", "#".repeat(line.depth + 1)));
-        }
-        tree.push(&Text::from_wtf8(line.name.as_slice()));
-        tree.push_str(line.file.map_or("/", mode));
-    }
+    let lines = outline(all.iter().copied().take(LISTED)).into_iter().map(|line| match line.file {
+        None => concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &"/"]),
+        Some(file) => concat(&[&line.name, &mode(file)]),
+    });
+    let mut tree = joined(lines, "\n");
     if let more @ 1.. = all.len().saturating_sub(LISTED) {
         tree.push_str(&format!("\n[…{more} files elided…]"));
     }

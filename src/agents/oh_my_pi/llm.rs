@@ -12,7 +12,7 @@ use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::edit::Edit;
 use pisess_json::js;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, string as json_string};
 use std::io;
@@ -157,17 +157,14 @@ fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
 }
 
 fn bash_text(message: Raw) -> Text<'static> {
-    let mut text = Text::from("Ran `");
-    text.push(&js::template(message.get("command")));
-    text.push_str("`\n");
+    let mut text = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
     ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
     text
 }
 
 fn python_text(message: Raw) -> Text<'static> {
-    let mut text = Text::from("Ran Python:\n```python\n");
-    text.push(&js::template(message.get("code")));
-    text.push_str("\n```\n");
+    let code = js::template(message.get("code"));
+    let mut text = concat(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
     ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
     text
 }
@@ -177,19 +174,13 @@ fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&st
     let [output, cancelled, code, meta] =
         content::members(message, ["output", "cancelled", "exitCode", "meta"]);
     match output.filter(|output| output.is_truthy()) {
-        Some(output) => {
-            text.push_str(before);
-            text.push_str("```\n");
-            text.push(&js::string(output));
-            text.push_str("\n```");
-        }
+        Some(output) => text.push_all(&[&before, &"```\n", &js::string(output), &"\n```"]),
         None => text.push_str("(no output)"),
     }
     if cancelled.is_some_and(Raw::is_truthy) {
         text.push_str(&format!("\n\n({cancelled_as})"));
     } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
-        text.push_str(&format!("\n\n{failed_as}"));
-        text.push(&js::string(code));
+        text.push_all(&[&"\n\n", &failed_as, &js::string(code)]);
     }
     if let Some(meta) = meta.filter(|meta| meta.is_truthy()) {
         text.push(&notice(Some(meta)));
@@ -218,12 +209,10 @@ fn mentioned(files: &[Raw]) -> Text<'static> {
     let mut text = Text::default();
     for (at, file) in files.iter().enumerate() {
         let [path, content] = content::members(*file, ["path", "content"]);
-        text.push_str(if at == 0 { "<file path=\"" } else { "\n<file path=\"" });
-        text.push(&js::template(path));
-        text.push_str("\">\n");
+        let start = if at == 0 { "<file path=\"" } else { "\n<file path=\"" };
+        text.push_all(&[&start, &js::template(path), &"\">\n"]);
         if let Some(content) = content.filter(|content| content.is_truthy()) {
-            text.push(&js::string(content));
-            text.push_str("\n");
+            text.push_all(&[&js::string(content), &"\n"]);
         }
         text.push_str("</file>");
     }
@@ -291,9 +280,7 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
     if of("text").next().is_some() {
         out.push(say("developer", &array(of("text"))));
     }
-    let mut lead = Text::from("Images attached to ");
-    lead.push(&js::template(custom_type));
-    lead.push_str(".");
+    let lead = concat(&[&"Images attached to ", &js::template(custom_type), &"."]);
     out.push(say("user", &array(std::iter::once(content::text_block(&lead)).chain(of("image")))));
     out
 }

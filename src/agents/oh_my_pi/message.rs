@@ -6,7 +6,7 @@ use crate::session::read::entry_reader::{Body, EntryReader};
 use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::js;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat, joined};
 use pisess_json::write::{Object, array};
 use std::io;
 
@@ -229,11 +229,6 @@ pub fn skill_draft(message: Raw) -> Option<Text<'static>> {
     }
     let arguments = content::trimmed(details, "args");
     let Some(name) = content::trimmed(details, "name") else { return arguments };
-    let mut draft = Text::from("/skill:");
-    draft.push(&name);
-    if let Some(arguments) = arguments {
-        draft.push_str(" ");
-        draft.push(&arguments);
-    }
-    Some(draft.into_owned())
+    let command = concat(&[&"/skill:", &name]);
+    Some(joined(std::iter::once(command).chain(arguments), " "))
 }

@@ -6,8 +6,7 @@ use crate::session::content;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::js;
-use pisess_json::text;
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text, concat, joined};
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
@@ -17,22 +16,14 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
     let mut parts: Vec<Text> = Vec::new();
     parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
-        let mut text = Text::from("Full output was not saved completely (artifact ");
-        text.push(&js::string(error));
-        text.push_str(" failed)");
-        parts.push(text);
+        let error = js::string(error);
+        parts.push(concat(&[&"Full output was not saved completely (artifact ", &error, &" failed)"]));
     }
     parts.extend(limits.map(reached).unwrap_or_default());
-    let mut out = Text::default();
-    for (at, part) in parts.iter().enumerate() {
-        out.push_str(if at == 0 { "\n\n[" } else { ". " });
-        out.push(part);
-    }
-    out.push_str(if parts.is_empty() { "" } else { "]" });
-    if let Some(text) = diagnostics.and_then(complaints) {
-        out.push(&text);
-    }
-    out
+    let has_parts = !parts.is_empty();
+    let notice = concat(&[&"\n\n[", &joined(parts, ". "), &"]"]);
+    let complaints = diagnostics.and_then(complaints).unwrap_or_default();
+    if has_parts { concat(&[&notice, &complaints]) } else { complaints }
 }
 
 /// Returns the limits that were reached.
@@ -41,22 +32,17 @@ fn reached(limits: Raw) -> Vec<Text<'static>> {
     for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {
         if let Some(limit) = limits.get(key).filter(|limit| limit.is_truthy()) {
             let [reached, suggestion] = content::members(limit, ["reached", "suggestion"]);
-            let mut part = js::template(reached).into_owned();
-            part.push_str(&format!(" {what} limit reached. Use limit="));
-            part.push(&js::template(suggestion));
-            part.push_str(" for more");
-            parts.push(part);
+            let [reached, suggestion] = [js::template(reached), js::template(suggestion)];
+            let what = format!(" {what} limit reached. Use limit=");
+            parts.push(concat(&[&reached, &what, &suggestion, &" for more"]));
         }
     }
     if let Some(limit) = limits.get("columnTruncated").filter(|limit| limit.is_truthy()) {
         let [column, unit, artifact] = content::members(limit, ["maxColumn", "unit", "artifactId"]);
-        let mut part = Text::from("Some lines truncated to ");
-        part.push(&js::template(column));
-        part.push_str(" ");
-        part.push(&given(unit).map_or(Text::from("chars"), |unit| js::string(unit)));
+        let unit = given(unit).map_or(Text::from("chars"), |unit| js::string(unit));
+        let mut part = concat(&[&"Some lines truncated to ", &js::template(column), &" ", &unit]);
         if let Some(artifact) = given(artifact) {
-            part.push_str(". ");
-            part.push(&full_output(artifact));
+            part.push_all(&[&". ", &full_output(artifact)]);
         }
         parts.push(part);
     }
@@ -74,13 +60,11 @@ fn shown(truncation: Raw, source: Option<Raw>) -> Text<'static> {
         _ => range(truncation),
     };
     if let Some(next) = given(next).filter(|_| !partial) {
-        notice.push_str(". Use :");
-        notice.push(&js::string(next));
-        notice.push_str(" to continue");
+        notice.push_all(&[&". Use :", &js::string(next), &" to continue"]);
     }
     if let Some(artifact) = given(artifact) {
-        notice.push_str(". ");
-        notice.push(&full_report(artifact, source).unwrap_or_else(|| full_output(artifact)));
+        let report = full_report(artifact, source).unwrap_or_else(|| full_output(artifact));
+        notice.push_all(&[&". ", &report]);
     }
     notice
 }
@@ -99,15 +83,10 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
     let elided = left(elided_lines, total_lines, output_lines);
     let many = |count: f64| if count == 1.0 { "" } else { "s" };
     if let (Some(head), Some(tail)) = (head.filter(|r| r.is_truthy()), tail.filter(|r| r.is_truthy())) {
-        let mut text = Text::from("Showing lines ");
-        text.push(&span(head));
-        text.push_str(" and ");
-        text.push(&span(tail));
-        text.push_str(" of ");
-        text.push(&js::template(total_lines));
         let (count, size) = (js::grouped(elided), size(bytes));
-        text.push_str(&format!("; {count} middle line{} ({size}) elided", many(elided)));
-        return text;
+        let elided = format!("; {count} middle line{} ({size}) elided", many(elided));
+        let total = js::template(total_lines);
+        return concat(&[&"Showing lines ", &span(head), &" and ", &span(tail), &" of ", &total, &elided]);
     }
     if bytes > 0.0 {
         let count = js::grouped(lines);
@@ -115,10 +94,7 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
         return format!("Showing head and tail bytes of {count} line{}; {size} elided", many(lines)).into();
     }
     let shown = js::number_text(js::operand(output_lines).min(lines));
-    let mut text = Text::from(format!("Showing {shown} of "));
-    text.push(&js::template(total_lines));
-    text.push_str(" lines; middle elided");
-    text
+    concat(&[&"Showing ", &shown, &" of ", &js::template(total_lines), &" lines; middle elided"])
 }
 
 fn partial_line(truncation: Raw) -> Text<'static> {
@@ -126,11 +102,8 @@ fn partial_line(truncation: Raw) -> Text<'static> {
     let [range, output, total, lines] = content::members(truncation, names);
     let line =
         range.and_then(|range| range.get_some("start")).map_or(Text::from("1"), |line| js::string(line));
-    let mut text = Text::from("Showing line ");
-    text.push(&line);
-    text.push_str(&format!(" (partial, {} of {}) of ", size(js::operand(output)), size(js::operand(total))));
-    text.push(&js::template(lines));
-    text
+    let part = format!(" (partial, {} of {}) of ", size(js::operand(output)), size(js::operand(total)));
+    concat(&[&"Showing line ", &line, &part, &js::template(lines)])
 }
 
 fn range(truncation: Raw) -> Text<'static> {
@@ -138,21 +111,11 @@ fn range(truncation: Raw) -> Text<'static> {
     let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
     let range = range.filter(|range| range.is_truthy());
     let range = range.filter(|range| js::operand(range.get("end")) >= js::operand(range.get("start")));
-    let mut text = Text::from("Showing ");
-    match range {
-        Some(range) => {
-            text.push_str("lines ");
-            text.push(&span(range));
-            text.push_str(" of ");
-            text.push(&js::template(total));
-        }
-        None => {
-            text.push(&js::template(output));
-            text.push_str(" of ");
-            text.push(&js::template(total));
-            text.push_str(" lines");
-        }
-    }
+    let total = js::template(total);
+    let mut text = match range {
+        Some(range) => concat(&[&"Showing lines ", &span(range), &" of ", &total]),
+        None => concat(&[&"Showing ", &js::template(output), &" of ", &total, &" lines"]),
+    };
     if by.is_some_and(|by| by.is("bytes")) {
         text.push_str(&format!(" ({} limit)", size(js::operand(given(max_bytes).or(output_bytes)))));
     }
@@ -161,27 +124,17 @@ fn range(truncation: Raw) -> Text<'static> {
 
 fn span(range: Raw) -> Text<'static> {
     let [start, end] = content::members(range, ["start", "end"]);
-    let mut text = js::template(start).into_owned();
-    text.push_str("-");
-    text.push(&js::template(end));
-    text
+    concat(&[&js::template(start), &"-", &js::template(end)])
 }
 
 fn full_output(artifact: Raw) -> Text<'static> {
-    let mut text = Text::from("Read artifact://");
-    text.push(&js::string(artifact));
-    text.push_str(" for full output");
-    text
+    concat(&[&"Read artifact://", &js::string(artifact), &" for full output"])
 }
 
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
     let source = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
-    let mut text = Text::from("Read artifact://");
-    text.push(&js::string(artifact));
-    text.push_str(" for full report (");
-    text.push(&js::template(source.get("value")));
-    text.push_str(")");
-    Some(text)
+    let value = js::template(source.get("value"));
+    Some(concat(&[&"Read artifact://", &js::string(artifact), &" for full report (", &value, &")"]))
 }
 
 /// Returns the reports of a language server, by file.
@@ -191,9 +144,6 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
     if messages.is_empty() {
         return None;
     }
-    let mut out = Text::from("\n\nLSP Diagnostics (");
-    out.push(&js::template(summary));
-    out.push_str("):\n");
     let mut files: Vec<(Text, Vec<Text>)> = Vec::new();
     let mut places: HashMap<Text, usize> = HashMap::default();
     let mut others = Vec::new();
@@ -215,28 +165,19 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
         }
         lines.push(heading(&line));
         let rests = line.file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
-        lines.extend(rests.into_iter().flatten().map(|rest| {
-            let mut line = Text::from("  ");
-            line.push(rest);
-            line
-        }));
+        lines.extend(rests.into_iter().flatten().map(|rest| concat(&[&"  ", rest])));
     }
     if !files.is_empty() && !others.is_empty() {
         lines.push(Text::default());
     }
     lines.extend(others);
-    for (at, line) in lines.iter().enumerate() {
-        out.push_str(if at == 0 { "" } else { "\n" });
-        out.push(line);
-    }
-    Some(out)
+    let summary = js::template(summary);
+    Some(concat(&[&"\n\nLSP Diagnostics (", &summary, &"):\n", &joined(lines, "\n")]))
 }
 
 fn heading(line: &Line) -> Text<'static> {
-    let mut text = Text::from(format!("{} ", "#".repeat(line.depth + 1)));
-    text.push(&Text::from_wtf8(line.name.as_slice()));
-    text.push_str(if line.file.is_none() { "/" } else { "" });
-    text
+    let slash = if line.file.is_none() { "/" } else { "" };
+    concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &slash])
 }
 
 /// Splits `path:line:column rest` into two parts, the path with forward slashes.

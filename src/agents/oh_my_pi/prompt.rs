@@ -5,7 +5,7 @@ use crate::agents::prepare::Preparation;
 use crate::agents::prompt::Requests;
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use std::io;
 
 /// The requests of oh-my-pi.
@@ -25,13 +25,12 @@ pub const REQUESTS: Requests = Requests {
 /// # Errors
 /// If an entry cannot be read.
 pub fn previous_summary(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Text<'static>> {
-    let Some(mut text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
+    let Some(text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
     let archived = |line: Raw| archive::source_text(line.get("preserveData").unwrap_or(Raw::NULL));
     if let Some(archived) = bodies.with_entry(compaction, archived)? {
-        text.push_str(if text.is_empty() { "" } else { "\n\n" });
-        text.push_str("Text that was archived then:\n\n");
-        text.push(&archived);
+        let gap = if text.is_empty() { "" } else { "\n\n" };
+        return Ok(concat(&[&text, &gap, &"Text that was archived then:\n\n", &archived]));
     }
     Ok(text)
 }

@@ -4,7 +4,7 @@ use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashSet;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
@@ -147,11 +147,10 @@ impl Settings {
 
     fn infer_model(&mut self, bodies: &dyn EntryReader) -> io::Result<()> {
         let Some((ix, place)) = self.inferred else { return Ok(()) };
-        let line = bodies.line(ix)?;
-        let message = Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL);
-        let mut model = js::template(message.get("provider"));
-        model.push_str("/");
-        model.push(&js::template(message.get("model")));
+        let model = bodies.with_entry(ix, |line| {
+            let message = line.get("message").unwrap_or(Raw::NULL);
+            concat(&[&js::template(message.get("provider")), &"/", &js::template(message.get("model"))])
+        })?;
         self.models[place].1 = string::encoded(&model);
         Ok(())
     }

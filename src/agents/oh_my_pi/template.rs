@@ -2,8 +2,7 @@
 //!
 //! oh-my-pi formats its templates after filling in the text, so the text itself is formatted, too: [`tidy`].
 
-use pisess_json::text;
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text, concat};
 use std::borrow::Cow;
 
 /// Wraps the summary of a compaction.
@@ -76,10 +75,7 @@ pub const BRANCH_PREAMBLE: &str =
     "User explored another conversation branch, then returned here.\nExploration summary:";
 
 fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
-    let mut whole = Text::from(before.to_owned());
-    whole.push(text);
-    whole.push_str(after);
-    tidy(&whole)
+    tidy(&concat(&[&before, text, &after]))
 }
 
 /// Formats as the agent does after filling a template: no trailing spaces, at most one blank line in a row

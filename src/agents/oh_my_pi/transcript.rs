@@ -8,7 +8,7 @@ use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::HashSet;
-use pisess_json::text::{Text, is_js_space, joined};
+use pisess_json::text::{Text, concat, joined, leading_space};
 use pisess_json::{Raw, js};
 use std::io::{self, Write};
 
@@ -76,29 +76,14 @@ pub fn defused(text: &Text) -> Text<'static> {
 }
 
 /// Matches `conversation>`, `/ previous-summary >` and the like.
-fn is_boundary(bytes: &[u8]) -> bool {
-    let rest = skip_space(bytes);
-    let rest = skip_space(rest.strip_prefix(b"/").unwrap_or(rest));
+fn is_boundary<'a>(bytes: &'a [u8]) -> bool {
+    let trimmed = |bytes: &'a [u8]| &bytes[leading_space(bytes)..];
+    let rest = trimmed(bytes);
+    let rest = trimmed(rest.strip_prefix(b"/").unwrap_or(rest));
     let name = ["conversation", "previous-summary"]
         .into_iter()
         .find(|name| rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())));
-    name.is_some_and(|name| skip_space(&rest[name.len()..]).starts_with(b">"))
-}
-
-fn skip_space(mut bytes: &[u8]) -> &[u8] {
-    while let Some(first) = bytes.first() {
-        let width = match first {
-            0..=0x7f => 1,
-            0xe0..=0xef => 3,
-            _ => 2,
-        };
-        let Some(head) = bytes.get(..width) else { break };
-        if !Text::from_wtf8(head).code_points().next().is_some_and(is_js_space) {
-            break;
-        }
-        bytes = &bytes[width..];
-    }
-    bytes
+    name.is_some_and(|name| trimmed(&rest[name.len()..]).starts_with(b">"))
 }
 
 struct Transcript<'a> {
@@ -151,17 +136,9 @@ impl Transcript<'_> {
 /// Returns `name(key=json, key=json)`.
 fn call(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::members(block, ["name", "arguments"]);
-    let pairs = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter().map(|(key, value)| {
-        let mut pair = key.into_owned();
-        pair.push_str("=");
-        pair.push(&js::stringify(value));
-        pair
-    });
-    let mut text = js::template(name).into_owned();
-    text.push_str("(");
-    text.push(&joined(pairs, ", "));
-    text.push_str(")");
-    text
+    let arguments = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter();
+    let pairs = arguments.map(|(key, value)| concat(&[&key, &"=", &js::stringify(value)]));
+    concat(&[&js::template(name), &"(", &joined(pairs, ", "), &")"])
 }
 
 #[cfg(test)]

@@ -10,12 +10,9 @@ pub const BRANCH_SUMMARY_PREAMBLE: &str = "The user explored a different convers
 pub fn append(summary: &mut Text, files: &FileLists) {
     let lists = [("read-files", &files.read_files), ("modified-files", &files.modified_files)];
     for (tag, paths) in lists.into_iter().filter(|(_, paths)| !paths.is_empty()) {
-        summary.push_str(&format!("\n\n<{tag}>"));
-        for path in paths {
-            summary.push_str("\n");
-            summary.push(path);
-        }
-        summary.push_str(&format!("\n</{tag}>"));
+        summary.push_all(&[&"\n\n<", &tag, &">"]);
+        paths.iter().for_each(|path| summary.push_all(&[&"\n", path]));
+        summary.push_all(&[&"\n</", &tag, &">"]);
     }
 }
 

@@ -4,7 +4,7 @@ use crate::agents::agent::Emit;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::js;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::{Raw, write};
 use std::borrow::Cow;
 use std::io;
@@ -35,8 +35,10 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
         b"custom" => return Some(Cow::Owned(custom(message))),
         b"bashExecution" if content::truthy(message, "excludeFromContext") => return None,
         b"bashExecution" => bash_execution(message),
-        b"branchSummary" => summary(message, BRANCH_BEFORE, BRANCH_AFTER),
-        b"compactionSummary" => summary(message, COMPACTION_BEFORE, COMPACTION_AFTER),
+        b"branchSummary" => concat(&[&BRANCH_BEFORE, &js::template(message.get("summary")), &BRANCH_AFTER]),
+        b"compactionSummary" => {
+            concat(&[&COMPACTION_BEFORE, &js::template(message.get("summary")), &COMPACTION_AFTER])
+        }
         _ => return None,
     };
     Some(Cow::Owned(user(Some(&content::text_content(&text)), message.get("timestamp"))))
@@ -46,13 +48,9 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 fn bash_execution(message: Raw) -> Text<'static> {
     let names = ["command", "output", "cancelled", "exitCode", "truncated", "fullOutputPath"];
     let [command, output, cancelled, exit_code, truncated, full_output] = content::members(message, names);
-    let mut text = Text::from("Ran `");
-    text.push(&js::template(command));
-    text.push_str("`\n");
+    let mut text = concat(&[&"Ran `", &js::template(command), &"`\n"]);
     if js::truthy(output) {
-        text.push_str("```\n");
-        text.push(&js::template(output));
-        text.push_str("\n```");
+        text.push_all(&[&"```\n", &js::template(output), &"\n```"]);
     } else {
         text.push_str("(no output)");
     }
@@ -60,21 +58,11 @@ fn bash_execution(message: Raw) -> Text<'static> {
     if js::truthy(cancelled) {
         text.push_str("\n\n(command cancelled)");
     } else if failed.is_some() {
-        text.push_str("\n\nCommand exited with code ");
-        text.push(&js::template(failed));
+        text.push_all(&[&"\n\nCommand exited with code ", &js::template(failed)]);
     }
     if js::truthy(truncated) && js::truthy(full_output) {
-        text.push_str("\n\n[Output truncated. Full output: ");
-        text.push(&js::template(full_output));
-        text.push_str("]");
+        text.push_all(&[&"\n\n[Output truncated. Full output: ", &js::template(full_output), &"]"]);
     }
-    text
-}
-
-fn summary(message: Raw, before: &'static str, after: &str) -> Text<'static> {
-    let mut text = Text::from(before);
-    text.push(&js::template(message.get("summary")));
-    text.push_str(after);
     text
 }
 

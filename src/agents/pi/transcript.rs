@@ -7,7 +7,7 @@ use super::llm;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{EntryReader, Message};
-use pisess_json::text::{Text, push_code_point};
+use pisess_json::text::{Text, concat, joined, push_code_point};
 use pisess_json::{Raw, js, string};
 use std::io::{self, Write};
 
@@ -45,14 +45,8 @@ impl Transcript<'_> {
         if content.is_string() || content::text_blocks(content).next().is_some() {
             self.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
         }
-        let mut calls = Text::default();
-        for block in content.items().filter(|block| content::is_block(*block, "toolCall")) {
-            if !calls.is_empty() {
-                calls.push_str("; ");
-            }
-            push_call(&mut calls, block);
-        }
-        self.part_unless_empty("[Assistant tool calls]: ", calls)
+        let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+        self.part_unless_empty("[Assistant tool calls]: ", joined(calls.map(call_text), "; "))
     }
 
     fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
@@ -67,19 +61,11 @@ impl Transcript<'_> {
 }
 
 /// Returns `name(key=json, key=json)`.
-fn push_call(out: &mut Text, block: Raw) {
+fn call_text(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::members(block, ["name", "arguments"]);
-    out.push(&js::template(name));
-    out.push_str("(");
-    for (at, (key, value)) in properties(arguments.unwrap_or(Raw::NULL)).into_iter().enumerate() {
-        if at > 0 {
-            out.push_str(", ");
-        }
-        out.push(&key);
-        out.push_str("=");
-        out.push(&value);
-    }
-    out.push_str(")");
+    let properties = properties(arguments.unwrap_or(Raw::NULL)).into_iter();
+    let pairs = properties.map(|(key, value)| concat(&[&key, &"=", &value]));
+    concat(&[&js::template(name), &"(", &joined(pairs, ", "), &")"])
 }
 
 /// Returns `Object.entries(value)`, each value as `JSON.stringify` writes it: the members of an object, the items
@@ -95,11 +81,7 @@ fn properties(value: Raw<'_>) -> Vec<(Text<'_>, Text<'static>)> {
 
 /// Returns each UTF-16 unit of a text as a JSON string.
 fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
-    let halves = |code_point: u32| match code_point.checked_sub(0x1_0000) {
-        Some(offset) => [Some(0xd800 + (offset >> 10)), Some(0xdc00 + (offset & 0x3ff))],
-        None => [Some(code_point), None],
-    };
-    text.code_points().flat_map(halves).flatten().map(|unit| {
+    text.units().map(|unit| {
         let mut bytes = Vec::new();
         push_code_point(&mut bytes, unit);
         Text::from_wtf8(string::encoded(&Text::from_wtf8(bytes)))

@@ -7,7 +7,7 @@ use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target, Written, schema};
 use crate::session::content;
-use pisess_json::text::{Text, trim_end};
+use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
 use pisess_json::{js, string};
 use std::io;
@@ -138,11 +138,8 @@ impl Writer for Body<'_> {
         let is_error = result.is_error == Some(true);
         let parts = if is_error { without_images(&result.parts) } else { result.parts.clone() };
         if is_error && images(&result.parts).next().is_some() {
-            let mut lead = Text::from("Images from the error result of tool call ").into_owned();
-            lead.push(result.id);
-            lead.push_str(" (");
-            lead.push(&result.name);
-            lead.push_str("):");
+            let lead = "Images from the error result of tool call ";
+            let lead = concat(&[&lead, result.id, &" (", &result.name, &"):"]);
             error_images.push(content::text_block(&lead));
             error_images.extend(images(&result.parts).map(image));
         }

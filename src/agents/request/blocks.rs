@@ -3,7 +3,7 @@
 use super::sink::whole_text;
 use crate::session::content;
 use pisess_json::Raw;
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text, concat};
 
 /// A part of a user message or a tool result.
 #[derive(Clone, Debug)]
@@ -26,11 +26,7 @@ pub struct Image<'a> {
 impl Image<'_> {
     /// Returns it as a URL.
     pub fn url(&self) -> Text<'static> {
-        let mut url = Text::from("data:").into_owned();
-        url.push(&self.media_type);
-        url.push_str(";base64,");
-        url.push(&self.data);
-        url
+        concat(&[&"data:", &self.media_type, &";base64,", &self.data])
     }
 }
 
@@ -88,18 +84,11 @@ fn image(block: Raw<'_>) -> Part<'_> {
 
 /// Returns the texts of parts, joined by newlines.
 pub fn joined(parts: &[Part]) -> Text<'static> {
-    let mut out = Text::default();
     let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text),
+        Part::Text(text) => Some(text.borrowed()),
         Part::Image(_) => None,
     });
-    for (at, text) in texts.enumerate() {
-        if at > 0 {
-            out.push_str("\n");
-        }
-        out.push(text);
-    }
-    out
+    text::joined(texts, "\n")
 }
 
 /// Returns the images of parts.

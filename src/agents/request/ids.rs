@@ -5,7 +5,7 @@ use super::gemini::takes_ids;
 use super::sink::whole_text;
 use super::{Api, Target};
 use foldhash::{HashMap, HashSet};
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 
 /// An id in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,19 +82,14 @@ fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> 
     };
     let halves = halves(&own).filter(|_| !source.is_same_model());
     let Some((call, item)) = halves else { return cut(own) };
-    let (mut id, item) = (mapped(&call), mapped(&item));
-    if !item.is_empty() {
-        id.push_str("_");
-        id.push(&item);
-    }
+    let (call, item) = (mapped(&call), mapped(&item));
+    let gap = if item.is_empty() { "" } else { "_" };
+    let id = concat(&[&call, &gap, &item]);
     if id.utf16_len() <= 40 {
         return id;
     }
     let hash = Text::from(short_hash(&own)).head(8).into_owned();
-    let mut id = mapped(&call).head(40 - 1 - hash.utf16_len()).into_owned();
-    id.push_str("_");
-    id.push(&hash);
-    id
+    concat(&[&call.head(40 - 1 - hash.utf16_len()), &"_", &hash])
 }
 
 /// Returns an id for the Responses API, which has one for the call and one for the item.
@@ -171,7 +166,7 @@ pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
 /// Returns pi's short hash of a text: two numbers in base 36, not padded.
 pub fn short_hash(text: &Text) -> String {
     let (mut a, mut b) = (0xdead_beef_u32, 0x41c6_ce57_u32);
-    for unit in units(text) {
+    for unit in text.units() {
         a = (a ^ unit).wrapping_mul(2_654_435_761);
         b = (b ^ unit).wrapping_mul(1_597_334_677);
     }
@@ -181,15 +176,6 @@ pub fn short_hash(text: &Text) -> String {
     a = mix(a, b);
     b = mix(b, a);
     base36(b) + &base36(a)
-}
-
-fn units(text: &Text) -> impl Iterator<Item = u32> {
-    text.code_points()
-        .flat_map(|c| match c.checked_sub(0x1_0000) {
-            Some(rest) => [Some(0xd800 + (rest >> 10)), Some(0xdc00 + (rest & 0x3ff))],
-            None => [Some(c), None],
-        })
-        .flatten()
 }
 
 fn base36(mut number: u32) -> String {

@@ -7,7 +7,7 @@ use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target, Written};
 use crate::session::content;
-use pisess_json::text::Text;
+use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
@@ -197,7 +197,8 @@ impl Writer for Body<'_> {
             .str("role", "assistant")
             .text_or_null("content", (!text.is_empty()).then_some(&text));
         if let (Some(field), None) = (field, &details) {
-            message = message.text(field, &joined_thinking(&thinking));
+            message =
+                message.text(field, &text::joined(thinking.iter().map(|(text, _)| text.borrowed()), "\n"));
         }
         let needs = self.dialect.needs_reasoning && field != Some("reasoning_content");
         let message = message
@@ -242,17 +243,6 @@ fn image_block(url: &Text) -> Vec<u8> {
 /// Returns the signature if it is the name of the message member that contained the reasoning.
 fn reasoning_field(signature: &Text) -> Option<&'static str> {
     ["reasoning", "reasoning_content", "reasoning_text"].into_iter().find(|field| signature == field)
-}
-
-fn joined_thinking(thinking: &[(Text, Option<Text>)]) -> Text<'static> {
-    let mut out = Text::default();
-    for (at, (text, _)) in thinking.iter().enumerate() {
-        if at > 0 {
-            out.push_str("\n");
-        }
-        out.push(text);
-    }
-    out
 }
 
 /// Returns a signature as a list of reasoning details, if it is one.

@@ -13,7 +13,7 @@ use super::late::Late;
 use super::sink::whole_text;
 use super::{Api, Target, Written};
 use crate::session::content;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -186,13 +186,10 @@ impl<'t, W: Writer> Replay<'t, W> {
         if parts.is_empty() {
             return Ok(());
         }
-        let mut text = Text::from("<stale-tool-result tool=\"");
-        text.push(&js::template(name));
-        text.push_str("\" id=\"");
-        text.push(&js::template(id));
-        text.push_str(if js::truthy(is_error) { "\" is-error=\"true\">\n" } else { "\">\n" });
-        text.push(&joined(&parts));
-        text.push_str("\n</stale-tool-result>");
+        let (name, id, text) = (js::template(name), js::template(id), joined(&parts));
+        let end = if js::truthy(is_error) { "\" is-error=\"true\">\n" } else { "\">\n" };
+        let start = concat(&[&"<stale-tool-result tool=\"", &name, &"\" id=\"", &id, &end]);
+        let text = concat(&[&start, &text, &"\n</stale-tool-result>"]);
         let text = whole_text(text, self.target.wire_policy.half_pair);
         self.writer.user(Role::User, Content::Plain(text))
     }
@@ -284,8 +281,5 @@ fn marked(text: &Text, target: &Target) -> Text<'static> {
         () if id.contains("gemini") => ("```thinking\n", "\n```"),
         () => ("<think>\n", "\n</think>"),
     };
-    let mut out = Text::from(before).into_owned();
-    out.push(text);
-    out.push_str(after);
-    out
+    concat(&[&before, text, &after])
 }
