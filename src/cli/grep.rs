@@ -3,7 +3,7 @@
 use crate::cli::follow::Dirty;
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::prune::pruned_from;
+use crate::cli::prune::pruned_of;
 use crate::cli::rows::hits::{Detail, Painter};
 use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
@@ -67,8 +67,7 @@ impl Searcher {
     /// # Errors
     /// If it cannot be read.
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Answer, Failure> {
-        let pruned = input.file().filter(|_| self.with_pruned);
-        if let Some(pruned) = pruned.and_then(|file| pruned_from(path, file)) {
+        if let Some(pruned) = if self.with_pruned { pruned_of(input)? } else { None } {
             let whole = pruned.whole(input.source());
             return self.search_source(path, &input.name, &whole, &Known::default(), reader);
         }

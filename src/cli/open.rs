@@ -15,7 +15,7 @@ use pisess_json::text::Text;
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
 use std::fmt::Display;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The name of standard input in messages.
 const STDIN: &str = "standard input";
@@ -25,6 +25,8 @@ pub struct Input {
     /// The name used in messages.
     pub name: String,
     opened: Opened,
+    /// The path, unless it is standard input.
+    path: Option<PathBuf>,
     /// The copy that is read in place of its bytes.
     redacted: Option<Spooled>,
     /// Whether it was found by a name, so that its path is to be reported.
@@ -52,7 +54,13 @@ impl Input {
             }
             let spooled = store::spool(ui.stdin(), has_header)?;
             let name = STDIN.to_owned();
-            return Ok(Input { name, opened: Opened::Stream(spooled), redacted: None, by_name: false });
+            return Ok(Input {
+                name,
+                path: None,
+                opened: Opened::Stream(spooled),
+                redacted: None,
+                by_name: false,
+            });
         }
         let Named { path, by_name } = named(path, ui)?;
         Ok(Input { by_name, ..Input::open_path(&path, ui.stdout_is())? })
@@ -65,12 +73,18 @@ impl Input {
         if let Opened::File(file) = &opened {
             refuse_stdout(path, is_stdout(file.handle()))?;
         }
-        Ok(Input { name, opened, redacted: None, by_name: false })
+        Ok(Input { name, path: Some(path.to_owned()), opened, redacted: None, by_name: false })
     }
 
     /// Returns the same input with the file as it is now.
     pub fn reopened(&self, file: SessionFile) -> Input {
-        Input { name: self.name.clone(), opened: Opened::File(file), redacted: None, by_name: self.by_name }
+        Input {
+            name: self.name.clone(),
+            path: self.path.clone(),
+            opened: Opened::File(file),
+            redacted: None,
+            by_name: self.by_name,
+        }
     }
 
     /// Returns the same input, read from a redacted copy.
@@ -80,11 +94,23 @@ impl Input {
 
     /// Returns the source of its bytes.
     pub fn source(&self) -> &dyn ReadAt {
-        match (&self.redacted, &self.opened) {
-            (Some(copy), _) => copy,
-            (None, Opened::File(file)) => file,
-            (None, Opened::Stream(spooled)) => spooled,
+        match &self.redacted {
+            Some(copy) => copy,
+            None => self.unredacted(),
         }
+    }
+
+    /// Returns the source of its bytes before redaction.
+    pub fn unredacted(&self) -> &dyn ReadAt {
+        match &self.opened {
+            Opened::File(file) => file,
+            Opened::Stream(spooled) => spooled,
+        }
+    }
+
+    /// Returns the path that was given, unless it is standard input.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Returns the file, unless it is a stream.

@@ -5,6 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{FilterMode, positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::prune::requests;
 use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
@@ -208,6 +209,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let path_only = args.at.is_some() || format == ExportFormat::Atif;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
+    contents.requests = requests(&open, path_only.then_some(end));
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());

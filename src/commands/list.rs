@@ -8,7 +8,7 @@ use crate::cli::locate::{NamedSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
-use crate::cli::prune::pruned_from;
+use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::{ListContext, print};
 use crate::cli::sessions::{NONE_HERE, PathsArgs};
@@ -179,10 +179,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-    let (found, unread) = readings(files, origin, args.forks, period, ui);
+    let (found, unread, notes) = readings(files, origin, args.forks, period, ui);
     let is_listed =
         |session: &Listed| origin.is_none() || !is_here || is_cwd(&session.cwd.to_string_lossy(), here);
     list.extend(found.into_iter().filter(is_listed));
+    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
     for (file, failure) in unread {
         failed |= file.named;
         report_unread(&file, failure, ui);
@@ -268,7 +269,7 @@ fn readings(
     forks: bool,
     period: Period,
     ui: &Ui,
-) -> (Vec<Listed>, Vec<Unread>) {
+) -> (Vec<Listed>, Vec<Unread>, Vec<Failure>) {
     let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
@@ -279,28 +280,34 @@ fn readings(
         let digest = ListStatsOptions { entries: is_fork, period };
         let options = options(inner, digest);
         let reading = match origin {
-            Some(origin) => imported(&file, origin, &options),
+            Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
             None => one(&file, &options, &agents, stdout_is),
         };
         progress.advance();
         (file, reading)
     };
-    let (mut list, mut unread, mut own) = (Vec::new(), Vec::new(), Own::default());
-    let take = |(file, reading): (FoundFile, Result<Option<Reading>, Failure>)| {
+    let (mut list, mut unread, mut notes, mut own) = (Vec::new(), Vec::new(), Vec::new(), Own::default());
+    let take = |(file, reading): (FoundFile, Result<Option<WithNote>, Failure>)| {
         match reading {
-            Ok(Some(reading)) => list.push(own.take(reading)),
+            Ok(Some((reading, damaged))) => {
+                list.push(own.take(reading));
+                notes.extend(damaged);
+            }
             Ok(None) => {}
             Err(failure) => unread.push((file, failure)),
         }
         Ok::<(), Infallible>(())
     };
     let Ok(()) = in_order(files, workers, work, take);
-    (list, unread)
+    (list, unread, notes)
 }
 
 fn options(workers: usize, digest: ListStatsOptions) -> Options {
     Options { workers, digest: Some(digest), usage: true, ..Options::default() }
 }
+
+/// A session as it was read, and why what was pruned from it could not be.
+type WithNote = (Reading, Option<Failure>);
 
 /// Reads one file. Returns `None` if it is not a session and was not named on the command line.
 fn one(
@@ -308,31 +315,32 @@ fn one(
     options: &Options,
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
-) -> Result<Option<Reading>, Failure> {
-    let reading = match file.named {
+) -> Result<Option<WithNote>, Failure> {
+    let (reading, damaged) = match file.named {
         // A named file may be a FIFO.
         true => {
             let input = Input::open_path(&file.path, stdout_is)?;
             let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
             let modified = milliseconds(modified);
             let (path, source) = (&*file.path, input.source());
-            let pruned = input.file().and_then(|_| pruned_from(path, source));
+            let (pruned, damaged) = split(pruned_of(&input));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
-            read(ListInput { path, source, modified, agents, whole }, options)
+            (read(ListInput { path, source, modified, agents, whole }, options), damaged)
         }
         false => {
             let source = Glance::open(&file.path)?;
             refuse_stdout(&file.path, stdout_is(source.handle()))?;
             let modified = milliseconds(source.modified());
-            let pruned = pruned_from(&file.path, &source);
+            let (pruned, damaged) = split(pruned_from(&file.path, &source));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(&source));
-            read(ListInput { path: &file.path, source: &source, modified, agents, whole }, options)
+            let input = ListInput { path: &file.path, source: &source, modified, agents, whole };
+            (read(input, options), damaged)
         }
     };
     match reading {
         Ok(mut reading) => {
             reading.listed.owner.clone_from(&file.owner);
-            Ok(Some(reading))
+            Ok(Some((reading, damaged)))
         }
         Err(LoadError::NotASession { .. }) if !file.named => Ok(None),
         Err(error) => Err(Failure::load(&crate::cli::output::visible(&file.path.to_string_lossy()), error)),

@@ -4,7 +4,7 @@ use crate::cli::given::{MOST_TEXT, read_alone};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
-use crate::cli::prune::pruned_from;
+use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
 use crate::ops::stats::{Counted, Prices, Seen, StatsOptions, collect};
@@ -111,7 +111,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         |target, input| {
             let agents = agents.as_ref().map(|agents| (&*target.path, agents));
             let source = input.source();
-            let pruned = input.file().and_then(|_| pruned_from(&target.path, source));
+            let (pruned, damaged) = split(pruned_of(input));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
             let options = StatsOptions { texts: by_entry, paths: args.by.contains(&By::File), agents, whole };
             let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
@@ -120,9 +120,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             if let Some(prices) = &prices {
                 harvested.estimate(prices);
             }
-            Ok((harvested, input.name.clone()))
+            Ok((harvested, input.name.clone(), damaged))
         },
-        |ui, target, (harvested, name)| {
+        |ui, target, (harvested, name, damaged)| {
+            if let Some(damaged) = damaged {
+                warn_uncounted(&damaged, ui);
+            }
             if let Some(damaged) = harvested.malformed {
                 ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
             }

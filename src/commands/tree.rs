@@ -6,11 +6,11 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::FilterMode;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
-use crate::cli::prune::{pruned, pruned_from};
+use crate::cli::prune::{pruned, requests};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
-use crate::load::{Options, load};
+use crate::load::Options;
 use crate::ops::heading::{Heading, heading};
 use crate::ops::tree::{Drawing, draw, live};
 use crate::session::Session;
@@ -186,11 +186,8 @@ fn print(
 
 /// Returns the usage of a session, with that of what was pruned from it.
 fn usage(open: &OpenSession) -> UsageSums {
-    let source = open.input.source();
-    let pruned = open.input.file().and_then(|file| pruned_from(file.path(), source));
-    let options = Options { usage: true, workers: open.workers(), ..Options::default() };
-    let whole = pruned.and_then(|pruned| load(&pruned.whole(source), &options).ok());
-    whole.map_or_else(|| open.session.usage(), |whole| whole.usage())
+    let whole = requests(open, None);
+    whole.map_or_else(|| open.session.usage(), |whole| whole.iter().map(|(_, usage)| usage).collect())
 }
 
 fn options(args: &Args, ui: &Ui) -> Options {

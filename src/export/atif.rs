@@ -4,7 +4,7 @@
 //! A step is a message of the user, a reply with its tool calls and their results, or what an extension or the agent
 //! added. Steps with `is_copied_context` are those that the agent saw again: what a fork copied from its parent, what
 //! `pick` copied, and, after each compaction, the steps that it kept. They are not in `final_metrics`, which are the
-//! sums of `stats`. Each step is on a line of its own, so that memory does not grow with the path.
+//! sums of `stats`, with what was pruned. Each step is on a line of its own, so that memory does not grow with the path.
 
 mod step;
 
@@ -137,14 +137,19 @@ impl<'a, 'o> Trajectory<'a, 'o> {
                 self.write_kept(ix, at, &places, &path)?;
             }
         }
+        let whole = self.source.requests.as_ref();
+        if let Some(requests) = whole {
+            let own = requests.iter().filter(|(time, _)| *time >= self.forked_ms);
+            self.sums = own.map(|(_, usage)| usage).collect();
+        }
         let metrics = step::final_metrics(&self.sums, self.steps - self.copies);
         self.out.write_all(b"\n],\n\"final_metrics\":")?;
         self.out.write_all(&metrics)?;
-        if self.copies > 0 {
-            write!(
-                self.out,
-                ",\n\"notes\":\"final_metrics are without the steps that have is_copied_context.\""
-            )?;
+        let copies = (self.copies > 0).then_some("without the steps that have is_copied_context");
+        let pruned = whole.map(|_| "with the requests that were pruned from the session");
+        let notes: Vec<_> = copies.into_iter().chain(pruned).collect();
+        if !notes.is_empty() {
+            write!(self.out, ",\n\"notes\":\"final_metrics are {}.\"", notes.join(", and "))?;
         }
         Ok(())
     }

@@ -55,10 +55,13 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let named = contents.labels();
     let labels =
         named.iter().map(|(number, name)| array([number.to_string().into_bytes(), quoted(&cut(name, 300))]));
+    let usage = contents.usage();
     let cwd = session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
     let (kind_names, kind_of) = kind_names(contents);
     Object::new()
         .str("tags", &super::markup::Tag::table())
+        .number("tokensOfAll", usage.tokens())
+        .number("costOfAll", (usage.cost * 1e6).round() / 1e6)
         .json("title", &quoted(title))
         .json("name", &name.map_or(b"null".to_vec(), quoted))
         .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))

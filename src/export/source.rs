@@ -6,6 +6,7 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::{EntryReader as _, FileReader};
+use crate::session::usage::{Usage, UsageSums};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -29,6 +30,9 @@ pub struct Contents<'a> {
     pub cuts: Cuts,
     /// Markdown that renderers made of entries.
     pub rendered: HashMap<EntryIx, String>,
+    /// The requests of the session, or of the path, with those that were pruned, and their times; `None` if none was
+    /// pruned.
+    pub requests: Option<Vec<(i64, Usage)>>,
     path_only: bool,
     end: Option<EntryIx>,
     numbers: Vec<u32>,
@@ -52,6 +56,7 @@ impl<'a> Contents<'a> {
             leaf: end,
             cuts: Cuts::default(),
             rendered: HashMap::default(),
+            requests: None,
             path_only,
             end,
             numbers: Vec::new(),
@@ -89,6 +94,15 @@ impl<'a> Contents<'a> {
         }
         (self.entries, self.numbers, self.cuts) = (entries, numbers, cuts);
         self.leaf = session.upwards(self.end).find(|&ix| self.number(ix).is_some());
+    }
+
+    /// Returns the usage of the session, or of the path, with what was pruned; what is left out of the export counts.
+    pub fn usage(&self) -> UsageSums {
+        if let Some(requests) = &self.requests {
+            return requests.iter().map(|(_, usage)| usage).collect();
+        }
+        let requests = self.session.requests(self.path_only.then_some(self.end));
+        requests.into_iter().map(|request| &request.usage).collect()
     }
 
     /// Returns the path to the leaf: those of its entries that are exported.

@@ -22,7 +22,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// The name of the session in its archive.
 pub const SESSION: &str = "session";
-const PRUNED: &str = "pruned";
+/// The name of the file of what was pruned from it.
+pub const PRUNED: &str = "pruned";
 const FOLDER: &str = "folder/";
 const BLOB: &str = "blob/";
 

@@ -42,7 +42,7 @@ use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::index::IdIndex;
 use crate::session::search::Matches;
-use crate::session::usage::{Usage, UsageSums};
+use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
 use std::sync::OnceLock;
 
@@ -154,6 +154,13 @@ impl Session {
     pub fn usage_of(&self, ix: EntryIx) -> Option<&Usage> {
         let at = self.collected.billed.binary_search_by_key(&ix, |request| request.entry).ok()?;
         Some(&self.collected.billed[at].usage)
+    }
+
+    /// Returns the requests on all branches, or of the path to a position.
+    pub fn requests(&self, path_to: Option<Option<EntryIx>>) -> Vec<&Billed> {
+        let is_on = path_to.map(|end| tree::active(self, end));
+        let billed = self.collected.billed.iter();
+        billed.filter(|one| is_on.as_ref().is_none_or(|is_on| is_on[one.entry.at()])).collect()
     }
 
     /// Returns the sum of all requests, on all branches, if they were requested when the session was loaded.

@@ -114,7 +114,9 @@ pub fn agree(s: &Sandbox, what: &str) {
     let (index, late) = (part(&page, "index"), part(&page, "late"));
     assert_eq!(index["ids"].as_array().unwrap().len(), entries, "{what}: export");
     assert_eq!(index["name"].as_str(), name.map(visible_in_page).as_deref(), "{what}: export");
-    // A page has the usage of its entries only.
+    assert_eq!(index["tokensOfAll"].as_f64(), Some(total), "{what}: export");
+    assert!((index["costOfAll"].as_f64().unwrap() - cost).abs() <= 1e-6, "{what}: export");
+    // Its entries have what they used themselves.
     let is_pruned = s.path("s.jsonl.pruned").exists();
     assert!(sum(&late["tokens"]) == total || is_pruned, "{what}: export");
     assert!(

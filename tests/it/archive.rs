@@ -62,7 +62,7 @@ impl Home {
             &format!("{omp}/2026_omp1.jsonl"),
             slot + &header(&s, "omp1", "kites") + &image + &body(old, "a tail"),
         );
-        s.put(&format!("{omp}/2026_omp1.jsonl.pruned"), "{}\n");
+        s.put(&format!("{omp}/2026_omp1.jsonl.pruned"), "{\"session\":\"omp1\",\"operations\":[]}\n");
         s.put(&format!("{omp}/2026_omp1/scout.jsonl"), header(&s, "scout", "kites") + &body(old, "a scout"));
         s.put(&format!("{omp}/2026_omp1/scout/0.bash.log"), "output");
         s.put(&format!("{omp}/2026_omp1/draft.txt"), "");
@@ -301,6 +301,31 @@ fn archived_sessions_are_listed_and_read() {
     let done = h.run(&format!("label -q ./{archive} @ n"));
     assert!(done.code == 0 && done.text().contains("\"label\":\"n\""), "{done}");
     assert!(h.s.files() == before);
+}
+
+/// What was pruned of an archived session is in the archive, and counts as before.
+#[test]
+fn what_was_pruned_of_an_archived_session_is_read() {
+    let h = Home::new();
+    let session = format!("{}/2026_long.jsonl", h.pi);
+    h.s.put(&session, crate::prune_compacted::compacted());
+    h.run(&format!("prune -q --compacted ./{session}")).quiet();
+    let read = |archive: &str| {
+        let lines = ["list --all --json", "stats --all --json", "grep --all --pruned forgotten"];
+        let values = lines.map(|line| h.run(&format!("{line} {archive}")).text());
+        let sums = |text: &str| {
+            let rows = text.lines().map(|row| serde_json::from_str::<serde_json::Value>(row).unwrap());
+            rows.map(|row| row["cost"].as_f64().unwrap()).sum::<f64>()
+        };
+        (sums(&values[0]), sums(&values[1]), values[2].lines().count())
+    };
+    assert_eq!(read(""), (0.875, 0.875, 2));
+    h.run(&format!("archive -q ./{session}")).quiet();
+    assert_eq!(read(""), (0.0, 0.0, 0));
+    assert_eq!(read("--archived"), (0.875, 0.875, 2));
+    let archive = h.archive(&session);
+    assert!(h.run(&format!("show ./{archive} aaaa0004")).text().contains("a forgotten answer"));
+    assert!(h.run(&format!("export --as atif -o - ./{archive}")).text().contains("\"total_cost_usd\":0.875"));
 }
 
 #[test]

@@ -154,9 +154,29 @@ fn sums_count_what_was_pruned() {
     let unlined = after.lines().filter(|row| row.contains(r#""line":null"#)).count();
     assert_eq!(unlined, 1, "{after}");
     crate::agreement::agree(&s, "pruned");
+    // The path to the leaf has all requests of this session.
+    let trajectory = s.pisess("export --as atif -o - ./s.jsonl").done().text();
+    let trajectory: serde_json::Value = serde_json::from_str(&trajectory).unwrap();
+    assert_eq!(trajectory["final_metrics"]["total_cost_usd"], 0.875);
+    assert_snapshot!(trajectory["notes"].as_str().unwrap(), @"final_metrics are without the steps that have is_copied_context, and with the requests that were pruned from the session.");
+    // What is damaged is reported, and not counted.
     s.put("s.jsonl.pruned", "damaged");
-    assert_eq!(row("list ./s.jsonl --json")["cost"], 0.625);
-    assert_eq!(row("stats ./s.jsonl --json")["cost"], 0.625);
+    for line in ["list ./s.jsonl --json", "stats ./s.jsonl --json", "list . --json"] {
+        let done = s.pisess(line).done();
+        assert!(done.text().contains("\"cost\":0.625"), "{line}: {done}");
+        assert_eq!(
+            (done.code, &*done.stderr),
+            (
+                0,
+                "pisess: note: what was pruned is not counted: ./s.jsonl.pruned:1: the line is not a pruned payload\n"
+            ),
+            "{line}"
+        );
+    }
+    for line in ["grep --pruned forgotten ./s.jsonl", "show ./s.jsonl aaaa0004"] {
+        let error = s.pisess(line).done().fails(2);
+        assert_eq!(error, "./s.jsonl.pruned:1: the line is not a pruned payload", "{line}");
+    }
     // Details of a sub-agent's result that were pruned hold its usage.
     let task = user("aaaa0002", Some("aaaa0001"), "").replace(
         r#""role":"user","content":"""#,

@@ -114,6 +114,23 @@ impl Archive {
         &self.head
     }
 
+    /// Returns the content of a file other than the session; `None` if there is none of this name.
+    ///
+    /// # Errors
+    /// If the archive is damaged, or cannot be read.
+    pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
+        let others = &self.members[1..];
+        let Some(at) = others.iter().position(|member| member.name == name) else { return Ok(None) };
+        let mut stream = decoder(source, &self.pieces);
+        let before = others[..at].iter().map(|member| member.size).sum();
+        io::copy(&mut (&mut stream).take(before), &mut io::sink())?;
+        let mut spooled = Spooled::new(MEMORY);
+        match io::copy(&mut stream.take(others[at].size), &mut spooled)? {
+            read if read == others[at].size => Ok(Some(spooled)),
+            _ => Err(damaged("it is cut off")),
+        }
+    }
+
     /// Passes the files to `take`: first the others in their order, last the session.
     ///
     /// # Errors

@@ -165,7 +165,7 @@ pub struct Spooled {
 }
 
 impl Spooled {
-    fn new(limit: usize) -> Spooled {
+    pub(super) fn new(limit: usize) -> Spooled {
         Spooled { limit, memory: Vec::new(), file: None, len: 0 }
     }
 }

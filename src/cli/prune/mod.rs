@@ -8,20 +8,25 @@ pub use self::restore::opened;
 
 use self::branch::{damaged, described};
 use self::report::Outcome;
+use self::restore::unusable;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
 use super::transaction::{Attempted, store_options, under_lock};
 use crate::format::size;
-use crate::load::Options;
+use crate::load::{Options, load};
+use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{
     Damaged, Operation, Payloads, Prune, Removal, Restore, Wanted, WithPruned, above_compactions, operations,
     pruned_file,
 };
+use crate::session::reference::Position;
+use crate::session::usage::Usage;
 use pisess_store::{
-    self as store, Attempt, Beside, Committed, Glance, Locked, SessionFile, StoreError, WriteOptions,
+    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile, StoreError,
+    WriteOptions,
 };
 use std::path::{Path, PathBuf};
 
@@ -55,11 +60,61 @@ pub fn pruned_branches(open: &OpenSession) -> Option<String> {
 }
 
 /// Returns what was pruned from the session at a path, if anything.
-pub fn pruned_from(path: &Path, source: &dyn store::ReadAt) -> Option<WithPruned<Glance>> {
+///
+/// # Errors
+/// If the file beside it is damaged, or that of another session.
+pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<WithPruned>, Failure> {
     let resolved = || path.is_symlink().then(|| store::Disk::real(&store::OnDisk, path));
-    let pruned = Glance::open(&pruned_file(path)).ok();
-    let pruned = pruned.or_else(|| Glance::open(&pruned_file(&resolved()?)).ok())?;
-    WithPruned::new(source, pruned)
+    let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
+    let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
+    let with = pruned.map(|(path, pruned)| with(&path, source, Box::new(pruned)));
+    with.transpose().map(Option::flatten)
+}
+
+/// Returns what was pruned from a session, if anything. For an archived session, it is in the archive.
+///
+/// # Errors
+/// As [`pruned_from`], or if the archive is damaged.
+pub fn pruned_of(input: &Input) -> Result<Option<WithPruned>, Failure> {
+    if let Some(file) = input.file() {
+        return pruned_from(file.path(), file);
+    }
+    let Some(path) = input.path() else { return Ok(None) };
+    let Ok(file) = Glance::open(path) else { return Ok(None) };
+    let unreadable = |error| input.unreadable(error);
+    let Some(archive) = Archive::read(&file).map_err(unreadable)? else { return Ok(None) };
+    let pruned = archive.companion(&file, PRUNED).map_err(unreadable)?;
+    let with = pruned.map(|pruned| with(path, input.unredacted(), Box::new(pruned)));
+    with.transpose().map(Option::flatten)
+}
+
+/// Returns what was pruned from a session, or why it cannot be read.
+pub fn split(pruned: Result<Option<WithPruned>, Failure>) -> (Option<WithPruned>, Option<Failure>) {
+    pruned.map_or_else(|failure| (None, Some(failure)), |pruned| (pruned, None))
+}
+
+/// Reports that what was pruned from a session cannot be read, so that its usage is missing from sums.
+pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
+    ui.warn(&format!("what was pruned is not counted: {}", failure.line()));
+}
+
+/// Returns a session with what was pruned from it; `None` if it cannot be read.
+fn with(path: &Path, source: &dyn ReadAt, pruned: Box<dyn ReadAt>) -> Result<Option<WithPruned>, Failure> {
+    let Ok(session) = load(source, &Options::default()) else { return Ok(None) };
+    WithPruned::new(&session, source, pruned).map(Some).map_err(|error| unusable(path, error))
+}
+
+/// Returns the requests of a session, or of the path to a position, with those that were pruned, and their times; `None` if
+/// none was pruned.
+pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i64, Usage)>> {
+    let pruned = pruned_of(&open.input).ok()??;
+    let options = Options { usage: true, workers: open.workers(), ..Options::default() };
+    let whole = load(&pruned.whole(open.input.unredacted()), &options).ok()?;
+    let in_whole = path_to.map(|to| to.and_then(|end| whole.find(&open.session.id(end))));
+    let requests = whole.requests(in_whole);
+    // Payloads that were pruned are seldom those with the usage of sub-agents.
+    let has_more = requests.len() > open.session.requests(path_to).len();
+    has_more.then(|| requests.iter().map(|one| (whole.entry(one.entry).time_ms, one.usage)).collect())
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.
@@ -71,9 +126,8 @@ pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<
         return Ok(None);
     }
     let input = Input::open(path, ui)?;
-    let Some(file) = input.file() else { return Ok(None) };
-    let Some(pruned) = pruned_from(file.path(), file) else { return Ok(None) };
-    let whole = pruned.whole(file);
+    let Some(pruned) = pruned_of(&input)? else { return Ok(None) };
+    let whole = pruned.whole(input.source());
     let copy = store::spool_written(&mut |out| copy_all(&whole, out))?;
     Ok(Some(OpenSession::of(input.redacted(copy), options, ui)?))
 }

@@ -8,6 +8,7 @@ use crate::cli::transaction::{Attempted, store_options, under_lock};
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Restore, SideError, SideFile, pruned_file};
 use pisess_store::{self as store, Attempt, Locked, SessionFile};
+use std::path::Path;
 
 impl Job<'_> {
     /// Restores the session, or prints what would be put back.
@@ -94,8 +95,15 @@ impl Job<'_> {
 /// # Errors
 /// If it is damaged, or belongs to another session.
 pub fn opened(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-    let name = visible(&pruned.path().to_string_lossy());
-    let side = SideFile::read(pruned, &now.session.header.id).map_err(|error| match error {
+    let side = SideFile::read(pruned, &now.session.header.id);
+    let side = side.map_err(|error| unusable(pruned.path(), error))?;
+    Restore::new(&now.session, now.input.source(), side, pruned).map_err(|error| now.input.unreadable(error))
+}
+
+/// Returns the failure for what was pruned from a session, if it cannot be put back.
+pub(super) fn unusable(path: &Path, error: SideError) -> Failure {
+    let name = visible(&path.to_string_lossy());
+    match error {
         SideError::Io(error) => Failure::reading(&name, error),
         error => match error.line() {
             Some(line) => {
@@ -103,6 +111,5 @@ pub fn opened(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failur
             }
             None => Failure::cannot(format_args!("{name}: {error}")).path(&name),
         },
-    })?;
-    Restore::new(&now.session, now.input.source(), side, pruned).map_err(|error| now.input.unreadable(error))
+    }
 }

@@ -55,9 +55,9 @@ function showHead() {
   $("title").textContent = heading;
   const times = session.time.filter((time) => time !== null);
   const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
-  const total = session.cost.reduce((sum, cost) => sum + cost, 0);
+  const total = session.costOfAll, tokens = session.tokensOfAll;
   const models = session.models.map((model) => model.split("/").pop());
-  const tokens = session.tokens.reduce((sum, tokens) => sum + tokens, 0), kinds = [...session.kind];
+  const kinds = [...session.kind];
   const counted = (kind, one) => { const found = kinds.filter((other) => other === kind).length; return found ? `${found.toLocaleString("en")} ${one}${found === 1 ? "" : "s"}` : ""; };
   const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
     counted("u", "request"), counted("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",

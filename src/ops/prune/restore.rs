@@ -2,9 +2,8 @@
 
 use super::invalid;
 use super::payload::at_path;
-use super::side::{Operation, Record, SideFile, What};
+use super::side::{Operation, Record, SideError, SideFile, What};
 use super::whole::{From, Part, Parts, Whole};
-use crate::load::{Options, load};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::FileReader;
@@ -31,23 +30,29 @@ pub struct Restore {
 }
 
 /// A session's file of what was pruned, and where it belongs.
-pub struct WithPruned<P> {
+pub struct WithPruned {
     restore: Restore,
-    pruned: P,
+    pruned: Box<dyn ReadAt>,
 }
 
-impl<P: ReadAt> WithPruned<P> {
-    /// Reads what was pruned from a session; `None` if nothing was, or the file is damaged or that of another session.
-    pub fn new(source: &dyn ReadAt, pruned: P) -> Option<WithPruned<P>> {
-        let session = load(source, &Options::default()).ok()?;
-        let side = SideFile::read(&pruned, &session.header.id).ok()?;
-        let restore = Restore::new(&session, source, side, &pruned).ok()?;
-        Some(WithPruned { restore, pruned })
+impl WithPruned {
+    /// Reads what was pruned from a session.
+    ///
+    /// # Errors
+    /// If the file is damaged, or that of another session.
+    pub fn new(
+        session: &Session,
+        source: &dyn ReadAt,
+        pruned: Box<dyn ReadAt>,
+    ) -> Result<WithPruned, SideError> {
+        let side = SideFile::read(&*pruned, &session.header.id)?;
+        let restore = Restore::new(session, source, side, &*pruned)?;
+        Ok(WithPruned { restore, pruned })
     }
 
     /// Returns the session with what was pruned.
     pub fn whole<'a>(&'a self, source: &'a dyn ReadAt) -> Whole<'a> {
-        self.restore.whole(source, &self.pruned)
+        self.restore.whole(source, &*self.pruned)
     }
 }
 
