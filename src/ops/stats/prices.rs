@@ -7,26 +7,29 @@ use pisess_json::Raw;
 
 /// The prices of models.
 #[derive(Debug, Default)]
-pub struct Prices(HashMap<String, Price>);
-
-/// Dollars per token.
-#[derive(Clone, Copy, Debug)]
-struct Price {
-    usual: Rates,
-    /// For requests with a prompt of more than [`LONG`] tokens, if the table has them.
-    long: Option<Rates>,
+pub struct Prices {
+    by_name: HashMap<String, Price>,
+    /// By the last part of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if their prices differ.
+    by_end: HashMap<String, Option<Price>>,
+    /// By the name without its date: the name without a date, or else with the latest, and its price.
+    by_base: HashMap<String, (String, Price)>,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Dollars per token.
+#[derive(Clone, Debug, PartialEq)]
+struct Price {
+    usual: Rates,
+    /// The rates for requests with a prompt of more than this many tokens, in ascending order.
+    long: Vec<(f64, Rates)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Rates {
     input: f64,
     output: f64,
     cache_read: f64,
     cache_write: f64,
 }
-
-/// The length of a prompt, in tokens, from which some providers take other prices.
-const LONG: f64 = 200_000.0;
 
 /// The providers that the table calls differently than the agents.
 const PROVIDERS: [(&str, &str); 6] = [
@@ -38,22 +41,36 @@ const PROVIDERS: [(&str, &str); 6] = [
     ("openai-codex", "openai"),
 ];
 
+/// The places at which Amazon Bedrock serves a model, before its name.
+const PLACES: [&str; 7] = ["us.", "us-gov.", "eu.", "apac.", "au.", "jp.", "global."];
+
 impl Prices {
     /// Parses a table; `None` if it is not a JSON object, or no member has prices.
     pub fn parse(json: &[u8]) -> Option<Prices> {
         let table = Raw::parse(json.trim_ascii()).ok().filter(|table| table.is_object())?;
-        let prices =
-            table.members().filter_map(|(model, row)| Some((model.text().to_string(), Price::of(row)?)));
-        Some(Prices(prices.collect())).filter(|prices| !prices.0.is_empty())
+        let rows = table.members().map(|(model, row)| (model.text().to_string(), row));
+        let rows = rows.filter_map(|(model, row)| Some((model, Price::of(row)?)));
+        let mut prices = Prices { by_name: rows.collect(), ..Prices::default() };
+        for (name, price) in &prices.by_name {
+            for end in ends(name).skip(1) {
+                let known = prices.by_end.entry(end.to_owned()).or_insert_with(|| Some(price.clone()));
+                known.take_if(|known| known != price);
+            }
+            let base = base(name);
+            let known = prices.by_base.get(base);
+            if known.is_none_or(|(known, _)| known != base && known < name || name == base) {
+                prices.by_base.insert(base.to_owned(), (name.clone(), price.clone()));
+            }
+        }
+        Some(prices).filter(|prices| !prices.by_name.is_empty())
     }
 
     /// Returns the estimated cost of a request; `None` if the table does not have its model.
     pub fn cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
-        let known = PROVIDERS.iter().find(|(name, _)| Some(*name) == provider).map(|(_, known)| *known);
-        let mut names = [provider, known].into_iter().flatten().map(|provider| format!("{provider}/{model}"));
-        let price = names.find_map(|name| self.0.get(&name)).or_else(|| self.0.get(model))?;
+        let price = self.price(provider, model)?;
         let prompt = usage.input + usage.cache_read + usage.cache_write;
-        let rates = price.long.filter(|_| prompt > LONG).unwrap_or(price.usual);
+        let long = price.long.iter().rfind(|(limit, _)| prompt > *limit);
+        let rates = long.map_or(price.usual, |(_, rates)| *rates);
         Some(
             usage.input * rates.input
                 + usage.output * rates.output
@@ -61,54 +78,205 @@ impl Prices {
                 + usage.cache_write * rates.cache_write,
         )
     }
+
+    /// Returns the price of a model: under the names of its provider, under its own name, under longer names if all have the
+    /// same price, or else that of the model of another date.
+    fn price(&self, provider: Option<&str>, model: &str) -> Option<&Price> {
+        let known = PROVIDERS.iter().find(|(name, _)| Some(*name) == provider).map(|(_, known)| *known);
+        let providers: Vec<_> = [provider, known].into_iter().flatten().collect();
+        let anywhere = PLACES.iter().find_map(|place| model.strip_prefix(place)).unwrap_or(model);
+        let names = [model, anywhere].into_iter().chain(ends(model).skip(1));
+        let full = |name: &str| providers.iter().map(|provider| format!("{provider}/{name}")).collect();
+        let names: Vec<String> =
+            names.flat_map(|name| [full(name), vec![name.to_owned()]].concat()).collect();
+        let tables: [for<'p> fn(&'p Prices, &str) -> Option<&'p Price>; 3] = [
+            |prices, name| prices.by_name.get(name),
+            |prices, name| prices.by_end.get(name)?.as_ref(),
+            |prices, name| prices.by_base.get(base(name)).map(|(_, price)| price),
+        ];
+        tables.iter().find_map(|table| names.iter().find_map(|name| table(self, name)))
+    }
+}
+
+/// Returns a name, and what follows each slash in it.
+fn ends(name: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(name), |name| name.split_once('/').map(|(_, end)| end))
+}
+
+/// Returns the name of a model without its date: `x` for `x-20250929`, `x-2025-09-29`, `x@20250929` and `x-latest`.
+fn base(name: &str) -> &str {
+    let is_date = |text: &str| match text.len() {
+        8 => text.bytes().all(|byte| byte.is_ascii_digit()),
+        10 => text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        }),
+        _ => matches!(text, "latest" | "default"),
+    };
+    let marks = name.match_indices(['-', '@']).map(|(at, _)| at);
+    marks.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
 impl Price {
     fn of(row: Raw) -> Option<Price> {
-        // Some rows of the table have their numbers in quotes.
-        let number = |value: Raw| value.number().or_else(|| value.text()?.to_string_lossy().parse().ok());
-        let rate = |key: &str| row.get(key).and_then(number).filter(|rate| rate.is_finite() && *rate >= 0.0);
-        let (input, output) = (rate("input_cost_per_token")?, rate("output_cost_per_token")?);
-        let or_input = |key: &str| rate(key).unwrap_or(input);
-        let usual = Rates {
-            input,
-            output,
-            cache_read: or_input("cache_read_input_token_cost"),
-            cache_write: or_input("cache_creation_input_token_cost"),
-        };
-        let long = rate("input_cost_per_token_above_200k_tokens").map(|input| Rates {
-            input,
-            output: rate("output_cost_per_token_above_200k_tokens").unwrap_or(usual.output),
-            cache_read: rate("cache_read_input_token_cost_above_200k_tokens").unwrap_or(usual.cache_read),
-            cache_write: rate("cache_creation_input_token_cost_above_200k_tokens")
-                .unwrap_or(usual.cache_write),
-        });
+        // The rates of some models are only in steps.
+        let steps: Vec<_> = row.get("tiered_pricing").into_iter().flat_map(Raw::items).collect();
+        let first = steps.iter().find(|step| from(**step) == Some(0.0)).copied();
+        let usual = Rates::of(row, "", None).or_else(|| Rates::of(first?, "", None))?;
+        let mut long: Vec<_> = row.members().filter_map(|(key, _)| limit(&key.text().to_string())).collect();
+        long.sort_by(|(limit, _), (other, _)| limit.total_cmp(other));
+        let long =
+            long.into_iter().filter_map(|(limit, end)| Some((limit, Rates::of(row, &end, Some(usual))?)));
+        let mut long: Vec<_> = long.collect();
+        if long.is_empty() {
+            let steps =
+                steps.into_iter().filter_map(|step| Some((from(step)?, Rates::of(step, "", Some(usual))?)));
+            long = steps.filter(|(limit, _)| *limit > 0.0).collect();
+            long.sort_by(|(limit, _), (other, _)| limit.total_cmp(other));
+        }
         Some(Price { usual, long })
     }
+}
+
+impl Rates {
+    /// Returns the rates under keys with this end; what is missing is as in `usual`, or else as the input.
+    fn of(row: Raw, end: &str, usual: Option<Rates>) -> Option<Rates> {
+        let rate = |key: &str| {
+            let rate = row.get(&format!("{key}{end}")).and_then(number);
+            rate.filter(|rate| rate.is_finite() && *rate >= 0.0)
+        };
+        let input = rate("input_cost_per_token")?;
+        let output = rate("output_cost_per_token").or(usual.map(|usual| usual.output))?;
+        let or = |key: &str, usual: Option<f64>| rate(key).or(usual).unwrap_or(input);
+        Some(Rates {
+            input,
+            output,
+            cache_read: or("cache_read_input_token_cost", usual.map(|usual| usual.cache_read)),
+            cache_write: or("cache_creation_input_token_cost", usual.map(|usual| usual.cache_write)),
+        })
+    }
+}
+
+/// Some rows of the table have their numbers in quotes.
+fn number(value: Raw) -> Option<f64> {
+    value.number().or_else(|| value.text()?.to_string_lossy().parse().ok())
+}
+
+/// Returns the number of tokens from which a step applies.
+fn from(step: Raw) -> Option<f64> {
+    number(step.get("range")?.items().next()?)
+}
+
+/// Returns the number of tokens above which the rates apply whose keys end like this one, and that end.
+fn limit(key: &str) -> Option<(f64, String)> {
+    let end = key.strip_prefix("input_cost_per_token")?;
+    let thousands = end.strip_prefix("_above_")?.strip_suffix("k_tokens")?;
+    Some((thousands.parse::<u32>().ok().map(f64::from)? * 1000.0, end.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// A table in the shape of LiteLLM's: prose, nulls, numbers in quotes, rates in steps, and names with prefixes and
+    /// dates.
+    const TABLE: &str = r#"{
+        "sample_spec":{"max_tokens":"LEGACY parameter","input_cost_per_token":0.0,"output_cost_per_token":null,"mode":"one of: chat, embedding"},
+        "fallback_generalizations":{"rules":[{"name":"x","pattern":"^x"}]},
+        "claude-x":{"litellm_provider":"anthropic","mode":"chat","input_cost_per_token":3e-06,"output_cost_per_token":1.5e-05,
+            "cache_read_input_token_cost":3e-07,"cache_creation_input_token_cost":3.75e-06,
+            "cache_creation_input_token_cost_above_1hr":6e-06,"input_cost_per_token_batches":1e-9,"input_cost_per_token_above_200k_tokens_priority":1},
+        "claude-x-20250929":{"input_cost_per_token":4e-06,"output_cost_per_token":4e-06},
+        "claude-y-20240101":{"input_cost_per_token":1e-06,"output_cost_per_token":1e-06},
+        "claude-y-20250929":{"input_cost_per_token":2e-06,"output_cost_per_token":2e-06},
+        "anthropic.claude-x-v1:0":{"input_cost_per_token":5e-06,"output_cost_per_token":5e-06},
+        "eu.anthropic.claude-x-v1:0":{"input_cost_per_token":5.5e-06,"output_cost_per_token":5e-06},
+        "bedrock/us-east-1/anthropic.claude-v1":{"input_cost_per_token":8e-06,"output_cost_per_token":2.4e-05},
+        "bedrock/us-west-2/anthropic.claude-v1":{"input_cost_per_token":8e-06,"output_cost_per_token":2.4e-05},
+        "bedrock/us-east-1/anthropic.claude-v2":{"input_cost_per_token":8e-06,"output_cost_per_token":2.4e-05},
+        "bedrock/eu-central-1/anthropic.claude-v2":{"input_cost_per_token":9e-06,"output_cost_per_token":2.4e-05},
+        "vertex_ai/claude-x@20250929":{"input_cost_per_token":6e-06,"output_cost_per_token":6e-06},
+        "openrouter/anthropic/claude-x.5":{"input_cost_per_token":7e-06,"output_cost_per_token":7e-06},
+        "github_copilot/claude-x":{"litellm_provider":"github_copilot","mode":"chat"},
+        "gemini/flash":{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6,
+            "input_cost_per_token_above_200k_tokens":2e-6,"cache_read_input_token_cost":null},
+        "steep":{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6,
+            "input_cost_per_token_above_272k_tokens":4e-6,"input_cost_per_token_above_128k_tokens":2e-6},
+        "dashscope/qwen":{"litellm_provider":"dashscope","tiered_pricing":[
+            {"range":[32000.0,128000.0],"input_cost_per_token":"2e-06","output_cost_per_token":8e-6},
+            {"range":[0,32000.0],"input_cost_per_token":1e-06,"output_cost_per_token":4e-6}]},
+        "odd":{"input_cost_per_token":-1,"output_cost_per_token":1e400},
+        "quoted":{"input_cost_per_token":"2e-06","output_cost_per_token":"4e-06"},
+        "embedding":{"input_cost_per_token":1e-7,"output_cost_per_token":null},
+        "list":[1], "text":"x", "nothing":null}"#;
+
+    fn cost(provider: Option<&str>, model: &str, usage: Usage) -> Option<f64> {
+        let prices = Prices::parse(TABLE.as_bytes()).unwrap();
+        prices.cost(provider, model, &usage).map(|cost| (cost * 1e6).round())
+    }
+
+    /// Names of the agents, and the price of a token in millionths of a dollar.
     #[test]
     fn models_are_found_by_provider_and_name() {
-        let table = br#"{"sample_spec":{"note":"text"},
-            "claude-x":{"input_cost_per_token":3e-6,"output_cost_per_token":1.5e-5,"cache_read_input_token_cost":3e-7},
-            "gemini/flash":{"input_cost_per_token":1e-6,"output_cost_per_token":1e-6,"input_cost_per_token_above_200k_tokens":2e-6},
-            "odd":{"input_cost_per_token":-1,"output_cost_per_token":1e400},
-            "quoted":{"input_cost_per_token":"2e-06","output_cost_per_token":"4e-06"}}"#;
-        let prices = Prices::parse(table).unwrap();
+        let of = |provider, model| {
+            cost(provider, model, Usage { input: 10.0, ..Usage::default() }).map(|ten| ten / 10.0)
+        };
+        for (provider, model, price) in [
+            (Some("anthropic"), "claude-x", Some(3.0)),
+            // Its own date, another date, the latest, and only dated names.
+            (Some("anthropic"), "claude-x-20250929", Some(4.0)),
+            (Some("anthropic"), "claude-x-20250101", Some(3.0)),
+            (Some("anthropic"), "claude-x-2025-01-01", Some(3.0)),
+            (Some("anthropic"), "claude-x-latest", Some(3.0)),
+            (Some("anthropic"), "claude-y", Some(2.0)),
+            (Some("anthropic"), "claude-y-latest", Some(2.0)),
+            (Some("anthropic"), "claude-x-mini", None),
+            // A row without prices does not hide those of the model.
+            (Some("github-copilot"), "claude-x", Some(3.0)),
+            (Some("my-proxy"), "claude-x", Some(3.0)),
+            (Some("my-proxy"), "anthropic/claude-x", Some(3.0)),
+            (None, "claude-x", Some(3.0)),
+            // Places of Amazon Bedrock, with a price of their own or not.
+            (Some("amazon-bedrock"), "eu.anthropic.claude-x-v1:0", Some(5.5)),
+            (Some("amazon-bedrock"), "global.anthropic.claude-x-v1:0", Some(5.0)),
+            (Some("amazon-bedrock"), "us-east-1/anthropic.claude-v2", Some(8.0)),
+            (Some("amazon-bedrock"), "anthropic.claude-v1", Some(8.0)),
+            // Places with different prices.
+            (Some("amazon-bedrock"), "anthropic.claude-v2", None),
+            (Some("google-vertex"), "claude-x@20250929", Some(6.0)),
+            (Some("google-vertex"), "claude-x@default", Some(6.0)),
+            (Some("openrouter"), "anthropic/claude-x.5", Some(7.0)),
+            (Some("my-proxy"), "claude-x.5", Some(7.0)),
+            (Some("google"), "flash", Some(1.0)),
+            (None, "quoted", Some(2.0)),
+            (None, "odd", None),
+            (None, "embedding", None),
+            (None, "sample_spec", None),
+            (None, "", None),
+        ] {
+            assert_eq!(of(provider, model), price, "{provider:?} {model}");
+        }
+    }
+
+    #[test]
+    fn rates_depend_on_the_kind_of_token_and_on_the_length_of_the_prompt() {
         let usage = Usage { input: 1e5, output: 1e4, cache_read: 1e6, cache_write: 1e4, ..Usage::default() };
-        let cost =
-            |provider, model, usage| prices.cost(provider, model, &usage).map(|cost| (cost * 1e6).round());
+        // Rates of batches, of other service tiers and of writes for an hour do not apply.
+        assert_eq!(cost(Some("anthropic"), "claude-x", usage), Some(787_500.0));
         // A rate that is missing is that of the input.
-        assert_eq!(cost(Some("anthropic"), "claude-x", usage), Some(780_000.0));
         assert_eq!(cost(Some("google"), "flash", Usage { cache_read: 0.0, ..usage }), Some(120_000.0));
         assert_eq!(cost(Some("google"), "flash", usage), Some(1_220_000.0));
-        assert_eq!(cost(None, "flash", usage), None);
-        assert_eq!(cost(None, "odd", usage), None);
-        assert_eq!(cost(None, "quoted", Usage { cache_read: 0.0, ..usage }), Some(260_000.0));
+        let prompt = |input| Usage { input, ..Usage::default() };
+        for (input, millionths) in [(128e3, 128e3), (200e3, 400e3), (300e3, 1200e3)] {
+            assert_eq!(cost(None, "steep", prompt(input)), Some(millionths), "{input}");
+        }
+        for (input, millionths) in [(32e3, 32e3), (100e3, 200e3), (500e3, 1000e3)] {
+            assert_eq!(cost(Some("dashscope"), "qwen", prompt(input)), Some(millionths), "{input}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_table_is_refused() {
         for text in ["", "[]", "{}", r#"{"a":1}"#, r#"{"a":{"input_cost_per_token":"1"}}"#, "{"] {
             assert!(Prices::parse(text.as_bytes()).is_none(), "{text}");
         }
