@@ -2,6 +2,7 @@
 
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::{Expanded, expanded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::{FilterMode, positive_amount};
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -23,7 +24,7 @@ use crate::ops::redact::{self, Found, Report, redact};
 use crate::ops::tree::Filter;
 use crate::redact::values::Value;
 use clap::ValueEnum;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Reach};
 use std::collections::BTreeSet;
@@ -53,6 +54,7 @@ pub const GUIDE: Guide = Guide {
             "Write a trajectory for evaluation or training",
             "pisess export --as atif -o run.json session.jsonl",
         ),
+        Example::new("Write trajectories of all sessions of a directory", "pisess export --as atif sessions"),
         Example::new("Export without secrets", "pisess export --redact session.jsonl"),
         Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
     ],
@@ -75,14 +77,17 @@ pub const GUIDE: Guide = Guide {
 /// request and the last answers. The export says what is left out.
 ///
 /// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format, version 1.7, which tools
-/// for evaluation and training read. The sessions of its sub-agents are embedded.
+/// for evaluation and training read. The sessions of the sub-agents that its results name are embedded.
+///
+/// Of a directory, each session in it is exported, at any depth, to a file named after it, in the directory given with -o
+/// or the current one.
 ///
 /// With --redact, the session is redacted first, as by `pisess redact`. The export is then read again,
 /// decompressed, and searched for every secret that was found. If one is left, the export is deleted, and the
 /// command fails.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session: a path, a name such as `last`, or - for standard input
+    /// The session: a path, a name such as `last`, or - for standard input; or a directory of sessions
     pub session: PathBuf,
     /// Export only the path to this entry
     #[arg(value_name = "REF")]
@@ -93,7 +98,7 @@ pub struct Args {
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
-    /// Write the result to PATH (- for standard output)
+    /// Write the result to PATH (- for standard output), or to a file in PATH if that is a directory
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
     /// Leave out tool calls and their results
@@ -196,7 +201,50 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage("--env-file, --secret-file, --paths and --keep-images need --redact")
             .hint("add --redact, or omit them"));
     }
-    let input = Input::open(&args.session, ui)?;
+    if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
+        return all(args, format, ui);
+    }
+    one(args, &args.session, format, ui)
+}
+
+/// Exports the sessions below a directory. Those of sub-agents belong to the session that started them.
+fn all(args: &Args, format: ExportFormat, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.at.is_some() {
+        return Err(Failure::usage("REF is an entry of one session").hint("omit REF, or give a session"));
+    }
+    if args.output.as_deref().is_some_and(|output| !ui.absolute(output).is_dir()) {
+        return Err(Failure::usage("the sessions of a directory are exported to a directory")
+            .hint("give an existing directory with -o"));
+    }
+    let Expanded { files, failures, .. } = expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
+    let mut names = HashSet::default();
+    for file in files.into_iter().filter(|file| file.owner.is_none()) {
+        let exported = match names.insert(file.path.file_stem().map(OsString::from)) {
+            true => one(args, &file.path, format, ui),
+            false => {
+                let name = visible(&file.path.to_string_lossy());
+                let failure = Failure::cannot(format_args!("{name}: another session has the same file name"));
+                Err(failure.path(&name).hint("export it with another -o"))
+            }
+        };
+        worst = match exported {
+            Ok(_) => worst,
+            Err(failure) if failure.is_transcript() => worst,
+            // A session without messages is ordinary in a store.
+            Err(failure) if failure.exit() == Exit::Found => {
+                ui.warn(&failure.line());
+                worst
+            }
+            Err(failure) => worst.max(ui.report(&failure)),
+        };
+    }
+    Ok(worst)
+}
+
+fn one(args: &Args, session: &Path, format: ExportFormat, ui: &mut Ui) -> Result<Exit, Failure> {
+    let cuts = args.cuts();
+    let input = Input::open(session, ui)?;
     let (input, mut removed) = if args.redact {
         redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?
     } else {
@@ -231,7 +279,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             return Err(open.input.cannot(problem).hint("give a larger --max-size"));
         }
     }
-    let output = args.output.clone().unwrap_or_else(|| default_output(format, &open.input));
+    let name = default_output(format, &open.input);
+    let output = match &args.output {
+        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
+        Some(output) => output.clone(),
+        None => name,
+    };
     if output == Path::new("-") {
         export.print(removed.as_ref(), &open.input, ui)?;
         return Ok(Exit::Done);
@@ -408,6 +461,10 @@ impl Export<'_> {
     fn nested(&self) -> Vec<SubAgent<'_>> {
         let mut nested: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
+            let contents = Contents::new(session, input.source(), true, session.leaf);
+            if !has_steps(&contents) {
+                continue;
+            }
             let name = session.header.id.to_string_lossy();
             let alike =
                 nested.iter().filter(|agent| agent.contents.session.header.id == session.header.id).count();
@@ -416,7 +473,7 @@ impl Export<'_> {
                 path: input
                     .file()
                     .map_or_else(String::new, |file| file.path().to_string_lossy().into_owned()),
-                contents: Contents::new(session, input.source(), true, session.leaf),
+                contents,
             });
         }
         nested

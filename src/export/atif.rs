@@ -45,7 +45,7 @@ pub fn has_steps(contents: &Contents) -> bool {
     })
 }
 
-/// Writes the trajectory of the path to the leaf, with those of its sub-agents.
+/// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results name, and of theirs.
 ///
 /// # Errors
 /// If reading or writing fails, or the compactions keep the same entries over and over.
@@ -55,15 +55,27 @@ pub fn trajectory(
     agents: &[SubAgent],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    Trajectory::new(contents, path, agents, out).write(None)?;
+    let mut named = vec![Named::No; agents.len()];
+    Trajectory::new(contents, path, agents, &mut named, out).write(None)?;
     let mut separator = ",\n\"subagent_trajectories\":[\n";
-    for agent in agents.iter().filter(|agent| has_steps(&agent.contents)) {
+    while let Some(at) = named.iter().position(|named| *named == Named::Yes) {
+        let agent = &agents[at];
+        named[at] = Named::Written;
         out.write_all(separator.as_bytes())?;
-        Trajectory::new(&agent.contents, &agent.path, agents, out).write(Some(&agent.id))?;
+        Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out).write(Some(&agent.id))?;
         out.write_all(b"}")?;
         separator = ",\n";
     }
     out.write_all(if separator == ",\n" { b"]}\n" } else { b"}\n" })
+}
+
+/// Whether a result of what was written names a sub-agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Named {
+    No,
+    Yes,
+    /// And the sub-agent's trajectory is written.
+    Written,
 }
 
 /// Whether a step is there for the first time.
@@ -83,6 +95,7 @@ struct Trajectory<'a, 'o> {
     /// Reads the results of calls, which are further down than the reply.
     results: FileReader<'a>,
     agents: &'a [SubAgent<'a>],
+    named: &'o mut [Named],
     /// The path of the session's file.
     path_name: &'a str,
     out: &'o mut dyn Write,
@@ -104,6 +117,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         contents: &'a Contents<'a>,
         path_name: &'a str,
         agents: &'a [SubAgent<'a>],
+        named: &'o mut [Named],
         out: &'o mut dyn Write,
     ) -> Self {
         let session = contents.session;
@@ -111,6 +125,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
             source: Source::new(contents),
             results: FileReader::new(session, contents.file),
             agents,
+            named,
             path_name,
             out,
             forked_ms: forked_ms(session),

@@ -163,37 +163,109 @@ fn what_a_fork_copied_is_no_part_of_the_sums() {
     );
 }
 
+/// Returns a reply with a call, and its result.
+fn called(id: &str, parent: &str, details: Value) -> [String; 2] {
+    let call = json!({"message": {"role": "assistant", "provider": "p", "model": "m",
+        "content": [{"type": "toolCall", "id": format!("t{id}"), "name": "subagent", "arguments": {"task": "look"}}]}});
+    let result = json!({"message": {"role": "toolResult", "toolCallId": format!("t{id}"), "toolName": "subagent",
+        "content": [{"type": "text", "text": "found"}, {"type": "image", "mimeType": "image/png", "data": "iVBO"}],
+        "details": details}});
+    let calling = format!("{id}-call");
+    [entry("message", &calling, parent, call), entry("message", id, &calling, result)]
+}
+
+/// Returns the session of a sub-agent: its first message, and then these entries.
+fn sub_agent(name: &str, text: &str, more: &[String]) -> String {
+    let lines: Vec<_> = [user("x", None, text)].iter().chain(more).cloned().collect();
+    String::from_utf8(session(&lines)).unwrap().replacen("\"id\":\"", &format!("\"id\":\"{name}"), 1)
+}
+
+/// Returns the first messages of the sub-agents of a trajectory.
+fn nested(trajectory: &Value) -> Vec<&str> {
+    let agents = trajectory["subagent_trajectories"].as_array().into_iter().flatten();
+    agents.map(|agent| agent["steps"][0]["message"].as_str().unwrap()).collect()
+}
+
+/// Writes a session with sub-agents: on the path to its leaf, on another branch, below one another, and one that no result
+/// names. Returns a secret in one of them.
+fn with_sub_agents(s: &Sandbox, name: &str) -> String {
+    let run = |run: &str| json!({"results": [{"sessionFile": format!("/away/s/{run}/run-0/session.jsonl")}]});
+    let lines = [
+        vec![user("a", None, "go")],
+        called("b", "a", run("one")).to_vec(),
+        called("other", "a", run("two")).to_vec(),
+        called("c", "b", json!({"agentId": "a7"})).to_vec(),
+    ];
+    s.put(&format!("{name}.jsonl"), session(&lines.concat()));
+    let token = format!("ghp_{}", "Ab3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6");
+    let own = called("y", "x", run("deep"));
+    let agents = [
+        ("one/run-0/session", sub_agent("c", &format!("look {token}"), &own)),
+        ("one/run-0/session/deep/run-0/session", sub_agent("c", "deeper", &[])),
+        ("two/run-0/session", sub_agent("c", "on another branch", &[])),
+        ("three/run-0/session", sub_agent("c", "nobody asked", &[])),
+        ("a7", sub_agent("d", "imported from Claude Code", &[])),
+    ];
+    agents.into_iter().for_each(|(path, text)| s.put(&format!("{name}/{path}.jsonl"), text));
+    token
+}
+
 #[test]
 fn sub_agents_are_nested_and_named_by_the_result() {
     let s = Sandbox::new();
-    let call = json!({"message": {"role": "assistant", "provider": "p", "model": "m",
-        "content": [{"type": "toolCall", "id": "t1", "name": "subagent", "arguments": {"task": "look"}}]}});
-    let details = json!({"results": [{"sessionFile": "/away/s/one/run-0/session.jsonl"}]});
-    let result = json!({"message": {"role": "toolResult", "toolCallId": "t1", "toolName": "subagent",
-        "content": [{"type": "text", "text": "found"}, {"type": "image", "mimeType": "image/png", "data": "iVBO"}],
-        "details": details}});
-    let lines = [user("a", None, "go"), entry("message", "b", "a", call), entry("message", "c", "b", result)];
-    s.put("s.jsonl", session(&lines));
-    let token = format!("ghp_{}", "Ab3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6");
-    let child = |text: &str| {
-        let bytes = session(&[user("x", None, text)]);
-        String::from_utf8(bytes).unwrap().replacen("\"id\":\"", "\"id\":\"c", 1)
-    };
-    s.put("s/one/run-0/session.jsonl", child(&format!("look {token}")));
-    s.put("s/two/run-0/session.jsonl", child("nobody asked"));
+    let token = with_sub_agents(&s, "s");
     s.put("s/notes_transcript.jsonl", "{}\n");
     let whole = trajectory(&s, "./s.jsonl");
+    let look = format!("look {token}");
+    assert_eq!(nested(&whole), ["imported from Claude Code", &look, "deeper"]);
+    let [imported, one, deep] = [0, 1, 2].map(|at| &whole["subagent_trajectories"][at]);
+    assert_eq!(deep["trajectory_id"], format!("{}-2", one["trajectory_id"].as_str().unwrap()));
     let result = &steps(&whole)[1]["observation"]["results"][0];
-    let nested = whole["subagent_trajectories"].as_array().unwrap();
-    let [one, two] = [0, 1].map(|at| nested[at]["trajectory_id"].as_str().unwrap());
-    assert_eq!(two, format!("{one}-2"));
-    assert_eq!(result["subagent_trajectory_ref"], json!([{"trajectory_id": one}]));
+    let refers_to = |agent: &Value| json!([{"trajectory_id": agent["trajectory_id"]}]);
+    assert_eq!(result["subagent_trajectory_ref"], refers_to(one));
     let url = "data:image/png;base64,iVBO";
     assert_eq!(result["content"][1]["source"], json!({"media_type": "image/png", "path": url}));
-    assert!(listed(&nested[0]).contains(&token));
+    let of_import = &steps(&whole)[2]["observation"]["results"][0]["subagent_trajectory_ref"];
+    assert_eq!(*of_import, refers_to(imported));
+    // Those of another branch stay there.
+    assert_eq!(nested(&trajectory(&s, "./s.jsonl other")), ["on another branch"]);
+    assert_eq!(nested(&trajectory(&s, "./s.jsonl a")), [""; 0]);
     // Secrets are removed from sub-agents, too.
     let clean = s.unchanged("export --as atif -o - --redact ./s.jsonl").text();
     assert!(!clean.contains(&token) && clean.contains("[REDACTED:github-pat#1]"), "{clean}");
+}
+
+#[test]
+fn a_directory_of_sessions_becomes_one_of_trajectories() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.put("all/tour.jsonl", fixture("tour.jsonl"));
+    s.put("all/p/omp.jsonl", fixture("omp.jsonl"));
+    s.put("all/p/omp/sub.jsonl", sub_agent("c", "part of omp", &[]));
+    s.put("all/empty.jsonl", session::<&str>(&[]));
+    std::fs::create_dir(s.path("to")).unwrap();
+    let done = s.pisess("export --as atif ./all -o ./to").done();
+    assert_snapshot!(done, @"
+    ./to/omp.json
+    ./to/tour.json
+    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    ");
+    assert_eq!(s.text("to/tour.json"), s.run("export --as atif ./tour.jsonl -o -"));
+    assert_snapshot!(s.pisess("export --as atif ./all -o ./to").done(), @"
+    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
+    2> pisess: cannot create ./to/tour.json: it already exists (hint: choose another name, or overwrite it with --force)
+    exit 2
+    ");
+    s.put("all/q/omp.jsonl", fixture("v1.jsonl"));
+    assert_snapshot!(s.pisess("export --as atif ./all -o ./to --force").done(), @"
+    ./to/omp.json
+    ./to/tour.json
+    2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
+    2> pisess: ./all/q/omp.jsonl: another session has the same file name (hint: export it with another -o)
+    exit 2
+    ");
+    assert_snapshot!(s.pisess("export --as atif ./all -o ./new").done().fails(2), @"the sessions of a directory are exported to a directory (hint: give an existing directory with -o)");
+    assert_snapshot!(s.pisess("export --as atif ./all 61a7f2cc").done().fails(2), @"REF is an entry of one session (hint: omit REF, or give a session)");
 }
 
 #[test]
@@ -237,6 +309,14 @@ fn the_models_of_the_format_accept_every_trajectory() {
         }
     }
     assert!(count > 200, "{count}");
+    // A directory at once: sessions with sub-agents, images and forks, and all imported ones.
+    with_sub_agents(&s, "all/s");
+    s.put("all/tour.jsonl", fixture("tour.jsonl"));
+    s.run("fork ./all/tour.jsonl -o ./all/fork.jsonl");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
+    s.pisess(&format!("import -q -o ./all '{sources}/claude' '{sources}/codex'")).done();
+    let done = s.pisess("export -q --as atif ./all -o ./out").done();
+    count += done.quiet().lines().count();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/trajectories/validate.py");
     let done = Command::new("python3").arg(script).arg(s.path("out")).output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);

@@ -57,7 +57,7 @@ fn a_folder() {
         let said = s.unchanged(&line).fails(2);
         assert_eq!(
             said,
-            "cannot read ./x: it is a directory (hint: give the path of a session in it; check, grep, list, migrate, redact --check and stats take directories)",
+            "cannot read ./x: it is a directory (hint: give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories)",
             "{line}"
         );
     }

@@ -277,7 +277,7 @@ impl StoreError {
             StoreError::NotFound { doing: "create", .. } => "create the directory first",
             StoreError::NotFound { .. } => return None,
             StoreError::IsFolder { doing: "read", .. } => {
-                "give the path of a session in it; check, grep, list, migrate, redact --check and stats take directories"
+                "give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories"
             }
             StoreError::IsFolder { .. } => "give the path of a file",
             StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not an oh-my-pi lock",

@@ -1,6 +1,6 @@
 //! The steps of a trajectory, and the values in them.
 
-use super::{Copied, Trajectory, model_of};
+use super::{Copied, Named, Trajectory, model_of};
 use crate::agents::oh_my_pi::message::starts_user_turn;
 use crate::export::source::{decoded, shown};
 use crate::session::content::{is_block, joined_text};
@@ -195,13 +195,17 @@ impl Trajectory<'_, '_> {
     }
 
     /// Returns the result of a call.
-    fn result(&self, message: Raw, call: Option<&str>) -> Vec<u8> {
+    fn result(&mut self, message: Raw, call: Option<&str>) -> Vec<u8> {
         let details = message.get("details");
         let tool = message.get("toolName");
         let ends = places(Path::new(self.path_name), &details.map(sessions).unwrap_or_default());
-        let own = self.agents.iter().filter(|agent| ends.contains(&end_of(&agent.path)));
-        let references: Vec<_> =
-            own.map(|agent| Object::new().str("trajectory_id", &agent.id).finish()).collect();
+        let mut references = Vec::new();
+        for (agent, named) in self.agents.iter().zip(&mut *self.named) {
+            if ends.contains(&end_of(&agent.path)) {
+                references.push(Object::new().str("trajectory_id", &agent.id).finish());
+                *named = if *named == Named::No { Named::Yes } else { *named };
+            }
+        }
         let is_error = message.get("isError").is_some_and(Raw::is_truthy);
         let extra = Object::new().with(tool, |extra, tool| extra.str("tool_name", &shown(tool)));
         Object::new()

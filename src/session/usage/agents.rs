@@ -4,7 +4,8 @@
 //! started it. oh-my-pi and the extension pi-subagents keep the sessions of sub-agents in the directory named like
 //! the session without `.jsonl`, and record their paths in the `details` of the result: oh-my-pi the path of the
 //! output (`<session>/<agent>.md`, beside `<agent>.jsonl`), pi-subagents that of the session
-//! (`<session>/<run>/run-0/session.jsonl`). Stores are moved and copied, so only the end of a path identifies a
+//! (`<session>/<run>/run-0/session.jsonl`). Claude Code records the sub-agent's id (`agentId`), and `import` names its
+//! session `<session>/<agent>.jsonl`. Stores are moved and copied, so only the end of a path identifies a
 //! session.
 
 use foldhash::HashSet;
@@ -85,7 +86,8 @@ pub fn sessions(details: Raw) -> Vec<String> {
         };
         session.or_else(output)
     };
-    results(details).filter_map(path).map(|path| end_of(&path)).collect()
+    let imported = details.get_text("agentId").map(|id| format!("/{}.jsonl", id.to_string_lossy()));
+    results(details).filter_map(path).chain(imported).map(|path| end_of(&path)).collect()
 }
 
 /// Returns the ends of the paths that the reported sessions may have: a fork may have copied the directory under its
