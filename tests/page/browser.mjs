@@ -79,11 +79,15 @@ export async function open(path, { width = 1300, height = 900, scheme = "light",
   return page;
 }
 
-/** Returns the serious violations that axe finds. */
-export async function serious(page) {
+/** Returns the violations that axe finds. */
+export async function violations(page) {
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
+  return page.evaluate(async () => (await globalThis.axe.run(document, { resultTypes: ["violations"] })).violations);
+}
+
+/** Returns the serious ones. */
+export async function serious(page) {
+  return (await violations(page)).filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
 }
 
 /** Returns the number of nodes in the document. */

@@ -1,6 +1,6 @@
 // Entries of sessions for tests.
 
-export const at = (second) => ({ timestamp: `2026-03-14T09:${String(10 + second).padStart(2, "0")}:00.000Z` });
+export const at = (minute) => ({ timestamp: new Date(Date.UTC(2026, 2, 14, 9, 10 + minute)).toISOString() });
 
 /** Returns a chain of entries with ids e0, e1 …, unless they have an id or a parent of their own. */
 export const chain = (...entries) => entries.map((entry, n) => ({ type: "message", id: `e${n}`, parentId: n ? `e${n - 1}` : null, ...at(n), ...entry }));
