@@ -25,6 +25,8 @@ pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 pub struct Agent {
     /// The agent's display name.
     pub name: &'static str,
+    /// The name of its program.
+    pub program: &'static str,
     /// Whether its context applies `context_edit` entries.
     pub follows_edits: bool,
     /// Whether its files begin with a title line.

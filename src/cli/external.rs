@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const LOOK: &str = "see `pisess --help`";
 
 /// Verbs of other tools, and the commands of pisess that correspond to them.
-const FROM_ELSEWHERE: [(&str, &str); 30] = [
+const FROM_ELSEWHERE: [(&str, &str); 27] = [
     ("blame", "stats --by file"),
     ("branch", "branches"),
     ("cat", "show"),
@@ -23,7 +23,6 @@ const FROM_ELSEWHERE: [(&str, &str); 30] = [
     ("cherry-pick", "pick"),
     ("clone", "fork --branches"),
     ("commit", "append"),
-    ("continue", "list -l NAME"),
     ("cost", "stats --by day"),
     ("delete", "archive"),
     ("doctor", "check"),
@@ -35,18 +34,19 @@ const FROM_ELSEWHERE: [(&str, &str); 30] = [
     ("move", "relocate"),
     ("mv", "relocate"),
     ("name", "append --name NAME"),
-    ("open", "tree"),
     ("rebase", "pick"),
     ("remove", "archive"),
     ("rename", "append --name NAME"),
     ("reset", "switch"),
-    ("resume", "list -l NAME"),
     ("revert", "pop"),
     ("rm", "archive"),
     ("search", "grep"),
     ("share", "export --redact"),
     ("usage", "stats"),
 ];
+
+/// Verbs for what only the agents do.
+const OF_AGENTS: [&str; 3] = ["continue", "open", "resume"];
 
 /// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
@@ -151,6 +151,10 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
     };
     let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
     let hint = match near.is_empty() {
+        _ if OF_AGENTS.contains(&name) => {
+            "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
+                .to_owned()
+        }
         true if name.ends_with(".jsonl") => {
             "name a command before the session, as in `pisess tree`".to_owned()
         }

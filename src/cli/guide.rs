@@ -135,8 +135,8 @@ pub const TIMES: Section = Section {
          zone are local, and days begin at midnight.",
         "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
          2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
-         midnight. `list` includes a session if it has a user or assistant message in this period, whatever was \
-         written later; `grep` and `stats` read only entries of this period.",
+         midnight. `list` includes a session if it was created in this period, or anything was written to it then: a \
+         message, a label, a compaction. `grep` and `stats` read only entries of this period.",
     ],
 };
 

@@ -27,7 +27,8 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     let own = unknown_option(error)
         .and_then(|option| meant(option, verb))
         .or_else(|| renamed(error, verb))
-        .or_else(|| too_much(error, verb));
+        .or_else(|| too_much(error, verb))
+        .or_else(|| too_little(error, verb));
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
@@ -81,6 +82,17 @@ fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String>
         "grep" => "put a pattern of several words in quotes, and give no SESSION".to_owned(),
         _ => format!("omit {option} or SESSION; a name is looked up in all projects"),
     })
+}
+
+/// Returns a hint for a command without SESSION that could read all sessions.
+fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+    let has = |name: &str| verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == name));
+    if error.kind() != ErrorKind::MissingRequiredArgument || !has("all") {
+        return None;
+    }
+    // What writes does not take all sessions at once.
+    let check = if has("check") { "--check " } else { "" };
+    Some(format!("`pisess {} {check}--all` reads the sessions of all projects", verb?.get_name()))
 }
 
 /// Returns a hint with the name of an option, if clap suggests a former one.

@@ -4,12 +4,16 @@ use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, b
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
+use crate::load::Options;
 use crate::load::names::{Known, NameError, Names, choose, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
+use crate::ops::list::{ListInput, Listed, read, titled};
 use crate::session::Header;
-use crate::session::entry::Entry;
+use crate::session::list_stats::ListStatsOptions;
 use crate::session::paths::{below_home, is_windows};
+use crate::session::period::Period;
+use crate::session::usage::SubAgents;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_store::{
@@ -19,8 +23,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// Printed if directories contain no sessions, as the directory of a project does not.
-const NO_FILES: &str = "no *.jsonl files found (hint: the sessions of a project are in the agents' stores; `cd DIR && pisess list` lists them)";
+/// Printed if directories contain no sessions, and are no projects with sessions in the stores.
+const NO_FILES: &str =
+    "no *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 
 /// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Debug)]
@@ -87,8 +92,13 @@ impl Places {
             ([], false) => Scope::Here,
             _ => Scope::Paths(resolved.paths),
         };
-        let finding = self.find(&scope);
+        let mut finding = self.find(&scope);
         let mut failed = !resolved.failures.is_empty();
+        let mut scope = scope;
+        if let (Scope::Paths(paths), true) = (&scope, finding.files.is_empty()) {
+            finding.files = of_projects(paths, ui);
+            scope = Scope::Paths(finding.files.iter().map(|file| file.path.clone()).collect());
+        }
         for failure in &resolved.failures {
             ui.report(failure);
         }
@@ -159,6 +169,23 @@ impl Places {
         Ok(self.archived(all)?.into_iter().map(file))
     }
 
+    /// Reports that the archived sessions of the project, or of all projects, are not read, if any of them may have
+    /// entries in a period. Without a period, only their names are looked at.
+    pub fn warn_of_archived(&self, all: bool, period: Period, ui: &mut Ui) {
+        let may_count = |path: &PathBuf| {
+            period == Period::default()
+                || facts(path).is_some_and(|facts| {
+                    period.may_have(facts.header.started_ms().unwrap_or(i64::MIN), facts.modified)
+                })
+        };
+        let archives = self.archived(all).unwrap_or_default();
+        match archives.iter().filter(|path| may_count(path)).count() {
+            0 => {}
+            1 => ui.warn("1 archived session is not included (hint: --archived)"),
+            count => ui.warn(&format!("{count} archived sessions are not included (hint: --archived)")),
+        }
+    }
+
     /// Returns the sessions in a scope, and the directories that cannot be searched.
     pub fn find(&self, scope: &Scope) -> FoundFiles {
         match scope {
@@ -210,11 +237,14 @@ impl Places {
 
 /// Returns the header of a session or an archive, if it can be read.
 fn header(path: &Path) -> Option<Header> {
-    let file = Glance::open(path).ok()?;
-    match Archive::read(&file) {
-        Ok(Some(archive)) => Facts::read(archive.head()).map(|facts| facts.header).ok(),
-        _ => Head::read(&file).map(|head| head.header).ok(),
-    }
+    let session = || Head::read(&Glance::open(path).ok()?).map(|head| head.header).ok();
+    facts(path).map(|facts| facts.header).or_else(session)
+}
+
+/// Returns what an archive records of its session, if it is one that can be read.
+fn facts(path: &Path) -> Option<Facts> {
+    let archive = Archive::read(&Glance::open(path).ok()?).ok()??;
+    Facts::read(archive.head()).ok()
 }
 
 /// The end of the name of an archive, after that of the session.
@@ -342,7 +372,10 @@ pub struct Expanded {
 pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
     let Resolved { paths, by_name, mut failures } = resolved(arguments.iter(), ui);
     let (streams, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == Path::new("-"));
-    let found = store::find(&paths, reach);
+    let mut found = store::find(&paths, reach);
+    if found.files.is_empty() && reach == Reach::Whole {
+        found.files = of_projects(&paths, ui);
+    }
     let mut files: Vec<_> =
         streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
     files.extend(found.files);
@@ -359,6 +392,20 @@ pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
     }
     Expanded { files, by_name, failures }
+}
+
+/// Returns the sessions in the stores that belong to directories, if these are projects. Reports them: a directory in an
+/// argument otherwise means the files in it.
+fn of_projects(folders: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
+    let mut files = Vec::new();
+    for folder in folders.iter().filter(|path| path.is_dir()) {
+        let found = Places::seen_from(&ui.absolute(folder), ui).find(&Scope::Here).files;
+        if !found.is_empty() {
+            ui.warn(&format!("{}: the sessions of this project, from the agents' stores", folder.display()));
+        }
+        files.extend(found);
+    }
+    files
 }
 
 /// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.
@@ -455,7 +502,10 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
         NameError::Ambiguous { candidates, sessions, .. } => {
             let more = sessions.saturating_sub(candidates.len());
             let more = (more > 0).then(|| format!("and {more} more"));
-            let rows = candidates.iter().map(|(id, path)| candidate(id, path, ui));
+            let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
+            // Copies of a session are told apart by their paths.
+            let has_copies = ids.len() < candidates.len();
+            let rows = candidates.iter().map(|(id, path)| candidate(id, path, has_copies, ui));
             failure.details(rows.chain(more).collect())
         }
         NameError::NoLast { .. } => failure,
@@ -466,19 +516,32 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = Places::of(ui).archived(true).unwrap_or_default();
     let known = archives.into_iter().filter_map(|path| {
-        let archive = Archive::read(&Glance::open(&path).ok()?).ok()??;
-        let facts = Facts::read(archive.head()).ok()?;
+        let facts = facts(&path)?;
         let id = facts.header.id.to_string_lossy().into_owned();
         Some(Known { path, id, name: facts.name.map(|name| name.to_string_lossy().into_owned()) })
     });
     choose(name, &known.collect::<Vec<_>>()).is_ok()
 }
 
-/// Returns a row for a session that a name may refer to: its age, its id and its path.
-fn candidate(id: &str, path: &Path, ui: &Ui) -> String {
+/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested.
+fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> String {
     let now = Ids::new(ui).map_or_else(|_| ui.now_ms(), |ids| ids.now_ms(ui));
-    let modified = store::modified(path).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let modified = modified.map_or(Entry::NO_TIME, |since| since.as_millis() as i64);
-    let path = below_home(&path.to_string_lossy(), ui.home().as_deref());
-    format!("{:>6}  {id}  {path}", age(now, modified))
+    let home = ui.home();
+    let shown = |path: &str| below_home(path, home.as_deref());
+    let place = shown(&path.to_string_lossy());
+    let Some(session) = listed(path) else { return format!("{id}  {place}") };
+    let (age, project) = (age(now, session.modified), shown(&session.cwd.to_string_lossy()));
+    let title = titled(&session.title(), session.messages);
+    format!("{age:>6}  {id}  {project}  {}", if with_path { &place } else { &title })
+}
+
+/// Reads a session as `list` does.
+fn listed(path: &Path) -> Option<Listed> {
+    let source = Glance::open(path).ok()?;
+    let modified = source.modified().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
+    let agents = SubAgents::default();
+    let input = ListInput { path, source: &source, modified, agents: &agents, whole: None };
+    let options =
+        Options { workers: 1, digest: Some(ListStatsOptions::default()), usage: true, ..Options::default() };
+    read(input, &options).map(|reading| reading.listed).ok()
 }

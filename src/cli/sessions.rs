@@ -4,6 +4,7 @@ use crate::cli::follow::{Changes, folder_of};
 use crate::cli::locate::{NamedSessions, Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, styled, visible};
+use crate::load::peek::is_torn;
 use crate::session::entry::LineNo;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -128,6 +129,8 @@ impl SessionsArgs {
         let NamedSessions { files: mut found, failed, scope } = places.sessions(&self.paths, self.all, ui);
         if self.archived {
             found.extend(places.archived_files(self.all)?);
+        } else if self.paths.is_empty() {
+            places.warn_of_archived(self.all, period, ui);
         }
         let agents = SubAgents::among(&found);
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
@@ -187,15 +190,23 @@ impl Sessions {
         let is_alone = self.is_one;
         let workers = ui.processors();
         let done = |target: Target| {
+            let read = |input: &Input| {
+                let found = work(&target, input)?;
+                Ok((found, is_torn(input.source()).unwrap_or(false)))
+            };
             let result = match &stdin {
-                Some(input) => work(&target, input),
-                None => Input::open_path(&target.path, stdout_is).and_then(|input| work(&target, &input)),
+                Some(input) => read(input),
+                None => Input::open_path(&target.path, stdout_is).and_then(|input| read(&input)),
             };
             progress.advance();
             (target, result)
         };
+        let mut torn = Vec::new();
         in_order(self.files, workers, done, |(target, result)| match result {
-            Ok(found) => take(ui, &target, found),
+            Ok((found, is_torn)) => {
+                torn.extend(is_torn.then(|| target.path.clone()));
+                take(ui, &target, found)
+            }
             Err(failure) if is_alone => Err(failure),
             Err(failure) if target.named => {
                 exit = exit.max(ui.report(&failure));
@@ -207,7 +218,23 @@ impl Sessions {
                 Ok(())
             }
         })?;
+        warn_of_torn(&torn, ui);
         Ok(exit)
+    }
+}
+
+/// Reports the sessions whose last line is incomplete.
+pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
+    match paths {
+        [] => {}
+        [path] => {
+            let path = path.display();
+            ui.warn(&format!("{path}: the last line is incomplete (hint: pisess check {path})"));
+        }
+        paths => ui.warn(&format!(
+            "the last lines of {} sessions are incomplete (hint: `pisess check --all` names them)",
+            paths.len()
+        )),
     }
 }
 

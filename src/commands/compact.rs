@@ -9,7 +9,8 @@ use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::summary_source::{Source, SummaryArgs, extract};
 use crate::cli::transaction::Decision;
-use crate::load::Options;
+use crate::format::tokens;
+use crate::load::{Options, load};
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
@@ -18,8 +19,9 @@ use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use pisess_store::SessionFile;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -32,6 +34,10 @@ pub const GUIDE: Guide = Guide {
         Example::new(
             "Compact with a model, if the context exceeds 100,000 tokens",
             "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
+        ),
+        Example::new(
+            "Compact for a model with a context window of 32,000 tokens",
+            "pisess compact --if-over 24k --keep-recent-tokens 12k session.jsonl",
         ),
         Example::new(
             "Supply the summary, keeping the last user message and what follows",
@@ -57,7 +63,11 @@ pub const GUIDE: Guide = Guide {
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model:
 /// what was requested, what was done in which files, what failed and what remains to be done. The id
-/// of the new entry is printed.
+/// of the new entry is printed, and on standard error the size of the context before and after.
+///
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it; the size of the context, which
+/// --if-over compares, is what the provider reported with the last reply, if it did, with system prompt and tools. After
+/// a compaction the context has the summary (up to about 2,000 tokens) besides what is kept.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -100,7 +110,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let hook = args.summary.hook.hook(&open.input, ui);
     let ready = step.ready(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
-    open.change(&args.write, ui, |now, fresh| {
+    let exit = open.change(&args.write, ui, |now, fresh| {
         if !goes_on(&now.session, leaf.as_ref()) {
             return Err(now.input.busy("another process compacted it or moved to another branch meanwhile"));
         }
@@ -111,7 +121,26 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Notification { hook, event: done(args, &ready, &change), context }
         });
         Ok(Decision { change, reported: 1, editor_text: None, notification })
-    })
+    })?;
+    let written = args.write.output.as_deref().or(open.input.file().map(SessionFile::path));
+    if let Some(after) = written.filter(|_| !args.write.dry_run && !args.write.json).and_then(size_of) {
+        let before = step.size()?;
+        ui.status(&format!("the context had {} tokens, and now has {}", tokens(before), tokens(after)));
+    }
+    Ok(exit)
+}
+
+/// Returns the number of tokens of a session's context, as `context --tokens` prints it.
+fn size(bodies: &dyn EntryReader) -> io::Result<f64> {
+    let session = bodies.session();
+    (session.agent().tokens)(&session.path(session.leaf), bodies)
+}
+
+/// Returns the size of the context of a session that was just written, if it can be read.
+fn size_of(path: &Path) -> Option<f64> {
+    let file = SessionFile::open(path).ok()?;
+    let session = load(&file, &Options { messages: true, ..Options::default() }).ok()?;
+    size(&FileReader::new(&session, &file)).ok()
 }
 
 /// Whether the leaf is the previous leaf, or below it with no compaction in between.
@@ -153,9 +182,11 @@ impl Compact<'_> {
     /// Whether the context has more tokens than `--if-over` allows.
     fn is_over(&self) -> Result<bool, Failure> {
         let Some(limit) = self.args.if_over else { return Ok(true) };
-        let session = &self.open.session;
-        let tokens = (session.agent().tokens)(&session.path(session.leaf), &self.bodies);
-        Ok(tokens.map_err(|error| self.open.input.unreadable(error))? > limit as f64)
+        Ok(self.size()? > limit as f64)
+    }
+
+    fn size(&self) -> Result<f64, Failure> {
+        size(&self.bodies).map_err(|error| self.open.input.unreadable(error))
     }
 
     /// Returns the first entry to keep, if `--first-kept` is given.
@@ -179,24 +210,40 @@ impl Compact<'_> {
     }
 
     fn prepare(&self) -> Result<Preparation, Failure> {
-        self.prepared(self.first_kept()?)?.ok_or_else(|| self.nothing())
+        self.prepared(self.first_kept()?)?.map_or_else(|| Err(self.nothing()?), Ok)
     }
 
-    fn nothing(&self) -> Failure {
+    /// Returns why there is nothing to compact.
+    fn nothing(&self) -> Result<Failure, Failure> {
+        let input = &self.open.input;
         if ends_in_compaction(&self.open.session) {
-            self.open
-                .input
-                .no("the last entry is already a compaction")
-                .hint("to compact in another way, undo it first with `pisess undo`")
-        } else {
-            self.open
-                .input
-                .no("nothing to compact")
-                .hint(
-                    "--keep-recent-tokens counts only the text of messages, by estimate: keep less, or choose the cut with \
-                     --first-kept",
-                )
+            let failure = input.no("the last entry is already a compaction");
+            return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
+        let (estimate, keep) = (self.estimate()?, self.args.keep_recent_tokens);
+        if self.args.first_kept.is_some() || estimate > keep {
+            let failure = input.no("nothing to compact: no message precedes the kept ones");
+            return Ok(failure.hint("choose another cut with --first-kept"));
+        }
+        let size = self.size()?;
+        let reported = (size != estimate as f64)
+            .then(|| format!("; the context has {}, as the last reply reported", tokens(size)));
+        let failure = input.no(format_args!(
+            "nothing to compact: the messages are estimated at {} tokens, all within the {} to keep{}",
+            tokens(estimate as f64),
+            tokens(keep as f64),
+            reported.unwrap_or_default(),
+        ));
+        Ok(failure.hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"))
+    }
+
+    /// Returns the agent's estimate of all messages that a compaction could summarize.
+    fn estimate(&self) -> Result<u64, Failure> {
+        let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok(0) };
+        let agent = self.open.session.agent();
+        let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
+        let sizes = messages.map(|message| message.with(&self.bodies, |json| (agent.message_tokens)(json)));
+        sizes.sum::<io::Result<u64>>().map_err(|error| self.open.input.unreadable(error))
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
@@ -246,7 +293,8 @@ impl Compact<'_> {
             let kept = on_path(&self.open.session, id).ok_or_else(|| {
                 hook.failed(&format!("its `firstKeptEntryId` is not on the path to the leaf: {id}"))
             })?;
-            *preparation = self.prepared(Some(FirstKept::Entry(kept)))?.ok_or_else(|| self.nothing())?;
+            *preparation =
+                self.prepared(Some(FirstKept::Entry(kept)))?.map_or_else(|| Err(self.nothing()?), Ok)?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary.map(Source::Hooked))

@@ -68,13 +68,13 @@ pub const GUIDE: Guide = Guide {
 /// Writes one HTML file that needs no network, with the tree on the left and the path to the selected entry on
 /// the right. The file is named after the session and written to the current directory; its path is printed.
 ///
-/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. With REF, the
-/// HTML page, too, contains only the path to REF. The extension of the file chooses the format: `-o x.md` writes
-/// Markdown.
+/// With --as markdown or --static, the path to the leaf, or to REF, is written as a document. Without REF, the document
+/// and a note report how many other branches are not in it. With REF, the HTML page, too, contains only the path to REF.
+/// The extension of the file chooses the format: `-o x.md` writes Markdown.
 ///
 /// A page or a document can leave out tool calls, thinking, entries, and lines of output. With --max-size, as little
 /// as possible is left out: lines of output first, then thinking, then tool calls, then the entries between the first
-/// request and the last answers. The export says what is left out.
+/// request and the last answers. The export reports what is left out.
 ///
 /// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format, version 1.7, which tools
 /// for evaluation and training read. The sessions of the sub-agents that its results name are embedded.
@@ -270,6 +270,13 @@ fn one(args: &Args, session: &Path, format: ExportFormat, ui: &mut Ui) -> Result
     }
     let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
     contents.cut(cuts);
+    if (format != ExportFormat::Html || args.is_static)
+        && let Some(others) = contents.others()
+    {
+        ui.warn(&format!(
+            "{others} not exported (hint: give the REF of another branch; `pisess branches` lists them)"
+        ));
+    }
     let workers = ui.processors();
     let mut export = Export { args, format, title, name, contents, file, agents: &agents, workers };
     if let Some(most) = args.max_size {

@@ -45,7 +45,8 @@ pub const GUIDE: Guide = Guide {
 /// the start or the end of their id, or by their name.
 ///
 /// Importing a source again changes nothing. If the source has grown since, what is new is appended to the session; if
-/// that was continued, too, a new session is created beside it. A source that was edited or became shorter is refused.
+/// the imported session was continued as well, a new session is created beside it. A source that was edited or became
+/// shorter is refused.
 ///
 /// With -o, the session is written to PATH. If PATH is a directory, the sessions of all sources are written to files in
 /// it.

@@ -70,6 +70,9 @@ pub struct Args {
     /// Move the label from the entry that has it
     #[arg(long = "move", requires = "name")]
     pub moves: bool,
+    /// Accepted, because `git tag` has it: labels are listed in any case without NAME.
+    #[arg(short, long, hide = true, conflicts_with_all = ["name", "clear"])]
+    pub list: bool,
     /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,

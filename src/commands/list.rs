@@ -11,7 +11,7 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::{ListContext, print};
-use crate::cli::sessions::{NONE_HERE, PathsArgs};
+use crate::cli::sessions::{NONE_HERE, PathsArgs, warn_of_torn};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
@@ -66,7 +66,7 @@ pub const GUIDE: Guide = Guide {
 /// directory, all sessions below it are listed, including those in hidden directories.
 ///
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
-/// enough), the end of the session id, the project (if there are several), the numbers of messages and
+/// enough), the end of the session id, the program of its agent and the project (if there are several), the numbers of messages and
 /// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message
 /// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
@@ -163,6 +163,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     if args.archived {
         files.extend(places.archived_files(all)?);
+    } else if args.period.is_given() && args.paths.is_empty() && origin.is_none() && !args.repo {
+        places.warn_of_archived(all, period, ui);
     }
     let mut repositories = Repositories::default();
     if args.repo && is_here {
@@ -189,6 +191,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         report_unread(&file, failure, ui);
     }
     list.retain(|session| session.is_in_period);
+    let torn = list.iter().filter(|session| session.is_torn).map(|session| session.path.clone());
+    warn_of_torn(&torn.collect::<Vec<_>>(), ui);
     sort(&mut list, args.sort);
     let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
     let mut rows = limited(rows(&list, nesting), args.limit);

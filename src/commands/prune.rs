@@ -49,9 +49,10 @@ pub const GUIDE: Guide = Guide {
 /// opens a long session fast again. Tokens and cost of what was moved are still counted.
 ///
 /// With --branch, the branch that REF is on is moved: the child of the nearest branch point above REF, and all that
-/// follows. Labels in it that other entries have, and the name of the session, stay; labels of its entries go with them.
-/// If several branches end in it, they are listed, and --force is required; likewise for the active branch, where the leaf
-/// moves to the branch point. Sub-agents that it started and forks of the session are listed; they stay.
+/// follows. Labels of its entries are moved with them; labels of other entries and the name of the session stay, even if
+/// they were set in it. If several branches end in it, they are listed, and --force is required. --force is also required
+/// for the active branch; the leaf then moves to the branch point. Sub-agents that it started and forks of the session are
+/// listed; they stay.
 ///
 /// While an agent may have the session open, no entries are moved (exit 3): a running pi keeps its leaf in memory, and
 /// could continue from an entry that is gone. --force overrides this, too.

@@ -50,7 +50,7 @@ pub const GUIDE: Guide = Guide {
 /// is empty now.
 ///
 /// With --moved-from, moves all sessions of a directory and of those below it, after that directory was moved or
-/// renamed to the last DIR.
+/// renamed: the last argument is its new path.
 ///
 /// A session is refused (exit 3) while an agent may have it open: while an agent runs in the old or the new
 /// directory, or if the session was written a moment ago. The agent would keep writing to the old path.

@@ -149,9 +149,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
     } else if !by_entry && !args.json && exit == Exit::Done {
-        ui.warn(
-            "no entries in these sessions and this period (hint: --archived reads archived sessions, too)",
-        );
+        ui.warn("no entries in these sessions and this period");
     }
     Ok(exit)
 }

@@ -1,15 +1,19 @@
 //! `pisess switch`: moves the leaf to another entry.
 
+use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::Move;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::output::{Exit, Failure, Ui, fitted, visible};
+use crate::cli::rows::entry::row_options;
 use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
+use crate::ops::label::last_of_conversation;
 use crate::ops::navigate::{navigate, return_to};
-use crate::session::reference::PREVIOUS;
-use std::path::PathBuf;
+use crate::ops::tree::rows;
+use crate::session::reference::{PREVIOUS, Position};
+use std::path::{Path, PathBuf};
 
 /// The examples and exit codes shown after the options in the help, and in the man page.
 pub const GUIDE: Guide = Guide {
@@ -47,7 +51,8 @@ pub const GUIDE: Guide = Guide {
 /// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
 /// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
 /// is only a branch summary, the session continues from that summary, and no other is appended unless --summary or
-/// --summary-file is given. The id of the new entry is printed.
+/// --summary-file is given. The id of the new entry is printed, and on
+/// standard error the entry from which the session continues.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -71,20 +76,36 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let open = OpenSession::open(&args.session, Options::default(), ui)?;
+    let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = open.resolve(&args.to)?;
     let navigate = if args.to == PREVIOUS { return_to } else { navigate };
+    let navigation = navigate(&open.session, open.session.leaf, target);
+    let place = described(&mut open, navigation.new_leaf, ui)?;
     let step = Move {
         open: &open,
-        navigation: navigate(&open.session, open.session.leaf, target),
+        navigation,
         summary: args.summary.clone(),
         label: args.label.clone(),
         wants_summary: args.summarize || args.summary.is_asked_for(),
     };
+    let is_only_shown = args.summary.prepare || args.summary.prompt || args.write.dry_run || args.write.json;
+    // With the session on standard output, standard error has the id.
+    let to_stdout =
+        args.write.output.as_deref().map_or(open.input.file().is_none(), |path| path == Path::new("-"));
     let exit = step.go(&args.write, ui)?;
-    if args.to == PREVIOUS && exit == Exit::Done && !args.write.dry_run && !args.write.json {
-        let place = target.map_or_else(|| "root".into(), |target| open.session.id(target));
-        ui.status(&format!("back to {}", visible(&place.to_string_lossy())));
+    if exit == Exit::Done && !is_only_shown && !to_stdout {
+        ui.status(&format!("now at {place}"));
     }
     Ok(exit)
+}
+
+/// The maximum width of the text of an entry in a message.
+const SHOWN: usize = 60;
+
+/// Returns the id and the text of the entry of the conversation at a position, or the one above it.
+fn described(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
+    let Some(ix) = last_of_conversation(&open.session, place) else { return Ok("root".to_owned()) };
+    open.add_rows(&[ix], row_options(ui, Form::Readable))?;
+    let text = visible(&rows(&open.session, place).text(ix).to_string_lossy());
+    Ok(format!("{}  {}", visible(&open.session.id(ix).to_string_lossy()), fitted(&text, SHOWN, "…")))
 }

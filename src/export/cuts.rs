@@ -45,7 +45,7 @@ impl Cuts {
     }
 
     /// Says to a reader what is left out; `None` if nothing that a reader would look for.
-    pub fn note(&self, left: usize) -> Option<String> {
+    pub fn note(&self, left: usize, others: Option<String>) -> Option<String> {
         let mut parts = Vec::new();
         match self.filter {
             Some(Filter::UserOnly) => parts.push("everything but the requests".to_owned()),
@@ -66,6 +66,7 @@ impl Cuts {
         if self.last.is_some() {
             parts.push(format!("{left} entries after the first request"));
         }
+        parts.extend(others);
         (!parts.is_empty()).then(|| format!("Left out: {}.", parts.join(", ")))
     }
 }

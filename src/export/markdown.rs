@@ -38,7 +38,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         entry.is_some_and(|ix| on_path[ix.at()])
     };
     writeln!(out, "# {}", line(title))?;
-    if let Some(note) = contents.note() {
+    if let Some(note) = contents.note_of_path() {
         write!(out, "\n*{}*\n", line(&note))?;
     }
     let mut model: Option<String> = None;

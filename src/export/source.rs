@@ -1,11 +1,13 @@
 //! The entries of an export, and the text of their fields.
 
 use super::cuts::Cuts;
+use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::{EntryReader as _, FileReader};
+use crate::session::tree::{Tree, active};
 use crate::session::usage::{Usage, UsageSums};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -157,10 +159,37 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Says to a reader what is left out.
+    /// Returns what a page leaves out, for its reader.
     pub fn note(&self) -> Option<String> {
+        self.note_with(None)
+    }
+
+    /// Returns what a document of the path to the leaf leaves out, for its reader.
+    pub fn note_of_path(&self) -> Option<String> {
+        self.note_with(self.others())
+    }
+
+    fn note_with(&self, others: Option<String>) -> Option<String> {
         let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
-        self.cuts.note(all.saturating_sub(self.entries.len()))
+        self.cuts.note(all.saturating_sub(self.entries.len()), others)
+    }
+
+    /// Returns the number of branches that are not on the path, and of their entries, if the path is that to the leaf and
+    /// there are any.
+    pub fn others(&self) -> Option<String> {
+        let session = self.session;
+        let is_whole = self.end == session.leaf;
+        let others = branches(session, &Tree::new(session)).iter().filter(|branch| !branch.active).count();
+        let on_path = active(session, self.end);
+        let is_other = |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
+        let entries = session.all().filter(is_other).count();
+        let count = |count: usize, [one, more]: [&str; 2]| {
+            if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
+        };
+        (is_whole && others > 0 && entries > 0).then(|| {
+            let others = count(others, ["other branch", "other branches"]);
+            format!("{others} ({})", count(entries, ["entry", "entries"]))
+        })
     }
 
     /// Returns the title of the page: the session's name, or else its project and day.

@@ -26,7 +26,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let (edits, labels) = (Edits::of(&source, &path)?, Labels::new(contents.session));
     head(title, static_style(), None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
-    if let Some(note) = contents.note() {
+    if let Some(note) = contents.note_of_path() {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
     let mut model: Option<String> = None;

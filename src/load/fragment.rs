@@ -2,7 +2,7 @@
 
 use crate::agents::Agent;
 use crate::agents::readable::{self, Folders};
-use crate::agents::row::{CUT, Form, RowOptions};
+use crate::agents::row::{CUT, Form, ROW_UNITS, RowOptions, is_longer};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
 use crate::session::collected::{
@@ -208,6 +208,7 @@ impl Fragment {
             Form::Readable => readable::text(typed),
             Form::Agent => None,
         };
+        let is_agents = readable.is_none();
         self.collected.rows.push(entry.at(), |row| {
             let start = row.len();
             let parts = match readable {
@@ -216,6 +217,15 @@ impl Fragment {
             };
             if rows.form == Form::Readable && row.len() - start >= SHORTEST_CUT {
                 drop_cut_half(row);
+                let message = typed.record.message.as_ref().filter(|_| {
+                    is_agents
+                        && typed.kind == Kind::Message
+                        && matches!(typed.role, Role::User | Role::Assistant)
+                        && row.len() - start >= ROW_UNITS
+                });
+                if message.is_some_and(|message| is_longer(message, typed.blocks)) {
+                    row.extend_from_slice(CUT.as_bytes());
+                }
             }
             parts
         });

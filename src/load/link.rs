@@ -11,7 +11,6 @@ use crate::session::usage::remove_copies;
 use crate::session::{Format, Problem, ProblemKind, Session};
 use foldhash::HashSet;
 use pisess_json::text::Text;
-use pisess_json::time::parse_js_date;
 use pisess_store::ReadAt;
 use std::sync::OnceLock;
 use uuid::Uuid;
@@ -250,7 +249,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
 
 /// In the draft tree, timestamps are optional: gives each entry without one that of the previous entry.
 fn carry_times(session: &mut Session) {
-    let started = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    let started = session.header.started_ms();
     let mut time = started.unwrap_or(Entry::NO_TIME);
     for entry in &mut session.entries {
         if entry.time_ms == Entry::NO_TIME {

@@ -16,6 +16,7 @@ impl ListStats {
     /// Adds one entry.
     pub fn take_in(&mut self, entry: EntryIx, typed: &Typed, time: Option<i64>, period: Period) {
         let Typed { kind, role, record, blocks } = *typed;
+        self.is_in_period |= time.is_some_and(|time| period.has(time));
         if kind != Kind::Message {
             return;
         }

@@ -100,6 +100,28 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     opening.map(|opening| opening.text().clone()).unwrap_or_default()
 }
 
+/// Whether the last line is not JSON and has no newline: its write was interrupted.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
+    let end = source.len();
+    if source.read_range(end.saturating_sub(1)..end)? == b"\n" {
+        return Ok(false);
+    }
+    let mut reach = NAME_LINE;
+    loop {
+        let start = end.saturating_sub(reach);
+        let bytes = source.read_range(start..end)?;
+        let newline = memchr::memrchr(b'\n', &bytes);
+        if newline.is_some() || start == 0 {
+            let line = bytes[newline.map_or(0, |newline| newline + 1)..].trim_ascii();
+            return Ok(!line.is_empty() && Raw::parse(line).is_err());
+        }
+        reach *= 2;
+    }
+}
+
 /// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
 /// text. A large file is not searched: it has a turn.
 pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {

@@ -8,6 +8,7 @@ use crate::load::peek::Head;
 use crate::load::{LoadError, Options, load};
 use crate::ops::branches::branches;
 use crate::ops::prune::Whole;
+use crate::session::ProblemKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
@@ -18,7 +19,6 @@ use crate::session::usage::{Billed, SubAgents, UsageSums};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_json::time::parse_js_date;
 use pisess_store::{FoundFile, Glance, ReadAt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,9 +68,10 @@ pub struct Listed {
     pub labels: Vec<Text<'static>>,
     /// The size of the context at the leaf in tokens, as the agent counts them.
     pub context: Option<f64>,
-    /// Whether it has a user or assistant message in the period of the list; if it has none at all, whether
-    /// `modified` is.
+    /// Whether it was started or has an entry in the period of the list.
     pub is_in_period: bool,
+    /// Whether its last line is incomplete.
+    pub is_torn: bool,
 }
 
 /// A session that was read for a list.
@@ -127,7 +128,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
     let branches = branches(&session, &tree).len() as u32;
     let header = Raw::checked(&session.header.bytes);
-    let created = session.header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+    let created = session.header.started_ms();
     let active = digest.activity.filter(|&time| time > 0.0).map(|time| time as i64);
     let modified = active.or(created).unwrap_or(file.modified);
     let period = options.digest.unwrap_or_default().period;
@@ -152,7 +153,8 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context: (context > 0.0).then_some(context),
-        is_in_period: digest.is_in_period || active.is_none() && period.has(modified),
+        is_torn: session.problems.iter().any(|problem| problem.kind == ProblemKind::TornTail),
+        is_in_period: digest.is_in_period || period.has(created.unwrap_or(modified)),
         id: session.header.id,
     };
     Ok(Reading { listed, keys: digest.entries, billed })
@@ -240,6 +242,15 @@ impl Listed {
     pub fn title(&self) -> Text<'_> {
         let opening = self.opening.as_ref().map(|opening| opening.text().borrowed());
         self.name.as_ref().map(Text::borrowed).or(opening).unwrap_or_default()
+    }
+}
+
+/// Returns the title of a session with this number of messages, or that it has none.
+pub fn titled(title: &Text, messages: u32) -> String {
+    match (messages, title.is_empty()) {
+        (0, true) => "(no messages)".to_owned(),
+        (_, true) => "(no text)".to_owned(),
+        _ => title.to_string_lossy().trim().to_owned(),
     }
 }
 
@@ -391,6 +402,6 @@ struct Header {
 fn header(path: &Path) -> Option<Header> {
     let head = Head::read(&Glance::open(path).ok()?).ok()?.header;
     let parent = Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
-    let created = head.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
-    Some(Header { id: head.id.into_bytes(), parent, created: created.unwrap_or(i64::MAX) })
+    let created = head.started_ms().unwrap_or(i64::MAX);
+    Some(Header { id: head.id.into_bytes(), parent, created })
 }

@@ -15,7 +15,7 @@ pub const PREVIEW: usize = 200;
 pub struct ListStatsOptions {
     /// Whether it has the key of each entry, to recognize its copies in forks.
     pub entries: bool,
-    /// The period whose messages decide [`ListStats::is_in_period`].
+    /// The period whose entries decide [`ListStats::is_in_period`].
     pub period: Period,
 }
 
@@ -82,7 +82,7 @@ pub struct ListStats {
     pub messages: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub activity: Option<f64>,
-    /// Whether a user or assistant message is in the period.
+    /// Whether an entry is in the period.
     pub is_in_period: bool,
     /// The first user message that has text.
     pub question: Option<Question>,

@@ -44,6 +44,7 @@ use crate::session::index::IdIndex;
 use crate::session::search::Matches;
 use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
+use pisess_json::time::parse_js_date;
 use std::sync::OnceLock;
 
 /// How a file stores its tree.
@@ -74,6 +75,13 @@ pub struct Header {
     pub cwd: Option<Text<'static>>,
     /// The time at which it was started, as stored.
     pub timestamp: Option<Text<'static>>,
+}
+
+impl Header {
+    /// Returns the time at which the session was started, in milliseconds since 1970.
+    pub fn started_ms(&self) -> Option<i64> {
+        parse_js_date(self.timestamp.as_ref()?.as_bytes())
+    }
 }
 
 /// A problem at a line of the file that did not stop loading.

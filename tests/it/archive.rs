@@ -276,14 +276,15 @@ fn archived_sessions_are_listed_and_read() {
     assert_snapshot!(first, @r#"{"path":"./.omp/agent/sessions.archive/-kites/2026_omp1.jsonl.zst","session":"./.omp/agent/sessions/-kites/2026_omp1.jsonl","id":"omp1","agent":"oh-my-pi","name":"Tail","title":"Tail","cwd":"./kites","created":"2026-01-01T00:00:00.000Z","modified":"2026-01-01T00:00:01.000Z","messageCount":1,"files":6"#);
     assert!(sizes.contains(",\"archivedBytes\":"));
     assert_snapshot!(h.run("archive --list --all --empty"), @"");
-    assert_snapshot!(h.run("list --all --archived --limit 9"), @r#"
-    age  time              id      project  msgs  br  context  cost  name or first user message
-     3d  2026-05-01 00:00  pnew    ~/kites     1   1        3     -  a new kite
-    4mo  2026-01-01 00:00  omp1    ~/kites     1   2        -     -  (archived) Tail
-    4mo  2026-01-01 00:00  boat    ~/boats     1   1        3     -  (archived) an old boat
-    4mo  2026-01-01 00:00  pold    ~/kites     1   1        3     -  (archived) an old kite
-    4mo  2026-01-01 00:00  pempty  ~/kites     0   0        -     -  (no messages)
-    "#);
+    assert_snapshot!(h.run("list --all --archived --limit 9"), @"
+       age  time              id      agent  project  msgs  br  context  cost  name or first user message
+        3d  2026-05-01 00:00  pnew    pi     ~/kites     1   1        3     -  a new kite
+       4mo  2026-01-01 00:00  omp1    omp    ~/kites     1   2        -     -  (archived) Tail
+       4mo  2026-01-01 00:00  boat    pi     ~/boats     1   1        3     -  (archived) an old boat
+       4mo  2026-01-01 00:00  pold    pi     ~/kites     1   1        3     -  (archived) an old kite
+       4mo  2026-01-01 00:00  pempty  pi     ~/kites     0   0        -     -  (no messages)
+    2> pisess: note: the last lines of 4 sessions are incomplete (hint: `pisess check --all` names them)
+    ");
     let found = h.run("grep --all --archived -c old").text();
     let found: Vec<_> = found.lines().map(|row| row.rsplit('/').next().unwrap()).collect();
     assert_eq!(found, ["2026_boat.jsonl.zst:1", "2026_pold.jsonl.zst:1"]);
@@ -326,6 +327,41 @@ fn what_was_pruned_of_an_archived_session_is_read() {
     let archive = h.archive(&session);
     assert!(h.run(&format!("show ./{archive} aaaa0004")).text().contains("a forgotten answer"));
     assert!(h.run(&format!("export --as atif -o - ./{archive}")).text().contains("\"total_cost_usd\":0.875"));
+}
+
+#[test]
+fn archived_sessions_that_could_count_are_noted() {
+    let h = Home::new();
+    let note = |line: &str| {
+        let notes = h.run(line).stderr;
+        notes.lines().find(|note| note.contains("archived")).unwrap_or_default().to_owned()
+    };
+    assert_eq!(note("stats --all"), "", "nothing is archived");
+    h.run("archive -q pold omp1 boat").quiet();
+    let all = "pisess: note: 3 archived sessions are not included (hint: --archived)";
+    for line in
+        ["stats --all", "grep --all kite", "list --all --until 2026-01", "stats --all --until 2026-01 --json"]
+    {
+        assert_eq!(note(line), all, "{line}");
+    }
+    // None of them has anything in this period.
+    let others =
+        ["stats --all --since 2026-04", "grep --all --since 2026-04 kite", "list --all --until 2025"];
+    for line in others {
+        assert_eq!(note(line), "", "{line}");
+    }
+    for line in [
+        "list --all",
+        "stats -q --all",
+        "stats --all --archived",
+        "grep kite ./.pi",
+        "list ./.pi --until 2026-01",
+    ] {
+        assert_eq!(note(line), "", "{line}");
+    }
+    assert_eq!(note("stats"), "", "this project has none");
+    h.run("archive -q --restore pold omp1");
+    assert_eq!(note("stats --all"), "pisess: note: 1 archived session is not included (hint: --archived)");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::process::Command;
 
 fn trajectory(s: &Sandbox, line: &str) -> Value {
-    serde_json::from_str(&s.unchanged(&format!("export --as atif -o - {line}")).quiet()).unwrap()
+    serde_json::from_str(&s.unchanged(&format!("export -q --as atif -o - {line}")).quiet()).unwrap()
 }
 
 fn steps(trajectory: &Value) -> &[Value] {
@@ -34,7 +34,7 @@ fn listed(trajectory: &Value) -> String {
 
 /// Holds a trajectory against the rules of the format that no schema names, and against `stats`.
 fn holds(s: &Sandbox, what: &str) {
-    let done = s.unchanged("export --as atif -o - ./s.jsonl");
+    let done = s.unchanged("export -q --as atif -o - ./s.jsonl");
     if done.code == 1 {
         return;
     }
@@ -102,7 +102,7 @@ fn one_path_with_its_calls_and_what_they_returned() {
     assert_eq!(trajectory["steps"][2], expected);
     assert_eq!(steps(&trajectory)[1]["observation"]["results"][0]["source_call_id"], "call_01");
     assert_eq!(trajectory["final_metrics"]["total_steps"], 3);
-    s.run("export --as atif ./tour.jsonl");
+    s.run("export -q --as atif ./tour.jsonl");
     assert!(s.text("tour.json").starts_with("{\"schema_version\":\"ATIF-v1.7\""));
 }
 

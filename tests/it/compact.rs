@@ -276,9 +276,9 @@ fn not_twice_in_a_row() {
 #[test]
 fn nothing_to_compact() {
     let s = Sandbox::with(&["two-branches.jsonl", "hazards/header-only.jsonl", "v1.jsonl"]);
-    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: nothing to compact (hint: --keep-recent-tokens counts only the text of messages, by estimate: keep less, or choose the cut with --first-kept)");
-    assert_snapshot!(s.unchanged("compact ./header-only.jsonl").fails(1), @"./header-only.jsonl: nothing to compact (hint: --keep-recent-tokens counts only the text of messages, by estimate: keep less, or choose the cut with --first-kept)");
-    assert_snapshot!(s.unchanged("compact ./v1.jsonl").fails(1), @"./v1.jsonl: nothing to compact (hint: --keep-recent-tokens counts only the text of messages, by estimate: keep less, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./two-branches.jsonl").fails(1), @"./two-branches.jsonl: nothing to compact: the messages are estimated at 31 tokens, all within the 20.0k to keep (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./header-only.jsonl").fails(1), @"./header-only.jsonl: nothing to compact: the messages are estimated at 0 tokens, all within the 20.0k to keep (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    assert_snapshot!(s.unchanged("compact ./v1.jsonl").fails(1), @"./v1.jsonl: nothing to compact: the messages are estimated at 23 tokens, all within the 20.0k to keep; the context has 940, as the last reply reported (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
     assert_snapshot!(s.unchanged("compact ./two-branches.jsonl --prepare"), @"
     null
     exit 1

@@ -45,6 +45,27 @@ fn said_of_fixture(name: &str) -> String {
 }
 
 #[test]
+fn a_missing_session_may_be_all() {
+    let s = Sandbox::new();
+    for (verb, line) in
+        [("check", "check --all"), ("migrate", "migrate --check --all"), ("redact", "redact --check --all")]
+    {
+        let error = s.unchanged(verb).fails(2);
+        assert!(
+            error.contains(&format!("(hint: `pisess {line}` reads the sessions of all projects; ")),
+            "{error}"
+        );
+    }
+    for verb in ["open", "resume", "continue"] {
+        let error = s.unchanged(&format!("{verb} x")).fails(2);
+        assert!(
+            error.contains("`pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME`"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn no_such_file() {
     assert_snapshot!(said_by_all(&Sandbox::new()), @"cannot read ./x: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)");
 }
@@ -62,7 +83,7 @@ fn a_folder() {
         );
     }
     // For migrate, a directory means its sessions; this one has none.
-    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: the sessions of a project are in the agents' stores; `cd DIR && pisess list` lists them)");
+    assert_snapshot!(s.unchanged("migrate ./x"), @"2> pisess: note: no *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)");
 }
 
 /// Every command reports missing files and directories in the same words, whatever its options.

@@ -198,10 +198,10 @@ fn the_extension_chooses_the_format() {
     for (name, start) in
         [("a.md", "# ferry"), ("a.HTM", "<!doctype"), ("a.html", "<!doctype"), ("a", "<!doctype")]
     {
-        s.run(&format!("export ./tour.jsonl -o ./{name}"));
+        s.run(&format!("export -q ./tour.jsonl -o ./{name}"));
         assert!(s.text(name).starts_with(start), "{name}");
     }
-    s.run("export ./tour.jsonl -o ./a.txt --as md");
+    s.run("export -q ./tour.jsonl -o ./a.txt --as md");
     assert!(s.text("a.txt").starts_with("# ferry"));
     assert_snapshot!(s.pisess("export ./tour.jsonl -o ./a.pdf").done().fails(2), @"no format has the extension .pdf (hint: give the format: --as html, --as markdown or --as atif)");
 }
@@ -456,7 +456,14 @@ fn options_of_redact_apply_to_the_export() {
     s.put("list", "bamboo spar\n");
     let done =
         s.pisess("export ./two-branches.jsonl --redact --secret-file ./list --as markdown -o -").done();
-    assert_eq!(done.stderr, "pisess: ./two-branches.jsonl: removed 1 secret\n");
+    assert_eq!(
+        done.stderr,
+        "pisess: note: 1 other branch (2 entries) not exported (hint: give the REF of another branch; `pisess branches` lists them)\n\
+         pisess: ./two-branches.jsonl: removed 1 secret\n"
+    );
+    assert!(done.text().contains("*Left out: 1 other branch (2 entries).*"), "{}", done.text());
+    let path = s.pisess("export ./two-branches.jsonl 1a2b3c05 --as markdown -o -").done().quiet();
+    assert!(!path.contains("Left out"), "the path to an entry was asked for: {path}");
     assert!(done.text().contains("\\[REDACTED:secret#1"), "{}", done.text());
     assert_snapshot!(s.pisess("export ./two-branches.jsonl --paths -o -").done().fails(2), @"--env-file, --secret-file, --paths and --keep-images need --redact (hint: add --redact, or omit them)");
 }

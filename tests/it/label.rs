@@ -4,6 +4,13 @@ use crate::sandbox::{Sandbox, fixture, session, user};
 use insta::assert_snapshot;
 
 #[test]
+fn labels_may_be_listed_by_an_option_as_in_git() {
+    let s = Sandbox::with(&["tour.jsonl", "v1.jsonl"]);
+    assert_eq!(s.run("label --list ./tour.jsonl"), s.run("label ./tour.jsonl"));
+    assert_snapshot!(s.unchanged("label -l ./v1.jsonl"), @"");
+}
+
+#[test]
 fn names_an_entry() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     assert_snapshot!(s.run("tree ./two-branches.jsonl --filter all"), @"

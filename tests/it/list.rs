@@ -20,25 +20,25 @@ fn rows(text: &str) -> Vec<Value> {
 fn sessions_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl", "omp.jsonl", "v1.jsonl", "v2.jsonl"]);
     assert_snapshot!(s.unchanged("list ."), @r#"
-    age  time              id        project       msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:43  6e8a4d70  ~/code/ferry    25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    1mo  2026-03-14 09:28  8a1b7e90  ~/garden         7   1      940  $0.0099  When should I sow carrots?
-    1mo  2026-03-14 09:27  456789ab  ~/photos         7   1    10.4k  $0.0252  Photos by year
-    1mo  2026-03-14 09:27  00000002  ~/garden         4   2      940  $0.0066  When should I sow carrots?
-    4mo  2026-01-01 00:00  0000babe  ~/kites          6   2       31        -  Which paper for a kite?
+    age  time              id        agent  project       msgs  br  context     cost  name or first user message
+    1mo  2026-03-14 09:43  6e8a4d70  pi     ~/code/ferry    25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
+    1mo  2026-03-14 09:28  8a1b7e90  pi     ~/garden         7   1      940  $0.0099  When should I sow carrots?
+    1mo  2026-03-14 09:27  456789ab  omp    ~/photos         7   1    10.4k  $0.0252  Photos by year
+    1mo  2026-03-14 09:27  00000002  pi     ~/garden         4   2      940  $0.0066  When should I sow carrots?
+    4mo  2026-01-01 00:00  0000babe  pi     ~/kites          6   2       31        -  Which paper for a kite?
     "#);
     assert_snapshot!(s.pisess("list . --color never").terminal(80).done(), @"
-    age  id        project  msgs  br  context     cost  name or first user messa…
-    1mo  6e8a4d70  ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up…
-    1mo  8a1b7e90  garden      7   1      940  $0.0099  When should I sow carrot…
-    1mo  456789ab  photos      7   1    10.4k  $0.0252  Photos by year
-    1mo  00000002  garden      4   2      940  $0.0066  When should I sow carrot…
-    4mo  0000babe  kites       6   2       31        -  Which paper for a kite?
+    age  id        agent  project  msgs  context     cost  name or first user me…
+    1mo  6e8a4d70  pi     ferry      25     1.5k  $0.0354  The 00:10 ferry shows…
+    1mo  8a1b7e90  pi     garden      7      940  $0.0099  When should I sow car…
+    1mo  456789ab  omp    photos      7    10.4k  $0.0252  Photos by year
+    1mo  00000002  pi     garden      4      940  $0.0066  When should I sow car…
+    4mo  0000babe  pi     kites       6       31        -  Which paper for a kit…
     ");
     assert_snapshot!(s.pisess("list . --limit 2 --sort cost --color never").terminal(120).done(), @r#"
-    age  time              id        project  msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:43  6e8a4d70  ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h ago" wh…
-    1mo  2026-03-14 09:27  456789ab  photos      7   1    10.4k  $0.0252  Photos by year
+    age  time              id        agent  project  msgs  br  context     cost  name or first user message
+    1mo  2026-03-14 09:43  6e8a4d70  pi     ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as "left 23 h…
+    1mo  2026-03-14 09:27  456789ab  omp    photos      7   1    10.4k  $0.0252  Photos by year
     "#);
     assert_snapshot!(s.run("list ./tour.jsonl --json"), @r#"{"path":"./tour.jsonl","id":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","agent":"pi","version":3,"name":null,"cwd":"/home/u/code/ferry","parentSessionPath":null,"created":"2026-03-14T09:26:45.589Z","modified":"2026-03-14T09:43:54.589Z","messageCount":25,"entryCount":31,"branchCount":2,"firstMessage":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":6020,"output":1159,"cacheRead":27170,"cacheWrite":0,"total":34349},"cost":0.035445000000000004,"unpriced":0,"contextTokens":1541,"labels":["cause found","green"],"depth":0,"last":false}"#);
     assert_snapshot!(s.run("list ./omp.jsonl --json"), @r#"{"path":"./omp.jsonl","id":"019ceb84-2b7d-7000-8f3a-0123456789ab","agent":"oh-my-pi","version":3,"name":"Photos by year","cwd":"/home/u/photos","parentSessionPath":null,"created":"2026-03-14T09:26:53.589Z","modified":"2026-03-14T09:27:20.589Z","messageCount":7,"entryCount":14,"branchCount":1,"firstMessage":"Sort the photos by year","models":["anthropic/claude-sonnet-4-5"],"tokens":{"input":4800,"output":720,"cacheRead":36000,"cacheWrite":0,"total":41520},"cost":0.0252,"unpriced":0,"contextTokens":10380,"labels":[],"depth":0,"last":false}"#);
@@ -60,15 +60,19 @@ fn this_folder_all_and_since() {
     assert_eq!(ids("list --all --since 2026-02-02").len(), 3);
     assert_eq!(ids("list --all --since 1d").len(), 0);
     assert_eq!(ids("list --all --since 20w").len(), 3);
-    assert_eq!(ids("list --all --until 2026-02-02T03:00:00Z"), ["0199bbbb-2222", "0199aaaa-1111"]);
-    // A session counts if any of its messages is in the period.
+    assert_eq!(ids("list --all --until 2026-02-02T03:00:00Z").len(), 3, "one was only created then");
+    // A session counts if any of its entries is in the period.
     assert_eq!(
         ids("list --all --since 2026-02-02T02:45:00Z --until 2026-02-02T02:45:59Z").len(),
         1,
         "its last message is later"
     );
+    d.pisess("label -q bbb-2222 @ kites").done();
+    assert_eq!(ids("list --all --since 1d"), ["0199bbbb-2222"], "it was labelled now");
     assert_eq!(ids("list --all --sort tokens")[0], "0199aaaa-1111");
     assert_eq!(ids("list --all --limit 1"), ["0199cccc-3333"]);
+    d.pisess("fork -q aaa-1111 --cwd /elsewhere").done();
+    assert_eq!(ids("list --all --since 1d").len(), 2, "a fork was created now");
     assert_snapshot!(d.pisess("list --color never").terminal(80).done(), @"
        age  id        msgs  br  context   cost  name or first user message
     *  3mo  bbb-2222     1   1        7      -  question of 0199bbbb-2222
@@ -93,10 +97,10 @@ fn the_text_and_the_sort_key_are_always_shown() {
     4mo  0000babe  kites         -  Which paper for a kite?
     ");
     assert_snapshot!(s.pisess("list . --color never --sort created").terminal(120).done(), @"
-    age  time                       created  id        project  msgs  br  context     cost  name or first user message
-    1mo  2026-03-14 09:27  2026-03-14 09:26  456789ab  photos      7   1    10.4k  $0.0252  Photos by year
-    1mo  2026-03-14 09:43  2026-03-14 09:26  6e8a4d70  ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows up as…
-    4mo  2026-01-01 00:00  2026-01-01 00:00  0000babe  kites       6   2       31        -  Which paper for a kite?
+    age  time                       created  id        agent  project  msgs  br  context     cost  name or first user me…
+    1mo  2026-03-14 09:27  2026-03-14 09:26  456789ab  omp    photos      7   1    10.4k  $0.0252  Photos by year
+    1mo  2026-03-14 09:43  2026-03-14 09:26  6e8a4d70  pi     ferry      25   2     1.5k  $0.0354  The 00:10 ferry shows…
+    4mo  2026-01-01 00:00  2026-01-01 00:00  0000babe  pi     kites       6   2       31        -  Which paper for a kit…
     ");
     let keys = [
         ("modified", "age"),

@@ -241,3 +241,51 @@ fn transcripts_below_a_directory_are_ignored() {
     s.put("runs/a_transcript.jsonl", fixture("two-branches.jsonl"));
     assert_eq!(s.run("grep -l paper .").lines().count(), 3);
 }
+
+#[test]
+fn a_torn_session_is_noted() {
+    let s = Sandbox::with(&["tour.jsonl", "hazards/torn-tail.jsonl"]);
+    let note = "pisess: note: ./torn-tail.jsonl: the last line is incomplete (hint: pisess check ./torn-tail.jsonl)\n";
+    for line in ["list", "stats", "grep no-such-word", "grep -c .", "stats --by day --json"] {
+        let shown = |done: Done| done.stderr.replace(s.path("").to_str().unwrap(), "./");
+        assert_eq!(shown(s.unchanged(&format!("{line} ."))), note, "{line}");
+        assert_eq!(shown(s.unchanged(&format!("{line} ./tour.jsonl"))), "", "{line}");
+    }
+    s.put("two.jsonl", fixture("hazards/torn-tail.jsonl"));
+    let two =
+        "pisess: note: the last lines of 2 sessions are incomplete (hint: `pisess check --all` names them)\n";
+    assert_eq!(s.unchanged("list .").stderr, two);
+    // Only a newline is missing.
+    s.put("two.jsonl", fixture("tour.jsonl").trim_ascii_end());
+    assert_eq!(s.unchanged("stats ./two.jsonl").stderr, "");
+}
+
+#[test]
+fn the_directory_of_a_project_means_its_sessions() {
+    let d = Desk::new();
+    let project = d.s.path("elsewhere");
+    std::fs::create_dir(&project).unwrap();
+    let folder = project.to_str().unwrap().trim_start_matches('/').replace('/', "-");
+    let header = format!(
+        r#"{{"type":"session","version":3,"id":"0199eeee-1","timestamp":"2026-02-02T00:00:00.000Z","cwd":"{}"}}"#,
+        project.display()
+    );
+    let token = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
+    let message = format!(
+        r#"{{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-02-02T00:00:01.000Z","message":{{"role":"user","content":"{token}"}}}}"#
+    );
+    d.s.put(&format!("home/.pi/agent/sessions/--{folder}--/x.jsonl"), format!("{header}\n{message}\n"));
+    let run = |line: &str| d.pisess(&format!("{line} {}", project.display())).done();
+    for (line, code) in [("list -l", 0), ("stats", 0), ("grep ghp", 0), ("check", 0), ("redact --check", 1)] {
+        let done = run(line);
+        assert_eq!(done.code, code, "{line}: {done}");
+        assert!(
+            done.stderr.contains("the sessions of this project, from the agents' stores"),
+            "{line}: {done}"
+        );
+    }
+    // What writes does not reach that far.
+    for line in ["migrate", "check --repair"] {
+        assert!(run(line).stderr.contains("no *.jsonl files found"), "{line}");
+    }
+}

@@ -70,6 +70,8 @@ fn a_table_for_each_key() {
     assert_snapshot!(s.run("stats --by model ."), @"
     model                        sessions  messages  calls  failed   input  output  cache write  cache read  total tokens     cost   time  files
     anthropic/claude-sonnet-4-5         2        25      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
+    (no model)                          2         7      0       0       0       0            0           0             0  $0.0000     0s      0
+    total                               2        32      9       1  10,820   1,879            0      63,170        75,869  $0.0606  2m13s      2
     ");
     assert_snapshot!(s.run("stats --by tool ./tour.jsonl"), @"
     tool   sessions  calls  failed  time  files
@@ -480,12 +482,27 @@ fn pairs_of_keys() {
         s.put(&format!("p/{at}.jsonl"), text.replace(r#""model":"m""#, &format!(r#""model":"{model}""#)));
     }
     assert_snapshot!(s.unchanged("stats --by day,model ./p"), @"
-    day         model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
-    2026-05-01  p/m           2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
-    2026-05-01  p/n           1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
-    2026-05-02  p/m           1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
-    total                     4         4      0       0  4,000      80           16          12         4,108  $7.00   40s      0
+    day         model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens   cost  time  files
+    2026-05-01  p/m                2         2      0       0  2,000      40            8           6         2,054  $3.50   20s      0
+    2026-05-01  p/n                1         1      0       0  1,000      20            4           3         1,027  $1.25   10s      0
+    2026-05-01  (no model)         3         3      0       0      0       0            0           0             0  $0.00    0s      0
+    2026-05-02  p/m                1         1      0       0  1,000      20            4           3         1,027  $2.25   10s      0
+    2026-05-02  (no model)         1         1      0       0      0       0            0           0             0  $0.00    0s      0
+    total                          4         8      0       0  4,000      80           16          12         4,108  $7.00   40s      0
     ");
+    let totals =
+        ["stats", "stats --by day", "stats --by model", "stats --by day,model", "stats --by session"].map(
+            |line| {
+                let sum = |key: &str| {
+                    rows(&s.run(&format!("{line} --json ./p")))
+                        .iter()
+                        .map(|row| row[key].as_f64().unwrap())
+                        .sum::<f64>()
+                };
+                ["messages", "userMessages", "cost"].map(sum)
+            },
+        );
+    assert_eq!(totals, [totals[0]; 5], "the same messages, whatever they are grouped by");
     let pairs = |line: &str, keys: [&str; 2]| -> Vec<String> {
         rows(&s.run(line))
             .iter()
@@ -495,11 +512,17 @@ fn pairs_of_keys() {
     // By the first key, then by the second: dates in order, models by their cost.
     assert_eq!(
         pairs("stats --json --by model,day ./p", ["model", "day"]),
-        [r#""p/m" "2026-05-01" 3.5"#, r#""p/m" "2026-05-02" 2.25"#, r#""p/n" "2026-05-01" 1.25"#,]
+        [
+            r#""p/m" "2026-05-01" 3.5"#,
+            r#""p/m" "2026-05-02" 2.25"#,
+            r#""p/n" "2026-05-01" 1.25"#,
+            r#"null "2026-05-01" 0"#,
+            r#"null "2026-05-02" 0"#
+        ]
     );
     let sessions = rows(&s.run("stats --json --by session,model ./p"));
-    assert_eq!(sessions.len(), 4);
-    assert!(sessions.iter().all(|row| row["path"].is_string() && row["model"].is_string()));
+    assert_eq!(sessions.len(), 8, "with and without a model");
+    assert!(sessions.iter().all(|row| row["path"].is_string()));
     // The sums of the pairs are the sum of all.
     let total = rows(&s.run("stats --json ./p"))[0]["cost"].as_f64().unwrap();
     for keys in ["day,model", "project,month", "session,week", "model,session"] {
@@ -580,10 +603,11 @@ fn prices_fill_in_what_has_none() {
     1 of 3 requests unpriced: no cost is recorded for them
     ");
     assert_snapshot!(s.unchanged(&format!("stats --by model --prices ./prices.json {line}")), @"
-    model  sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
-    p/m           2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
-    p/n           1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
-    total         3         3      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
+    model       sessions  messages  calls  failed  input  output  cache write  cache read  total tokens      cost  time  files
+    p/m                2         2      0       0  2,000      40            8           6         2,054    ~$0.37   20s      0
+    p/n                1         1      0       0  1,000      20            4           3         1,027  unpriced   10s      0
+    (no model)         3         3      0       0      0       0            0           0             0     $0.00    0s      0
+    total              3         6      0       0  3,000      60           12           9         3,081    ~$0.37   30s      0
     ~ $0.12 of the cost is estimated
     1 of 3 requests unpriced: no cost is recorded for them
     ");

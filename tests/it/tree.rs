@@ -93,6 +93,17 @@ fn no_tools() {
 }
 
 #[test]
+fn a_row_that_is_cut_ends_in_an_ellipsis() {
+    let s = Sandbox::new();
+    for (length, end) in [(199, "x  ← active\n"), (200, "x  ← active\n"), (201, "x…  ← active\n")] {
+        s.put("s.jsonl", session(&[user("aaaa0001", None, &"x".repeat(length))]));
+        let drawn = s.run("tree --filter user-only ./s.jsonl");
+        assert!(drawn.ends_with(end), "{length}: {drawn}");
+        assert!(!s.run("tree --json ./s.jsonl").contains('…'), "the agent's text is as it is");
+    }
+}
+
+#[test]
 fn user_only_is_laid_out_anew() {
     let s = Sandbox::with(&["tour.jsonl"]);
     assert_snapshot!(s.run("tree ./tour.jsonl --filter user-only"), @r#"
@@ -517,10 +528,10 @@ fn a_row_holds_at_most_200_units_of_text() {
     let s = Sandbox::new();
     let long = "x".repeat(1_000);
     s.put("long.jsonl", session(&[&user("aaaa0001", None, &long)]));
-    assert_eq!(s.run("tree ./long.jsonl --no-ids"), format!("• user: {}  ← active\n", "x".repeat(200)));
+    assert_eq!(s.run("tree ./long.jsonl --no-ids"), format!("• user: {}…  ← active\n", "x".repeat(200)));
     // 😀 is two UTF-16 units.
     s.put("emoji.jsonl", session(&[&user("aaaa0001", None, &"😀".repeat(300))]));
-    assert_eq!(s.run("tree ./emoji.jsonl --no-ids"), format!("• user: {}  ← active\n", "😀".repeat(100)));
+    assert_eq!(s.run("tree ./emoji.jsonl --no-ids"), format!("• user: {}…  ← active\n", "😀".repeat(100)));
 }
 
 #[test]

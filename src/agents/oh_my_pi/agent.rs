@@ -22,6 +22,7 @@ const USER: &str = "user";
 /// oh-my-pi (`@oh-my-pi/pi-coding-agent`).
 pub static OH_MY_PI: Agent = Agent {
     name: "oh-my-pi",
+    program: "omp",
     follows_edits: false,
     has_title_line: true,
     keeps_label_times: false,

@@ -14,6 +14,7 @@ use pisess_json::write::Object;
 /// pi (`@earendil-works/pi-coding-agent`).
 pub static PI: Agent = Agent {
     name: "pi",
+    program: "pi",
     follows_edits: true,
     has_title_line: false,
     keeps_label_times: true,

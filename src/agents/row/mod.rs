@@ -162,6 +162,13 @@ pub fn message_head(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
     Text::from_wtf8(head)
 }
 
+/// Whether a message has more text than a row contains.
+pub fn is_longer(message: &MessageFacts, blocks: &[Block]) -> bool {
+    let mut head = Vec::new();
+    push_head(message, blocks, ROW_UNITS + 1, &mut head);
+    Text::from_wtf8(head).utf16_len() > ROW_UNITS
+}
+
 /// Returns a row of the user's words in a message that a chat program forwarded; `None` for any other.
 pub fn forwarded(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'static>> {
     if !forwarded::may_be(message_head(message, blocks).as_bytes()) {

@@ -1,12 +1,12 @@
 //! `--list`: lists archived sessions, reading only the first bytes of each archive.
 
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::rows::list::titled;
 use crate::format::{ID, age, id_end, size};
 use crate::ops::archive::{Facts, Filter};
+use crate::ops::list::titled;
 use crate::session::paths::below_home;
 use owo_colors::Style;
-use pisess_json::time::{iso_string, parse_js_date};
+use pisess_json::time::iso_string;
 use pisess_json::write::Object;
 use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
@@ -100,7 +100,7 @@ impl Listed {
     fn json(&self) -> Vec<u8> {
         let Listed { path, session, contents, facts } = self;
         let header = &facts.header;
-        let created = header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
+        let created = header.started_ms();
         let created = created.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
         let session = session.as_ref().map(|path| path.to_string_lossy().into_owned());
         Object::new()

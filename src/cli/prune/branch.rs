@@ -126,10 +126,12 @@ pub(super) fn damaged(now: &OpenSession, error: Damaged) -> Failure {
 }
 
 /// Returns what was pruned, for a message.
-pub(super) fn described(entries: usize, branches: usize) -> String {
+pub(super) fn described(entries: usize, notes: usize, branches: usize) -> String {
     let entries = counted(entries, "entry", "entries");
+    // `branches` does not count them.
+    let notes = if notes > 0 { format!(", {notes} of them bookkeeping") } else { String::new() };
     match branches {
         0 => entries,
-        _ => format!("{} ({entries})", counted(branches, "branch", "branches")),
+        _ => format!("{} ({entries}{notes})", counted(branches, "branch", "branches")),
     }
 }

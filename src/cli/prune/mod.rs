@@ -56,7 +56,7 @@ pub fn pruned_branches(open: &OpenSession) -> Option<String> {
     let branches = operations.iter().map(|operation| operation.branches).sum();
     let of_branches = operations.iter().filter(|operation| operation.branches > 0);
     let entries = of_branches.map(|operation| operation.entries).sum();
-    (branches > 0).then(|| described(entries, branches))
+    (branches > 0).then(|| described(entries, 0, branches))
 }
 
 /// Returns what was pruned from the session at a path, if anything.

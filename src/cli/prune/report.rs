@@ -17,6 +17,7 @@ use pisess_store::Committed;
 pub struct Outcome {
     pub payloads: usize,
     pub entries: usize,
+    pub notes: usize,
     pub branches: usize,
     pub bytes: usize,
 }
@@ -29,6 +30,7 @@ impl Outcome {
             Prune::Payloads(found) => Outcome { payloads: found.payloads.len(), bytes, ..Outcome::default() },
             Prune::Entries(removal) => Outcome {
                 entries: removal.entries.len(),
+                notes: removal.notes(session),
                 branches: removal.branches,
                 bytes,
                 ..Outcome::default()
@@ -50,7 +52,7 @@ impl Outcome {
     /// Returns it for a message.
     fn described(&self) -> String {
         let payloads = counted(self.payloads, "payload", "payloads");
-        let entries = described(self.entries, self.branches);
+        let entries = described(self.entries, self.notes, self.branches);
         match (self.payloads, self.entries) {
             (_, 0) => payloads,
             (0, _) => entries,
@@ -98,7 +100,7 @@ impl Job<'_> {
                     PlanRow { id, line, field: None, what: Some(what) }
                 });
                 self.print_rows(rows, ui)?;
-                format!("{}; {sizes}", described(removal.entries.len(), removal.branches))
+                format!("{}; {sizes}", Outcome::of(&prune, session).described())
             }
         };
         if self.write.json {

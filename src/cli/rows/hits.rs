@@ -64,9 +64,7 @@ impl Painter {
         let (id, home) = (header.id.to_string_lossy(), ui.home());
         let name = if self.by_id { visible(id_end(&id, ID)) } else { shown(path) };
         let name = styled(&name, self.styles.summary);
-        let time =
-            header.timestamp.as_ref().and_then(|time| pisess_json::time::parse_js_date(time.as_bytes()));
-        let time = time.map(|time| Clock::new(ui).text(time));
+        let time = header.started_ms().map(|time| Clock::new(ui).text(time));
         let cwd =
             header.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string_lossy(), home.as_deref())));
         let about: String = time.into_iter().chain(cwd).map(|part| format!("  {part}")).collect();

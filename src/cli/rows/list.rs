@@ -5,11 +5,10 @@ use crate::cli::output::{
     Clock, Column, Failure, GAP, Styles, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
 };
 use crate::format::{ID, age, dollars, id_end, tokens};
-use crate::ops::list::{ListRow, Listed, Order};
+use crate::ops::list::{ListRow, Listed, Order, titled};
 use crate::session::paths::below_home;
 use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
-use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -38,6 +37,7 @@ enum Fact {
     Time,
     Created,
     Id,
+    Agent,
     Repository,
     Project,
     Messages,
@@ -49,12 +49,13 @@ enum Fact {
 }
 
 impl Fact {
-    const ALL: [Fact; 13] = [
+    const ALL: [Fact; 14] = [
         Fact::Mark,
         Fact::Age,
         Fact::Time,
         Fact::Created,
         Fact::Id,
+        Fact::Agent,
         Fact::Repository,
         Fact::Project,
         Fact::Messages,
@@ -65,8 +66,8 @@ impl Fact {
         Fact::Text,
     ];
     /// The columns that are left out if space is scarce, in this order.
-    const SPARED: [Fact; 6] =
-        [Fact::Time, Fact::Branches, Fact::Context, Fact::Messages, Fact::Cost, Fact::Project];
+    const SPARED: [Fact; 7] =
+        [Fact::Time, Fact::Branches, Fact::Agent, Fact::Context, Fact::Messages, Fact::Cost, Fact::Project];
 
     /// Returns the column with the key that a list is sorted by.
     fn of(order: Order) -> Fact {
@@ -89,6 +90,7 @@ impl Fact {
             Fact::Time => Column::text("time"),
             Fact::Created => Column::number("created"),
             Fact::Id => Column::text("id"),
+            Fact::Agent => Column::text("agent"),
             Fact::Repository => Column::text("repository"),
             Fact::Project => Column::text("project"),
             Fact::Messages => Column::number("msgs"),
@@ -156,6 +158,7 @@ impl Shape<'_> {
             (self.clock.text(session.modified), styles.dim),
             (created.unwrap_or_else(|| "-".to_owned()), plain),
             (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
+            (session.agent.agent().program.to_owned(), plain),
             (group.cloned().unwrap_or_else(|| "-".to_owned()), plain),
             (project.cloned().unwrap_or_default(), plain),
             (session.messages.to_string(), plain),
@@ -173,7 +176,9 @@ impl Shape<'_> {
         let has_information = |fact: Fact| match fact {
             Fact::Time => self.is_wide,
             Fact::Created | Fact::Tokens => false,
-            Fact::Repository => rows.iter().any(|cells| cells[fact as usize].0 != rows[0][fact as usize].0),
+            Fact::Agent | Fact::Repository => {
+                rows.iter().any(|cells| cells[fact as usize].0 != rows[0][fact as usize].0)
+            }
             Fact::Project => self.projects.len() > 1,
             _ => true,
         };
@@ -253,15 +258,6 @@ fn title(session: &Listed, row: &ListRow) -> String {
     let archived = if is_archive(&session.path) { "(archived) " } else { "" };
     let text = titled(&session.title(), session.messages);
     visible(&format!("{branch}{}{archived}{text}", agent.unwrap_or_default()))
-}
-
-/// Returns the title of a session with this number of messages, or that it has none.
-pub fn titled(title: &Text, messages: u32) -> String {
-    match (messages, title.is_empty()) {
-        (0, true) => "(no messages)".to_owned(),
-        (_, true) => "(no text)".to_owned(),
-        _ => title.to_string_lossy().trim().to_owned(),
-    }
 }
 
 /// Returns the number of characters from the end that distinguish all ids.

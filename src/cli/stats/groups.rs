@@ -11,7 +11,7 @@ use crate::session::usage::model_name;
 use foldhash::HashMap;
 use pisess_json::js;
 use pisess_json::text::Text;
-use pisess_json::time::{civil, parse_js_date};
+use pisess_json::time::civil;
 use pisess_json::write::{Object, texts};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -75,11 +75,6 @@ impl Groups {
                 }
                 continue;
             }
-            // Only billed entries are grouped as having no model.
-            let has_model = harvest.provider(entry).or(harvest.model(entry)).is_some();
-            if self.by.contains(&By::Model) && !has_model && !entry.is_billed() {
-                continue;
-            }
             let at = self.group(path, harvest, entry, None);
             self.list[at].totals.add(harvest, entry, session);
             self.total.add(harvest, entry, session);
@@ -90,9 +85,8 @@ impl Groups {
     fn shown(&self, header: &Header) -> String {
         let id = header.id.to_string_lossy();
         let tail = id_end(&id, ID);
-        let time = header.timestamp.as_ref().and_then(|time| parse_js_date(time.as_bytes()));
         let mut day = String::new();
-        self.push_date(By::Day, time.unwrap_or(i64::MIN), &mut day);
+        self.push_date(By::Day, header.started_ms().unwrap_or(i64::MIN), &mut day);
         let cwd = header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned()).unwrap_or_default();
         let folder = name(&cwd);
         [tail, &day, folder].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("  ")

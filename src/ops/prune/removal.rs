@@ -111,6 +111,11 @@ pub(super) fn alone(session: &Session) -> Vec<bool> {
 }
 
 impl Removal {
+    /// Returns the number of the entries that are bookkeeping.
+    pub fn notes(&self, session: &Session) -> usize {
+        self.entries.iter().filter(|&&ix| session.entry(ix).kind.is_bookkeeping()).count()
+    }
+
     /// Returns the removal of the entries for which `leaves` is set, and of their labels. The leaf becomes the
     /// nearest ancestor that stays.
     ///
