@@ -285,7 +285,7 @@ fn the_directory_of_a_project_means_its_sessions() {
         );
     }
     // What writes does not reach that far.
-    for line in ["migrate", "check --repair"] {
+    for line in ["migrate", "check --repair --backup"] {
         assert!(run(line).stderr.contains("no *.jsonl files found"), "{line}");
     }
 }
