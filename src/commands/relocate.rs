@@ -303,6 +303,7 @@ impl Batch<'_> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header: Header = now.header()?;
+            let locked = locked.carrying_growth();
             let attempt = locked.rewrite(None, &mut |out| write_with(&header, changes, now.source(), out))?;
             Ok((Some(attempt), ()))
         };

@@ -19,7 +19,7 @@
 //!    then checked.
 //! 4. **Changed under us**: device, inode, size, ctime, the first 256 bytes and the last 4 KB before the old end
 //!    are compared under the lock. If the file has grown, the rest is read and the change decided again, until the
-//!    time to wait is over. After any other change, nothing is written. On overlayfs, the first open for writing
+//!    time to wait is over, or carried over if the change does not depend on it. After any other change, nothing is written. On overlayfs, the first open for writing
 //!    copies the file and changes what `stat` reports; if nothing else changed, the content is read again. The rename
 //!    exchanges the two files: if the old one was replaced or edited meanwhile, they are exchanged back. Until nobody
 //!    has it open for writing, what it grows by is appended to the new file.

@@ -51,6 +51,8 @@ pub struct Locked {
     pub(super) file: File,
     pub(super) base: Snapshot,
     freshness: Freshness,
+    /// Whether a rewrite keeps what others append behind what it read.
+    pub(super) carries_growth: bool,
     started: Instant,
     /// The handle that holds the lock.
     lock: Held,
@@ -111,6 +113,7 @@ pub(super) fn lock_on(
         file: handle,
         base: file.snapshot.clone(),
         freshness,
+        carries_growth: false,
         started,
         lock: held,
     })
@@ -166,6 +169,12 @@ fn wait_for(
 }
 
 impl Locked {
+    /// Lets a rewrite go on if the file grows meanwhile: the new lines follow the rewritten ones unchanged. Only for changes
+    /// that neither add an entry nor depend on what follows: all others are decided again.
+    pub fn carrying_growth(self) -> Locked {
+        Locked { carries_growth: true, ..self }
+    }
+
     /// Returns the result of comparing the file, under the lock, with what was read.
     pub fn freshness(&self) -> Freshness {
         self.freshness

@@ -8,7 +8,7 @@ use super::live;
 use super::lock::{Freshness, Locked};
 use super::pause::Pause;
 use super::publish_lock::PublishLock;
-use super::snapshot::{Compared, read_range};
+use super::snapshot::{Compared, Snapshot, read_range};
 use super::temp::{Fill, Out, Temp};
 use std::fs::File;
 use std::io::{self, Write};
@@ -69,22 +69,28 @@ impl Locked {
         write: &mut Fill<'_>,
     ) -> Result<Option<(Committed, Temp)>, StoreError> {
         self.refuse_hard_links()?;
-        if self.look_again()? == Freshness::Stale {
+        // What is appended to a torn line is its rest.
+        let carries = self.carries_growth && self.base.ends_with_newline();
+        if self.look_again()? == Freshness::Stale && !carries {
             return Ok(None);
         }
         let mut temp = self.stage(write)?;
         let backup = backup.map(|backup| self.back_up(backup)).transpose()?;
         let publish = PublishLock::take(self)?;
-        if self.look_again()? == Freshness::Stale {
-            return Ok(None);
+        let read = self.base.stat.size;
+        while self.look_again()? == Freshness::Stale {
+            if !carries || !self.carry(&mut temp)? {
+                return Ok(None);
+            }
         }
+        let before = self.base.stat.size - read;
         self.put_in_place(&mut temp)?;
         backup.into_iter().for_each(Backup::keep);
         let carried = self.copy_growth(&temp.new);
         drop(publish);
         let mut committed = Committed::new(&self.path, temp.bytes);
         match carried {
-            Ok(carried) => committed.carried = carried,
+            Ok(carried) => committed.carried = before + carried,
             Err(source) => {
                 let path = self.path.clone();
                 committed.troubles.push(StoreError::GrowthLost { path, source });
@@ -109,6 +115,26 @@ impl Locked {
         attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
         self.files.sync(&new.file).map_err(failed)?;
         Ok(Staged { new, bytes })
+    }
+
+    /// Appends to the new file what the old one has grown by since it was read, and syncs it. Returns whether it has grown:
+    /// a copy-up on overlayfs also makes it stale.
+    fn carry(&mut self, temp: &mut Staged) -> Result<bool, StoreError> {
+        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
+        // Whether what precedes the growth is still what was read is decided after it was looked at.
+        self.look_again()?;
+        let failed = |error| StoreError::io("rewrite", &self.path, error);
+        let grown = self.base.stat.size..now.stat.size;
+        if grown.is_empty() {
+            return Ok(false);
+        }
+        self.close_last_line(&temp.new).map_err(failed)?;
+        self.copy_range(&self.file, grown, &temp.new.file).map_err(failed)?;
+        self.files.sync(&temp.new.file).map_err(failed)?;
+        temp.bytes = self.files.stat(&temp.new.file).map_err(failed)?.size;
+        self.base = now;
+        Ok(true)
     }
 
     /// Exchanges the old file and the new one, then looks at the old one again: a file that was replaced or edited after

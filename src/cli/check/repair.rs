@@ -124,7 +124,7 @@ impl Repair<'_> {
             if !checkup.is_repairable() {
                 return Ok((None, (checkup.findings().to_vec(), None)));
             }
-            let rewrite = |fill: &mut Fill| locked.rewrite(backup.as_deref(), fill);
+            let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
             let (attempt, rejected) = self.write_both(checkup, self.path, rewrite)?;
             Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
         };

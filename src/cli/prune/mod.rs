@@ -216,6 +216,7 @@ impl Job<'_> {
         let old = existing(&self.pruned)?;
         let beside = self.write_pruned(now, &prune, old.as_ref(), old.is_some())?;
         let (session, source) = (&now.session, now.input.source());
+        let locked = if self.removes_entries() { locked } else { locked.carrying_growth() };
         let attempt = locked.rewrite(None, &mut |out| prune.write_session(session, source, out))?;
         if let Attempt::Done(_) = attempt {
             beside.keep();

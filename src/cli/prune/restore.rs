@@ -59,6 +59,7 @@ impl Job<'_> {
             }
             let whole = restore.whole(now.input.source(), &pruned);
             // Under the lock, because another pisess may prune as soon as it is released.
+            let locked = locked.carrying_growth();
             let attempt: Attempt =
                 locked.rewrite_then(None, &mut |out| copy_all(&whole, out), &mut || remove(is_whole))?;
             Ok((Some(attempt), outcome))

@@ -151,6 +151,38 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
     }
 }
 
+/// A rewrite that allows it keeps what others append while it writes: it is synced before the new file is in place, and a
+/// line that is written in two parts stays one. After a torn line, and after any other change, it does not go on.
+#[test]
+fn a_rewrite_that_may_go_on_carries_growth_over() {
+    let carried = |old: &str, during: &'static [&'static str]| {
+        let bench = Bench::new(old);
+        let seam = Seam::new().leak();
+        let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap().carrying_growth();
+        let (path, mut parts) = (bench.path.clone(), during.iter());
+        // The first sync is that of the new file; each other one that of lines carried over.
+        seam.before("sync", move || {
+            let path = path.clone();
+            parts.next().into_iter().for_each(|part| append_to(&path, part));
+        });
+        let result = rewrite(locked, NEW);
+        (bench.content(), result, seam.count("sync"))
+    };
+    let (content, result, syncs) = carried(OLD, &["one\n"]);
+    assert_eq!((content, result.unwrap().carried, syncs), (format!("{NEW}one\n"), 4, 2));
+    let (content, result, _) = carried("{\"a\":", &["1}\n"]);
+    assert!(is_changed(result, FileChange::Grown));
+    assert_eq!(content, "{\"a\":1}\n");
+    let bench = Bench::new(OLD);
+    let path = bench.path.clone();
+    let result = bench.lock().unwrap().carrying_growth().rewrite(None, &mut |out| {
+        fs::write(&path, OLD.to_uppercase() + "more\n").unwrap();
+        out.write_all(NEW.as_bytes())
+    });
+    assert!(is_changed(result.and_then(Attempt::done), FileChange::Edited));
+    assert_eq!(bench.content(), OLD.to_uppercase() + "more\n");
+}
+
 /// An agent that opened the old file before the rename, and writes to it some time after.
 #[test]
 fn a_process_that_is_about_to_write_is_waited_for() {
