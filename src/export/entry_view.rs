@@ -20,11 +20,9 @@ pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
     let mut article = EntryView {
         number: source.number(ix).unwrap_or(u32::MAX),
         omits_thinking: source.cuts.thinking,
+        usage: source.session.usage_of(ix).copied(),
         ..EntryView::default()
     };
-    if let Some(usage) = source.session.usage_of(ix) {
-        (article.cost, article.tokens) = (usage.cost.unwrap_or(0.0), usage.tokens());
-    }
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered(ix) {

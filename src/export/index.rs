@@ -13,6 +13,7 @@ use crate::ops::tree::{Filter, passes};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
 use crate::session::tree::Tree;
+use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -170,8 +171,9 @@ pub struct Late {
     known: HashMap<String, usize>,
     model: Vec<String>,
     cost: Vec<String>,
-    tokens: Vec<String>,
+    usage: Vec<Vec<u8>>,
     lines: Vec<String>,
+    hidden: Vec<String>,
     edits: Vec<Vec<u8>>,
 }
 
@@ -179,9 +181,9 @@ pub struct Late {
 #[derive(Debug)]
 pub struct Facts {
     model: Option<String>,
-    cost: f64,
-    tokens: f64,
+    usage: Option<Usage>,
     lines: u32,
+    is_hidden: bool,
     /// The number of the entry that this one edits, and whether that entry is omitted.
     edits: Option<(u32, bool)>,
 }
@@ -191,8 +193,8 @@ impl Facts {
     pub fn of(article: &EntryView) -> Facts {
         Facts {
             model: article.model.clone(),
-            cost: article.cost,
-            tokens: article.tokens,
+            usage: article.usage,
+            is_hidden: article.is_hidden,
             lines: super::height::lines(article.markup.as_str()),
             edits: article.edits,
         }
@@ -212,8 +214,13 @@ impl Late {
             at
         });
         self.model.push(model.to_string());
-        self.cost.push(js::number((facts.cost * 1e6).round() / 1e6));
-        self.tokens.push(js::number(facts.tokens));
+        let usage = facts.usage.unwrap_or_default();
+        self.cost.push(js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6));
+        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+        self.usage.push(if usage.tokens() > 0.0 { array(parts.map(js::number)) } else { b"0".to_vec() });
+        if facts.is_hidden {
+            self.hidden.push(number.to_string());
+        }
         self.lines.push(facts.lines.to_string());
         if let Some((target, omits)) = facts.edits {
             let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
@@ -228,7 +235,8 @@ impl Late {
             .json("models", &array(models))
             .json("model", &array(self.model))
             .json("cost", &array(self.cost))
-            .json("tokens", &array(self.tokens))
+            .json("usage", &array(self.usage))
+            .json("hidden", &array(self.hidden))
             .json("lines", &array(self.lines))
             .json("edits", &array(self.edits))
             .finish()
@@ -268,11 +276,32 @@ fn readable(body: &str) -> Cow<'_, str> {
     if let Some(name) = body.strip_prefix("<skill name=\"").and_then(|rest| rest.split('"').next()) {
         return Cow::Owned(format!("/skill:{name}"));
     }
-    let number = body.bytes().take_while(u8::is_ascii_digit).count();
-    if body.contains(['*', '`', '_', '#', '[', '~']) && number == 0 {
-        Cow::Owned(commonmark::one_line(body))
-    } else {
-        Cow::Borrowed(body)
+    if !body.contains(['*', '`', '_', '#', '[', '~']) && !body.starts_with(['-', '>']) {
+        return Cow::Borrowed(body);
+    }
+    // The number of an item would be lost.
+    let is_item = body.starts_with(|c: char| c.is_ascii_digit());
+    let line = if is_item { body.to_owned() } else { commonmark::one_line(body) };
+    // A row is one line, so marks that begin a line, and those that end behind the row, remain.
+    let words = line.split_whitespace().filter(|word| {
+        let is_mark = |all: &str| word.chars().all(|c| all.contains(c));
+        !(word.starts_with("```") || is_mark("#") || is_mark("|-:") && word.len() > 3)
+    });
+    let words: Vec<String> = words.map(|word| bare(&word.replace('`', ""))).collect();
+    Cow::Owned(words.join(" "))
+}
+
+/// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps its asterisks.
+fn bare(word: &str) -> String {
+    let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
+    let word = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
+    match word.rsplit_once("**") {
+        Some((inner, end))
+            if is_text(inner.chars().next_back()) && end.chars().all(|c| c.is_ascii_punctuation()) =>
+        {
+            format!("{inner}{end}")
+        }
+        _ => word.to_owned(),
     }
 }
 

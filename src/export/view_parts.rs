@@ -6,6 +6,7 @@ use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{cut, decoded};
 use super::wrapped::{Part, Wrapper, parts};
+use crate::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 
@@ -16,10 +17,10 @@ pub struct EntryView {
     pub markup: Markup,
     /// The model that wrote it, as `provider/model`.
     pub model: Option<String>,
-    /// Its cost in dollars.
-    pub cost: f64,
-    /// The tokens sent and received.
-    pub tokens: f64,
+    /// What its request used.
+    pub usage: Option<Usage>,
+    /// Whether the agent does not show it.
+    pub is_hidden: bool,
     /// Whether it failed or ended early.
     pub failed: bool,
     /// Its images in base64, with their names in the markup.
@@ -106,6 +107,7 @@ impl EntryView {
     /// Appends that the agent does not show the message, if so.
     pub fn hidden(&mut self, message: Raw) {
         if message.get("display").and_then(Raw::bool) == Some(false) {
+            self.is_hidden = true;
             self.markup.words(Tag::Note, "For the model; the agent does not show it");
         }
     }

@@ -58,8 +58,8 @@ export async function newContext(options) {
 export const closeBrowser = () => browser?.close();
 
 /** Opens a page and waits until all of it is loaded. */
-export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, javaScript = true, calm = false, bypassCSP = false } = {}) {
-  const context = await newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP, javaScriptEnabled: javaScript });
+export async function open(path, { width = 1300, height = 900, scheme = "light", hash = "", script = true, javaScript = true, calm = false, touch = false, bypassCSP = false } = {}) {
+  const context = await newContext({ viewport: { width, height }, colorScheme: scheme, timezoneId: "UTC", bypassCSP, javaScriptEnabled: javaScript, hasTouch: touch, isMobile: touch });
   const page = await context.newPage();
   page.complaints = [];
   page.requests = [];

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { exported, line, open, serious, session, tour } from "./browser.mjs";
-import { chosen, clean, holds, same, style, test, waitFor } from "./check.mjs";
+import { chosen, clean, holds, same, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, user } from "./make.mjs";
 import { proseShare, runs } from "./prose.mjs";
 
@@ -40,7 +40,7 @@ await test("a link to an entry within a run opens the run, and one to a setting 
   const page = await open(exported(file), { calm: true, hash: "#e5" });
   await waitFor(page, "e5");
   holds((await page.locator("article.chosen").innerText()).includes("y"), "it is open");
-  same(await page.locator(".chip").allTextContents().then((all) => all.length), 2, "settings are chips");
+  same(await page.locator(".chip").allTextContents(), ["start", "one", "thinking: high"], "labels, models and settings are chips");
   same(await page.locator("article.n, article.l").count(), 0, "and no entries");
   await page.locator(".chip").last().click();
   await waitFor(page, "e6");
@@ -83,7 +83,17 @@ await test("prose has most of the height, in lines of 72 characters", async () =
   const page = await open(exported(runs()), { calm: true });
   const share = await proseShare(page);
   holds(share >= 0.6, `prose has ${share}`);
-  holds(parseFloat(await style(page, ".prose", "maxWidth")) > 0, "a width");
+  const lines = await page.evaluate(() => [...document.querySelectorAll(".a .prose p")].flatMap((paragraph) => {
+    const range = document.createRange(), [leaf] = paragraph.childNodes, lengths = new Map();
+    for (let at = 0; at < leaf.data.length; at++) {
+      range.setStart(leaf, at);
+      range.setEnd(leaf, at + 1);
+      const { top } = range.getBoundingClientRect();
+      lengths.set(top, (lengths.get(top) ?? 0) + 1);
+    }
+    return [...lengths.values()];
+  }));
+  holds(Math.max(...lines) <= 72 && Math.max(...lines) > 60, `${lines}`);
   const sizes = await page.evaluate(() => [...new Set([...document.querySelectorAll("body *")].filter((e) => e.checkVisibility() && [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())).map((e) => getComputedStyle(e).fontSize))]);
   holds(sizes.length <= 4, `${sizes}`);
   await clean(page);

@@ -36,7 +36,7 @@ await test("a result of 20 MB opens, and its end can be found", async () => {
   await page.click("article.chosen .more");
   holds((await nodes(page)) <= 5000, "nodes");
   await page.fill("#words", "needle");
-  await page.waitForFunction(() => /^1 entry|of 1 /.test(document.getElementById("count").textContent));
+  await page.waitForFunction(() => /^1 message|of 1 /.test(document.getElementById("count").textContent));
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => /the needle is here/.test(document.querySelector("article.chosen").innerText));
   await clean(page);

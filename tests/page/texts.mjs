@@ -76,7 +76,7 @@ await test("costs are sums of money", async () => {
   const costs = [0.997, 0.5, 12.3456, 0.01234, 0.00001];
   const page = await open(exported(session("money", chain(user("go"), ...costs.map((cost) => says("a", { usage: usage(cost) }))))), { hash: "#e0" });
   await waitFor(page, "e0");
-  same(await page.locator("article .cost").allTextContents(), ["$1.00", "$0.50", "$12.35", "$0.0123", "$0.0000"], "costs");
+  same(await page.locator("article .cost").allTextContents(), ["$1.00", "$0.50", "$12.35", "$0.0123", "$0.0000"].map((cost) => `${cost} · 1 in · 1 out`), "costs");
   await clean(page);
 });
 

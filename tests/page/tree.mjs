@@ -2,8 +2,9 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { exported, fixtures, open, pisess, rows, tour } from "./browser.mjs";
+import { exported, fixtures, open, pisess, rows, session, tour } from "./browser.mjs";
 import { clean, holds, pathIds, rowIds, same, style, test } from "./check.mjs";
+import { chain, says, user } from "./make.mjs";
 
 for (const name of ["tour", "omp", "two-branches"]) {
   const file = join(fixtures, `${name}.jsonl`);
@@ -43,14 +44,74 @@ await test("tour: search finds in text, arguments and results, and marks", async
     await page.waitForFunction(() => CSS.highlights.get("match")?.size > 0);
   }
   await page.fill("#words", "");
-  await page.waitForFunction(() => /^\d+ entr/.test(document.getElementById("count").textContent));
+  await page.waitForFunction(() => /^\d+ messages/.test(document.getElementById("count").textContent));
   await clean(page);
 });
+
+await test("rows of a search show the words around the match", async () => {
+  const filler = "some words that come first, and are longer than a row of the tree. ".repeat(4);
+  const page = await open(exported(session("around", chain(user("go"), says(`${filler}Then the **needle** is found.`), user("a needle")))));
+  await page.fill("#words", "needle");
+  await page.waitForFunction(() => document.body.dataset.searched === "needle");
+  same((await page.locator('.row[data-id="e1"] .says').textContent()).replace(/ is found\..*/, ""), "… of the tree. Then the needle", "around the match");
+  same(await page.locator('.row[data-id="e2"] .says').textContent(), "a needle", "its own text if the match is at its beginning");
+  same(await page.locator(".row mark").count(), 2, "marks");
+  for (const mark of await page.locator(".row mark").all()) holds((await mark.boundingBox()).x < 390, "in view");
+  await clean(page);
+});
+
+await test("rows have no marks of Markdown", async () => {
+  const says = ["Done. Here it is: ## Summary Now **bold** and `code`, see [docs](https://x.org) ```ts const a = 1", "1. **First** of `two`", "> quoted `words`", "all of src/**/*.rs and a_b_c, #151"];
+  const page = await open(exported(session("marksinrows", chain(...says.map(user)))));
+  same(await page.locator(".row .says").allTextContents(), ["Done. Here it is: Summary Now bold and code, see docs const a = 1", "1. First of two", "quoted words", "all of src/**/*.rs and a_b_c, #151"], "rows");
+  await clean(page);
+});
+
+await test("the tree has one highlight, which follows the reader and returns to what is read", async () => {
+  const page = await open(exported(tour));
+  const marked = () => page.evaluate(() => {
+    const plain = getComputedStyle(document.querySelector(".row:not(.chosen):not(:hover)")).backgroundColor;
+    return [...document.querySelectorAll(".row")].filter((row) => getComputedStyle(row).backgroundColor !== plain).map((row) => row.dataset.id);
+  });
+  await page.mouse.move(900, 500);
+  await page.mouse.wheel(0, 900);
+  await page.waitForFunction(() => document.querySelector(".row.chosen").dataset.id !== "0d9a6c31");
+  await page.waitForTimeout(300);
+  const read = await marked();
+  same(read.length, 1, "one highlight");
+  await page.keyboard.press("t");
+  await page.keyboard.press("Home");
+  same(await marked(), ["0d9a6c31"], "it moves with the keys");
+  await page.focus("#text");
+  same(await marked(), read, "and back to what is read");
+  await clean(page);
+});
+
+for (const scheme of ["light", "dark"]) {
+  await test(`lines of the tree have a contrast of 3:1 (${scheme})`, async () => {
+    const page = await open(exported(tour), { scheme });
+    const ratios = await page.evaluate(() => {
+      const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+      const light = (colour) => {
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((part) => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const contrast = (one, other) => { const [low, high] = [light(one), light(other)].sort((a, b) => a - b); return (high + 0.05) / (low + 0.05); };
+      const lines = [getComputedStyle(document.querySelector(".bars")).color, getComputedStyle(document.querySelector(".row.c"), "::after").borderTopColor];
+      const grounds = ["#side", ".row.chosen"].map((selector) => getComputedStyle(document.querySelector(selector)).backgroundColor);
+      return lines.flatMap((line) => grounds.map((ground) => contrast(line, ground)));
+    });
+    holds(ratios.length === 4 && ratios.every((ratio) => ratio >= 3), `${ratios}`);
+    await clean(page);
+  });
+}
 
 await test("the number of rows is shown, also with an entry in the address", async () => {
   for (const hash of ["", "#648dc1b3"]) {
     const page = await open(exported(tour), { hash });
-    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} entries`, hash);
+    same(await page.textContent("#count"), `${rows("tree", tour, "--json").length} messages`, hash);
     await clean(page);
   }
 });

@@ -1,10 +1,10 @@
 // One entry of the conversation: its heading, the branches beside it, and its body.
 
-/** Returns the element of an entry on the path; its body follows once its piece is loaded. */
-function articleOf(at) {
+/** Returns the element of an entry on the path; its body follows once its piece is loaded, its images once it is near. */
+function articleOf(at, isFar = false) {
   const n = text.path[at], kind = session.kind[n], item = entryPieces.peek(n);
   const article = make("article", `entry ${kind}`);
-  const view = { n, ranges: [], urls: [], onPath, title: titleOf(n), changed: () => drawText() };
+  const view = { n, ranges: [], urls: [], later: [], isFar, onPath, title: titleOf(n), changed: () => drawText() };
   article.view = view;
   article.id = `n${n}`;
   article.dataset.id = session.ids[n];
@@ -16,17 +16,20 @@ function articleOf(at) {
   if (n === text.chosen) article.classList.add("chosen");
   const day = dayAt(at);
   if (day) article.append(make("div", "day", day));
-  const run = text.runs.get(n), chips = text.chips.get(n);
-  if (chips) article.append(chipsOf(chips));
+  const run = text.runs.get(n), margin = marginOf(n);
+  if (margin) article.append(margin);
   if (text.runOf.has(n)) article.classList.add("work");
-  if (!day && !chips && follows(n, at)) article.classList.add("follows");
+  else if (NAMED.includes(kind)) article.classList.add("named");
+  else if (!day && follows(n, at)) article.classList.add("follows");
   if (run) article.append(runLine(run));
   if (run && !run.open) {
     article.classList.add("closed");
-    article.append(make("div", "body"));
+    const body = make("div", "body");
+    article.append(body);
+    if (text.isShort) addTexts(body, run);
     return article;
   }
-  article.append(headOf(n, at));
+  article.append(headOf(n));
   const siblings = session.children(session.parent[n]);
   if (siblings.length > 1) article.append(branchesOf(n, siblings));
   const body = make("div", "body");
@@ -40,7 +43,7 @@ function articleOf(at) {
   }
   fill(body, n, halves(item)[0], view);
   if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
-  if (text.runOf.has(n)) addUnfold(article);
+  if (prefs.level !== "all") addUnfold(article);
   article.nodes = article.getElementsByTagName("*").length * 2;
   if (search.pattern) markMatches(body, view);
   return article;
@@ -94,13 +97,14 @@ function dayAt(at) {
   return before === undefined || before === null || dayOf(before) !== dayOf(time) ? calendar.format(time) : "";
 }
 
-function headOf(n, at) {
+/** The kinds whose entries name themselves: results of tools, commands, compactions, summaries. */
+const NAMED = "tbcr";
+
+function headOf(n) {
   const head = make("header"), kind = session.kind[n];
   const title = make("h2", "", titleOf(n));
   title.id = `h${n}`;
   head.append(title);
-  const label = session.label.get(n);
-  if (label) head.append(make("span", "label", label));
   const time = session.time[n];
   if (time !== null && Number.isFinite(new Date(time).getTime())) {
     const stamp = make("time", "", clock.format(time));
@@ -108,17 +112,15 @@ function headOf(n, at) {
     stamp.title = new Date(time).toLocaleString();
     head.append(stamp);
   }
-  const model = text.modelBefore.get(n);
-  if (model) head.append(make("span", "model", session.models[model - 1]));
-  if (session.cost[n]) head.append(make("span", "cost", `$${money(session.cost[n])}`));
   const ending = endingOf(n);
   if (ending && kind === "a") head.append(make("span", "mark bad", ending));
+  const acts = make("span", "acts"), used = usageOf(n);
+  if (used) acts.append(make("span", "cost", used));
   const link = make("a", "", session.ids[n]);
   link.href = linkTo(n);
   link.dataset.to = n;
-  link.setAttribute("aria-label", `Link to entry ${session.ids[n]}`);
-  head.append(link);
-  const acts = make("span", "acts");
+  link.setAttribute("aria-label", `Link to message ${session.ids[n]}`);
+  acts.append(link);
   for (const [name, said, act] of [["Copy", "Copy the text as Markdown", () => copyEntry(n)], ["Link", "Copy the link", () => copyLink(n)]]) {
     const button = make("button", "", name);
     button.title = said;
@@ -131,6 +133,13 @@ function headOf(n, at) {
   dots.addEventListener("click", () => dots.setAttribute("aria-expanded", head.classList.toggle("acting")));
   head.append(acts, dots);
   return head;
+}
+
+/** Returns what the request for an entry used: its cost, and the tokens it sent and received. */
+function usageOf(n) {
+  const [cost, usage] = [session.cost[n], session.usage[n]];
+  const parts = (usage || []).map((tokens, at) => (tokens ? `${tokens.toLocaleString("en")} ${["in", "out", "from cache", "to cache"][at]}` : ""));
+  return [cost ? `$${money(cost)}` : "", ...parts].filter(Boolean).join(" · ");
 }
 
 /** Returns the heading of an entry: who speaks, or what it is. */

@@ -168,18 +168,39 @@ function finish(markup, element, view) {
   element.view = view;
   if (code === "F") {
     element.addEventListener("toggle", () => openFold(element));
-    if (element.classList.contains("thinking") && prefs.thinking) element.open = true;
+    if (text.open || element.classList.contains("thinking") && prefs.thinking) element.open = true;
+    else for (const [from, to] of sections) element.append(...concealed(markup.slice(from, to)));
     return;
   }
   if ("BOI".includes(code)) dressBlock(element);
   element.shown = [0, 0];
   showSection(element, 0);
+  if (code === "P" || prefs.level === "all") showMost(element);
+}
+
+/** Shows as much of a block as is shown at a time. */
+function showMost(element) {
+  for (let at; (at = element.shown[1]) < Math.min(element.sections.length, MOST_SECTIONS); ) showSection(element, at);
+}
+
+/** The maximum number of characters of a text that only the browser's search reaches. */
+const MOST_CONCEALED = 1e6;
+
+/** Returns an element with the text of markup that the browser's search finds, and then shows; none for a long path. */
+function concealed(markup) {
+  if (!text.isShort) return [];
+  const element = make("div", "plain", plain(markup.slice(0, MOST_CONCEALED)).trim());
+  element.setAttribute("hidden", "until-found");
+  return [element];
 }
 
 /** Builds the content of a fold when it is opened for the first time. */
 function openFold(fold) {
   if (!fold.open || fold.built) return;
   fold.built = true;
+  // What the search has found stays, with its mark.
+  if (fold.querySelector(":scope > .plain:not([hidden])")) return fold.view.changed();
+  fold.querySelectorAll(":scope > .plain").forEach((text) => text.remove());
   const inside = make("div");
   fold.append(inside);
   for (const [from, to] of fold.sections) build(fold.markup, from, to, inside, fold.view);
@@ -242,6 +263,8 @@ function dressSections(element) {
   };
   button("earlier", from > 0 ? "Show what comes before" : "", () => showSection(element, from - 1));
   button("later", to < sections.length ? laterLabel(element) : "", () => showSection(element, to));
+  element.querySelector(":scope > .plain")?.remove();
+  if (to < sections.length) element.append(...concealed(element.markup.slice(sections[to][0], sections.at(-1)[1])));
   if (element.gutter) {
     const before = element.markup.slice(sections[0][0], sections[from][0]).split("\n").length - 1;
     const lines = element.inner.textContent.split("\n");
@@ -260,6 +283,7 @@ function laterLabel({ markup, sections, shown: [, to] }) {
 
 /** Shows an image, unless it is still being loaded. */
 function showImage(figure, value, view) {
+  if (view.isFar) return view.later.push(() => showImage(figure, value, view));
   const [type, name] = value.split(" ");
   const piece = $(name);
   if (!piece || !/^image\/(png|jpeg|gif|webp|avif)$/.test(type)) {
@@ -277,8 +301,15 @@ function showImage(figure, value, view) {
   image.src = URL.createObjectURL(new Blob([bytes], { type }));
   view.urls.push(image.src);
   image.addEventListener("load", () => view.changed());
-  image.addEventListener("error", () => image.replaceWith(make("span", "note", "An image that cannot be decoded")));
-  figure.append(image);
+  const enlarge = make("button", "enlarge");
+  image.addEventListener("error", () => enlarge.replaceWith(make("span", "note", "An image that cannot be decoded")));
+  enlarge.setAttribute("aria-haspopup", "dialog");
+  enlarge.addEventListener("click", () => {
+    $("image").replaceChildren(image.cloneNode());
+    $("large").showModal();
+  });
+  enlarge.append(image);
+  figure.append(enlarge);
 }
 
 async function copyText(text, said) {

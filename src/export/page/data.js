@@ -126,7 +126,7 @@ async function readIndex() {
   for (let at = 0; at < session.nameOf.length; at += 2) session.name_.set(session.nameOf[at], session.names[session.nameOf[at + 1]]);
   session.numberOf = new Map(session.ids.map((id, n) => [id, n]));
   linkChildren(count);
-  Object.assign(session, { models: [], model: [], cost: [], tokens: [], lines: [], edits: [] });
+  Object.assign(session, { models: [], model: [], cost: [], usage: [], lines: [], edits: [], concealed: new Set() });
 }
 
 /** Sets the children of each entry, in the order of the tree: `kids[first[n]..first[n + 1]]`. */
@@ -211,5 +211,6 @@ const wholeFile = new Promise((resolve) => {
 /** Returns the data that follows the entries in the file. */
 async function readFacts() {
   await wholeFile;
-  return JSON.parse(await inflate($("late")));
+  const facts = JSON.parse(await inflate($("late")));
+  return { ...facts, concealed: new Set(facts.hidden) };
 }

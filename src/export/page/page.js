@@ -34,11 +34,30 @@ function showPrefs() {
   document.body.classList.toggle("all", prefs.level === "all");
 }
 
-/** Shows the work as lines, with previews, or all of it. */
-function setLevel(level) {
+/** Shows the work as lines, with previews, or all of it; `open` opens all folds, too. */
+function setLevel(level, open = false) {
   setPref("level", level);
+  text.open = open;
+  $("unfold").textContent = open ? "Collapse all" : "Expand all";
   text.turned.clear();
   regroup();
+}
+
+/** Sets the width of the tree, in percent. It is not kept. */
+function setWidth(percent) {
+  const width = Math.round(Math.max(15, Math.min(60, percent)));
+  document.body.style.setProperty("--wide", `${width}%`);
+  $("edge").setAttribute("aria-valuenow", width);
+  drawRows(true);
+  drawText();
+}
+
+/** Moves the edge of the tree by a key. Returns whether it has a meaning. */
+function edgeKey(key) {
+  const width = +$("edge").getAttribute("aria-valuenow");
+  const to = { ArrowLeft: width - 2, ArrowRight: width + 2, Home: 15, End: 60 }[key];
+  if (to !== undefined) setWidth(to);
+  return to !== undefined;
 }
 
 /** Draws everything again at the same position. */
@@ -57,15 +76,22 @@ function showHead() {
   const seconds = times.length ? (times.at(-1) - times[0]) / 1000 : 0;
   const total = session.costOfAll, tokens = session.tokensOfAll;
   const models = session.models.map((model) => model.split("/").pop());
-  const kinds = [...session.kind];
-  const counted = (kind, one) => { const found = kinds.filter((other) => other === kind).length; return found ? `${found.toLocaleString("en")} ${one}${found === 1 ? "" : "s"}` : ""; };
+  const number = (kind, one) => { const found = session.kind.split(kind).length - 1; return found ? counted(found, one) : ""; };
   const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
-    counted("u", "request"), counted("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",
+    number("u", "request"), number("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",
     models.length > 3 ? `${models.length} models` : models.join(", "), agent, session.left];
-  const first = kinds.indexOf("u");
-  if (first >= 0) rowPieces.get(first).then((row) => { $("ask").textContent = row.split("\t").slice(1).join(""); });
+  showFirst();
   $("about").textContent = about.filter(Boolean).join(" · ");
   $("about").title = $("about").textContent;
+}
+
+/** Shows the first request, or the first command if there is none. */
+async function showFirst() {
+  for (let at = session.kind.indexOf("u"), tries = 0; at >= 0 && tries < 9; at = session.kind.indexOf("u", at + 1), tries++) {
+    const said = (await rowPieces.get(at)).split("\t").slice(1).join("");
+    if (!tries || !/^\/\S*$/.test(said)) $("ask").textContent = said;
+    if (!/^\/\S*$/.test(said)) break;
+  }
 }
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -101,7 +127,7 @@ function fromAddress({ state } = {}) {
   if (state) return restore(state);
   if (n !== undefined) return void choose(n, { record: false });
   if (text.chosen < 0 || !id) start();
-  if (id) toast(`No entry has the id ${id}`, 6000);
+  if (id) toast(`No message has the id ${id}`, 6000);
 }
 
 /** Shows the path to the leaf, from its beginning. */
@@ -124,7 +150,9 @@ function backToLeaf() {
 /** Moves to the entry after (1) or before (-1) the chosen one; first to the start of one that begins above the view. */
 function stepEntry(by) {
   const { at, delta } = anchorOf($("text")), here = text.place[text.chosen];
-  const next = by < 0 && at === here && delta < -10 ? here : here + by;
+  let next = by < 0 && at === here && delta < -10 ? here : here + by;
+  // Messages that only call tools take no space.
+  while (text.shown.get(next)?.matches(".bare")) next += by;
   choose(text.path[Math.max(0, Math.min(text.path.length - 1, next))], { focus: true, record: false });
 }
 
@@ -159,6 +187,7 @@ const KEYS = {
   c: () => copyEntry(text.chosen),
   h: () => { setPref("thinking", !prefs.thinking); redraw(); },
   e: () => setLevel({ lines: "previews", previews: "all" }[prefs.level] ?? "lines"),
+  x: () => setLevel(text.open ? "lines" : "all", !text.open),
   "/": () => { openDrawer(true); $("words").focus(); $("words").select(); },
   "?": () => $("keys").showModal(),
   Home: () => choose(text.path[0], { focus: true }),
@@ -175,14 +204,14 @@ const SCROLLS = {
 };
 
 function onKey(event) {
-  if ($("keys").open) return;
+  if (document.querySelector("dialog[open]")) return;
   const typing = event.target.matches?.("input, textarea, select");
   if ((event.ctrlKey || event.metaKey) && event.key === "p") {
     event.preventDefault();
     return void printAll();
   }
   // The browser's own search finds only what is drawn. Pressing Ctrl+F again in the search field opens it.
-  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing && !text.isShort) {
     event.preventDefault();
     return KEYS["/"]();
   }
@@ -197,7 +226,7 @@ function onKey(event) {
     return void step(event.shiftKey ? -1 : 1);
   }
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target === $("tree") && treeKey(event)) return event.preventDefault();
+  if (event.target === $("tree") && treeKey(event) || event.target === $("edge") && edgeKey(event.key)) return event.preventDefault();
   const act = KEYS[event.key], scrolls = SCROLLS[event.key];
   if (scrolls && event.target === document.body) {
     event.preventDefault();
@@ -258,6 +287,7 @@ async function printAll() {
 function listen() {
   $("tree").addEventListener("scroll", () => drawRows());
   $("tree").addEventListener("click", treeClick);
+  $("tree").addEventListener("blur", leaveTree);
   $("tree").addEventListener("focus", () => { if (!tree.place.has(tree.cursor)) moveCursor(Math.max(0, nearestRow(text.chosen))); });
   let pending = false;
   $("text").addEventListener("scroll", () => {
@@ -283,6 +313,10 @@ function listen() {
   $("after").addEventListener("click", () => step(1));
   $("leaf").addEventListener("click", backToLeaf);
   $("thinking").addEventListener("click", () => { setPref("thinking", !prefs.thinking); redraw(); });
+  $("unfold").addEventListener("click", KEYS.x);
+  $("edge").addEventListener("pointerdown", (event) => $("edge").setPointerCapture(event.pointerId));
+  $("edge").addEventListener("pointermove", (event) => { if ($("edge").hasPointerCapture(event.pointerId)) setWidth(event.clientX / innerWidth * 100); });
+  $("large").addEventListener("click", () => $("large").close());
   $("aside").addEventListener("click", () => { setPref("aside", !prefs.aside); regroup(); });
   $("level").addEventListener("change", (event) => setLevel(event.target.value));
   $("single").addEventListener("change", (event) => setPref("keys", event.target.checked));

@@ -4,12 +4,17 @@
 // Articles are between two spaces that are as high as the articles not drawn. Heights are estimates until an
 // article has been drawn. What is in view does not move: after each change, the scroll position is set again from
 // the article at the top of the view.
+//
+// Of a short path, the articles out of view are drawn, too, while the page is idle, so that the browser's own search and
+// selection reach all of it. The browser lays them out when it needs them.
 
 /** Articles this many pixels above and below the view are drawn, too. */
 const AROUND = 700;
 /** The maximum numbers of articles and nodes that are drawn. */
 const MOST_ARTICLES = 60;
 const MOST_NODES = 2600;
+/** The maximum number of entries of a path of which all is drawn. */
+const MOST_WHOLE = 2000;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
@@ -18,7 +23,11 @@ const text = {
   all: [], index: new Int32Array(0), path: [], place: new Int32Array(0),
   /** Runs that are not as the level of detail has them, and asides that a link has led to. */
   turned: new Set(), asked: new Set(), runs: new Map(), runOf: new Map(), chips: new Map(),
-  chosen: -1, heights: null, shown: new Map(), first: 0, whole: false, still: -1, coming: false,
+  chosen: -1, heights: null, whole: false, still: -1, coming: false,
+  /** The articles by their places, from the first to the one before the last, and which of them are near the view. */
+  shown: new Map(), first: 0, last: 0, near: [0, 0],
+  /** Whether the path is short, and whether all folds are open. */
+  isShort: false, open: false,
 };
 
 const onPath = (n) => n >= 0 && text.all[text.index[n]] === n;
@@ -70,8 +79,8 @@ class Heights {
 function estimate(n) {
   const kind = session.kind[n], run = text.runOf.get(n);
   if (run && !run.open) return 26;
-  if (run) return kind === "a" ? 1 : 50 + 19 * Math.min(session.lines[n] ?? 6, 7);
-  if ("nlx".includes(kind)) return 52;
+  if (run) return kind === "a" ? 0 : 50 + 19 * Math.min(session.lines[n] ?? 6, 7);
+  if (isAside(n)) return 52;
   return 58 + 21 * Math.min(session.lines[n] ?? 6, 80);
 }
 
@@ -82,6 +91,7 @@ function setPath(leaf) {
   if (same) return false;
   clearText();
   text.all = path;
+  text.isShort = path.length <= MOST_WHOLE;
   if (text.place.length !== session.count) {
     text.place = new Int32Array(session.count);
     text.index = new Int32Array(session.count);
@@ -111,7 +121,7 @@ function readPath() {
 
 function clearText() {
   for (const at of [...text.shown.keys()]) drop(at);
-  text.first = 0;
+  text.first = text.last = 0;
 }
 
 function drop(at) {
@@ -127,11 +137,15 @@ const scale = () => Math.min(1, HIGHEST / Math.max(1, text.heights.total));
 
 /** Returns the position of the view: an article, and how far its top is below the top of the view. */
 function anchorOf(scroller) {
-  const top = scroller.scrollTop;
-  for (let at = text.first; text.shown.has(at); at++) {
-    const article = text.shown.get(at), start = article.offsetTop;
-    if (start + article.offsetHeight > top && start < top + scroller.clientHeight) return { at, delta: start - top };
+  const top = scroller.scrollTop, ends = (at) => text.shown.get(at).offsetTop + text.shown.get(at).offsetHeight;
+  let low = text.first, high = text.last;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ends(middle) > top) high = middle;
+    else low = middle + 1;
   }
+  const start = text.shown.get(low)?.offsetTop;
+  if (start < top + scroller.clientHeight) return { at: low, delta: start - top };
   const at = text.heights.at(top / scale());
   return { at, delta: Math.min(0, text.heights.before(at) * scale() - top) };
 }
@@ -171,7 +185,7 @@ let drawing = false;
 function drawText(anchor = null) {
   const scroller = $("text");
   if (drawing || text.whole) return;
-  if (!text.path.length) return void dressEnds(0, 0);
+  if (!text.path.length) return void dressEnds();
   drawing = true;
   try {
     drawRange(scroller, anchor);
@@ -184,23 +198,27 @@ function drawText(anchor = null) {
 function drawRange(scroller, anchor) {
   const from = anchor ?? anchorOf(scroller);
   const [first, last] = range(from, scroller.clientHeight);
-  for (const at of [...text.shown.keys()]) if (at < first || at >= last) drop(at);
-  text.first = first;
-  const list = $("list");
-  let next = null;
+  const keeps = text.isShort && first <= text.last && last >= text.first;
+  for (let at = text.first; at < text.last; at++) {
+    if (at >= first && at < last) continue;
+    if (!keeps) drop(at);
+    else if (at >= text.near[0] && at < text.near[1]) leaveView(at);
+  }
+  text.near = [first, last];
+  text.first = keeps ? Math.min(first, text.first) : first;
+  text.last = keeps ? Math.max(last, text.last) : last;
+  let next = text.shown.get(last) ?? null;
   for (let at = last - 1; at >= first; at--) {
     let article = text.shown.get(at);
     if (!article || article.waits && entryPieces.peek(text.path[at]) !== undefined) {
-      const had = article;
-      article = articleOf(at);
-      if (had) drop(at);
-      text.shown.set(at, article);
-      list.insertBefore(article, next);
+      if (article) drop(at);
+      article = draw(at, next);
     }
+    enterView(article);
     next = article;
   }
-  for (const [at, article] of text.shown) if (!article.waits) text.heights.set(at, article.getBoundingClientRect().height);
-  dressEnds(first, last);
+  for (let at = first; at < last; at++) measure(at);
+  dressEnds();
   const article = text.shown.get(from.at);
   const wanted = Math.round(article.offsetTop - from.delta);
   const held = Math.abs(scroller.scrollTop - text.still) < 2;
@@ -211,10 +229,76 @@ function drawRange(scroller, anchor) {
   if (last < text.path.length && !end.waits && end.offsetTop + end.offsetHeight < scroller.scrollTop + scroller.clientHeight && last - first < MOST_ARTICLES) {
     requestAnimationFrame(() => drawText());
   }
+  fillText();
 }
 
-function dressEnds(first, last) {
-  const factor = text.heights ? scale() : 1, { heights } = text;
+/** Draws an article before another. */
+function draw(at, next, isFar = false) {
+  const article = articleOf(at, isFar);
+  text.shown.set(at, article);
+  $("list").insertBefore(article, next);
+  return article;
+}
+
+function enterView(article) {
+  const { view } = article;
+  if (!article.classList.contains("far")) return;
+  article.classList.remove("far");
+  article.style.minHeight = "";
+  for (const [name, range] of view.ranges) highlight(name).add(range);
+  view.isFar = false;
+  for (const show of view.later.splice(0)) show();
+  if (view.pattern !== search.pattern) markMatches(article.querySelector(".body"), view);
+}
+
+/** Leaves an article to the browser, which skips it until it needs it. */
+function leaveView(at) {
+  const article = text.shown.get(at);
+  article.style.minHeight = `${text.heights.own[at]}px`;
+  article.classList.add("far");
+  for (const [name, range] of article.view.ranges) highlight(name).delete(range);
+}
+
+let filling = false;
+
+/** Draws the rest of a short path, a few articles at a time. */
+async function fillText() {
+  if (filling) return;
+  filling = true;
+  let most = 8;
+  const isWhole = () => !text.isShort || text.whole || text.last - text.first >= text.path.length;
+  while (!isWhole()) {
+    const { path, first, last } = text;
+    const places = Array.from({ length: most }, (_, at) => (last < path.length ? last + at : first - 1 - at)).filter((at) => at in path);
+    await Promise.all(places.map((at) => entryPieces.get(path[at])));
+    await pause(4);
+    if (isWhole() || path !== text.path || first !== text.first || last !== text.last) continue;
+    const start = performance.now();
+    fillPlaces(places);
+    // As many at once as take about 12 milliseconds.
+    most = Math.max(4, Math.min(64, Math.round(most * 12 / Math.max(3, performance.now() - start))));
+  }
+  filling = false;
+}
+
+function fillPlaces(places) {
+  const scroller = $("text"), from = anchorOf(scroller);
+  for (const at of places) draw(at, text.shown.get(at + 1) ?? null, true);
+  places.forEach(measure);
+  places.forEach(leaveView);
+  [text.first, text.last] = [Math.min(...places, text.first), Math.max(text.last, ...places.map((at) => at + 1))];
+  dressEnds();
+  const wanted = Math.round(text.shown.get(from.at).offsetTop - from.delta);
+  if (Math.abs(scroller.scrollTop - wanted) > 1) scroller.scrollTop = wanted;
+}
+
+function measure(at) {
+  const article = text.shown.get(at);
+  if (!article.waits) text.heights.set(at, article.getBoundingClientRect().height);
+}
+
+function dressEnds() {
+  const factor = text.heights ? scale() : 1, { heights, first, last } = text;
   $("above").style.height = heights ? `${heights.before(first) * factor}px` : 0;
   $("below").style.height = heights ? `${(heights.total - heights.before(last)) * factor}px` : 0;
 }
@@ -290,7 +374,7 @@ function showChosen() {
 function where() {
   const count = text.path.length, at = count ? text.place[text.chosen] : 0;
   const cost = text.cost ? ` · $${money(text.cost)}` : "";
-  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}${cost}` : "No entries";
+  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}${cost}` : "No messages";
   if ($("where").textContent !== said) $("where").textContent = said;
   $("leaf").disabled = session.leaf < 0 || text.chosen === session.leaf;
 }

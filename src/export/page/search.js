@@ -1,7 +1,8 @@
 // The search: each word must occur in the text of an entry, in upper or lower case. Pieces are searched one after
 // the other, with a pause between them, and not kept.
 
-const search = { words: [], pattern: null, hits: new Uint8Array(0), order: [], run: 0 };
+/** `near`: the words around the match in an entry. */
+const search = { words: [], pattern: null, hits: new Uint8Array(0), near: new Map(), order: [], run: 0 };
 
 async function searchFor(typed) {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
@@ -9,6 +10,7 @@ async function searchFor(typed) {
   const run = ++search.run;
   search.words = words;
   search.hits = new Uint8Array(session.count);
+  search.near.clear();
   const escaped = words.map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
   search.pattern = words.length ? new RegExp(escaped.join("|"), "gi") : null;
   remark();
@@ -35,8 +37,25 @@ const holds = (text) => search.words.every((word) => text.includes(word));
 
 function lookThrough(piece, start) {
   // A word may contain marks, so they are removed before searching.
-  const entries = plain(piece).toLowerCase().split("\x1e");
-  entries.forEach((entry, at) => { if (holds(entry)) search.hits[start + at] = 1; });
+  plain(piece).split("\x1e").forEach((entry, at) => {
+    if (!holds(entry.toLowerCase())) return;
+    search.hits[start + at] = 1;
+    if (search.near.size < 20_000) search.near.set(start + at, around(entry.split("\x1d")[0]));
+  });
+}
+
+/** Returns the words around the first match in a text. */
+function around(text) {
+  const at = text.search(search.pattern);
+  if (at < 0) return "";
+  const from = at < 24 ? 0 : Math.min(at, text.indexOf(" ", at - 24) + 1 || at);
+  return (from ? "… " : "") + text.slice(from, at + 160).replace(/\s+/g, " ").trim();
+}
+
+/** Returns what the row of an entry shows in a search, unless its own text has the match at its beginning. */
+function nearMatch(n, said) {
+  const at = search.pattern ? said.search(search.pattern) : 0;
+  return at >= 0 && at < 30 ? "" : search.near.get(n) ?? "";
 }
 
 function finishSearch(run, done) {
@@ -47,11 +66,8 @@ function finishSearch(run, done) {
 /** Shows the number of entries found, or the number of rows. */
 function showCount(done) {
   search.order = tree.rows.map((row) => row.n);
-  const count = search.order.length.toLocaleString("en");
-  const at = search.order.indexOf(text.chosen);
-  $("count").textContent = !search.words.length
-    ? `${tree.rows.length.toLocaleString("en")} ${tree.rows.length === 1 ? "entry" : "entries"}`
-    : `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count} ${count === "1" ? "entry" : "entries"}${done ? "" : " …"}`;
+  const count = counted(tree.total, "message"), at = search.words.length ? search.order.indexOf(text.chosen) : -1;
+  $("count").textContent = `${at >= 0 ? `${(at + 1).toLocaleString("en")} of ` : ""}${count}${done ? "" : " …"}`;
   if (done) document.body.dataset.searched = search.words.join(" ");
   for (const id of ["before", "after"]) $(id).hidden = !search.words.length;
 }
@@ -70,14 +86,16 @@ async function step(by) {
 /** Opens the folds and sections of an article that hide a match, and scrolls to the match. */
 function reveal(article) {
   if (!article || article.waits) return;
-  const visible = () => article.querySelector(".body").innerText.toLowerCase();
-  const word = search.words.find((word) => !visible().includes(word));
+  const seen = [...textsOf(article.querySelector(".body"))].filter((text) => text.parentNode.checkVisibility()).map((text) => text.data).join("").toLowerCase();
+  const word = search.words.find((word) => !seen.includes(word));
   if (word) openUpTo(article, word);
   markMatches(article.querySelector(".body"), article.view);
   const match = firstMatch(article);
   if (!match) return;
   const box = match.getBoundingClientRect(), view = $("text").getBoundingClientRect();
-  if (box.top < view.top + 40 || box.bottom > view.bottom - 40) $("text").scrollTop += box.top - view.top - view.height / 3;
+  if (box.top >= view.top && box.bottom <= view.bottom - 40) return;
+  $("text").scrollTop += box.top - view.top - view.height / 3;
+  text.still = $("text").scrollTop;
 }
 
 function openUpTo(article, word) {
@@ -117,14 +135,20 @@ function firstMatch(article) {
   return range;
 }
 
+/** Returns the text nodes of an element, except those that are there only for the browser's search. */
+function* textsOf(element) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()); ) if (!node.parentNode.hidden) yield node;
+}
+
 /** Marks the words in the drawn part of an article. */
 function markMatches(body, view) {
   const old = view.ranges.filter(([name]) => name === "match");
   for (const [name, range] of old) highlight(name).delete(range);
   view.ranges = view.ranges.filter(([name]) => name !== "match");
+  view.pattern = search.pattern;
   if (!search.pattern) return;
-  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
-  for (let node; (node = walker.nextNode()); ) {
+  for (const node of textsOf(body)) {
     for (const match of node.data.matchAll(search.pattern)) {
       if (view.ranges.length > 4000) return;
       mark(view.ranges, "match", node, match.index, match.index + match[0].length);
@@ -133,5 +157,5 @@ function markMatches(body, view) {
 }
 
 function remark() {
-  for (const article of text.shown.values()) if (!article.waits) markMatches(article.querySelector(".body"), article.view);
+  for (const article of text.shown.values()) if (!article.waits && !article.classList.contains("far")) markMatches(article.querySelector(".body"), article.view);
 }

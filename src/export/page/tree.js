@@ -70,9 +70,8 @@ function layOut() {
     if (connector && !last && depth <= 31) bars |= 1 << (depth - 1);
     return row;
   });
-  tree.found = tree.rows.length;
   if (!searching) foldRuns();
-  tree.place = new Map(tree.rows.map((row, at) => [row.n, at]));
+  tree.place = new Map(tree.rows.flatMap((row, at) => (row.run ?? [row.n]).map((n) => [n, at])));
   $("rows").style.height = `${tree.rows.length * ROW}px`;
   drawRows(true);
   if (!searching) showCount(true);
@@ -87,7 +86,7 @@ function foldRuns() {
     const follows = (row) => isTool(row) && !row.connector && tree.rows[end - 1].kids === 1 && onPath(row.n) === onPath(tree.rows[at].n);
     if (isTool(tree.rows[at])) while (end < tree.rows.length && follows(tree.rows[end])) end++;
     const run = tree.rows.slice(at, end), last = run.at(-1);
-    const fold = run.length > 2 && !run.some((row) => tree.unfolded.has(row.n) || row.n === tree.pinned);
+    const fold = run.length > 2 && !run.some((row) => tree.unfolded.has(row.n));
     if (fold) rows.push({ ...run[0], n: last.n, kids: last.kids, run: run.map((row) => row.n) });
     else rows.push(...run);
     at = end;
@@ -147,10 +146,9 @@ function rowElement(at, missing) {
   element.setAttribute("aria-level", row.depth + 1);
   element.setAttribute("aria-posinset", row.at);
   element.setAttribute("aria-setsize", row.of);
-  element.setAttribute("aria-selected", n === text.chosen);
+  element.setAttribute("aria-selected", at === nearestRow(text.chosen));
   if (onPath(n)) element.classList.add("active");
-  if (n === text.chosen) element.classList.add("chosen");
-  if (n === tree.cursor) element.classList.add("cursor");
+  if (at === tree.place.get(tree.cursor)) element.classList.add("chosen");
   const lead = bars(row);
   if (lead) element.append(silent(make("span", "bars", lead)));
   if (folds(row)) {
@@ -185,7 +183,9 @@ function rowText(row, missing) {
     const ending = endingOf(n), edit = text.edited?.get(n);
     if (ending) parts.push(["mark bad", ending]);
     if (edit) parts.push(["mark", edit[1] ? "omitted" : "edited"]);
-    if (says.length > 1) says.forEach((said, at) => { if (said) parts.push([["says", "folder", "file"][at], said]); });
+    const near = nearMatch(n, says.join(""));
+    if (near) parts.push(["says", near]);
+    else if (says.length > 1) says.forEach((said, at) => { if (said) parts.push([["says", "folder", "file"][at], said]); });
     else parts.push(["says", says[0] ?? ""]);
   }
   if (row.connector) parts.push(["extent", extentOf(n)]);
@@ -212,11 +212,12 @@ function runText(run, missing) {
   return parts;
 }
 
+const counted = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+
 /** Returns the number of entries in a branch, and the age of the newest. */
 function extentOf(n) {
-  const size = session.size[n], last = session.last[n];
-  const entries = `${size.toLocaleString("en")} ${size === 1 ? "entry" : "entries"}`;
-  return last === -Infinity ? entries : `${entries}, ${ageOf(last)}`;
+  const last = session.last[n], size = counted(session.size[n], "message");
+  return last === -Infinity ? size : `${size}, ${ageOf(last)}`;
 }
 
 const UNITS = [["y", 31557600], ["mo", 2629800], ["w", 604800], ["d", 86400], ["h", 3600], ["min", 60]];
@@ -237,6 +238,12 @@ function marks(element, said) {
   element.append(said.slice(at));
 }
 
+/** Lets the highlight return to the entry that is read. */
+function leaveTree() {
+  tree.cursor = text.chosen;
+  drawRows(true);
+}
+
 function moveCursor(at) {
   const row = tree.rows[Math.max(0, Math.min(tree.rows.length - 1, at))];
   if (!row) return;
@@ -252,8 +259,9 @@ function showRow(at) {
   else if (top + 2 * ROW > view.scrollTop + view.clientHeight) view.scrollTop = top + 2 * ROW - view.clientHeight;
 }
 
-/** The row of an entry, or of its nearest ancestor that is shown. */
+/** The row of an entry, of another of its run, or of its nearest ancestor that is shown. */
 function nearestRow(n) {
+  if (!tree.place.has(n)) n = text.runOf.get(n)?.entries.find((other) => tree.place.has(other)) ?? n;
   for (; n >= 0; n = session.parent[n]) if (tree.place.has(n)) return tree.place.get(n);
   return -1;
 }

@@ -3,8 +3,8 @@
 
 /** Whether an entry is part of the work between answers: a tool's result, or a message that only calls tools. */
 const isWork = (n) => session.kind[n] === "t" || session.kind[n] === "a" && (bitsOf(n) & (SILENT | FAILED | ABORTED)) === SILENT;
-/** Whether an entry is no part of the conversation: a setting, a label, data of an extension. */
-const isAside = (n) => "nlx".includes(session.kind[n]);
+/** Whether an entry is no part of the conversation: a setting, a label, data of an extension, what the agent hides. */
+const isAside = (n) => "nlx".includes(session.kind[n]) || session.concealed.has(n);
 
 /** Sets the entries that are shown, the runs by their first entries, and the settings by the entries after them. */
 function group() {
@@ -74,22 +74,35 @@ function runLine(run) {
   return line;
 }
 
-/** Returns the settings that were changed before an entry. */
-function chipsOf(settings) {
-  const chips = make("div", "chips");
-  for (const n of settings) {
-    const chip = make("a", "chip");
-    chip.href = linkTo(n);
-    chip.dataset.to = n;
-    rowPieces.get(n).then((row) => { chip.textContent = rowWords(row); });
-    chips.append(chip);
-  }
-  return chips;
+/** Adds the texts of a closed run, so that the browser's search finds them. */
+async function addTexts(body, run) {
+  for (const n of run.entries) body.append(...concealed(halves(await entryPieces.get(n))[0]));
 }
 
-/** Whether an answer continues the one before it, with the same model, so that it needs no heading of its own. */
-const follows = (n, at) => session.kind[n] === "a" && at > 0 && prefs.level !== "all" && !text.modelBefore.has(n)
-  && !session.label.has(n) && (isWork(text.path[at - 1]) || session.kind[text.path[at - 1]] === "a");
+/** Returns what is in the margin beside an entry: its label, its model if it is another one, settings changed before it. */
+function marginOf(n) {
+  const margin = make("div", "margin"), label = session.label.get(n), model = text.modelBefore.get(n);
+  if (label) margin.append(make("span", "chip label", label));
+  if (model) margin.append(Object.assign(make("span", "chip model", session.models[model - 1].split("/").pop()), { title: session.models[model - 1] }));
+  for (const setting of (text.chips.get(n) ?? []).filter((setting) => !isSaid(setting))) {
+    const chip = make("a", "chip");
+    chip.href = linkTo(setting);
+    chip.dataset.to = setting;
+    rowPieces.get(setting).then((row) => { chip.textContent = rowWords(row); });
+    margin.append(chip);
+  }
+  return margin.firstChild && margin;
+}
+
+/** Whether a setting is the model of the next answer, which shows it. */
+function isSaid(setting) {
+  if (!/^model.?change$/i.test(session.name_.get(setting))) return false;
+  const answer = text.all.slice(text.index[setting]).find((n) => session.model[n]);
+  return text.modelBefore.has(answer);
+}
+
+/** Whether an answer continues the one before it, so that it needs no heading of its own. */
+const follows = (n, at) => session.kind[n] === "a" && at > 0 && (isWork(text.path[at - 1]) || session.kind[text.path[at - 1]] === "a");
 
 /** Adds to each tool the button that shows all of its output. */
 function addUnfold(article) {
@@ -101,6 +114,7 @@ function addUnfold(article) {
       const full = tool.classList.toggle("full");
       button.setAttribute("aria-expanded", full);
       button.textContent = full ? "Show less" : "Show all";
+      if (full) tool.querySelectorAll(":scope > .block").forEach(showMost);
       article.view.changed();
     });
     head.append(button);
