@@ -64,7 +64,8 @@ await test("nothing moves while the rest of a path is drawn", async () => {
     await page.mouse.move(900, 500);
     const [was, id] = await page.evaluate(() => { const found = document.elementFromPoint(800, 500).closest("article"); return [found.getBoundingClientRect().top, found.id]; });
     await page.mouse.wheel(0, -200);
-    await page.waitForTimeout(60);
+    await page.waitForFunction(([id, was]) => document.getElementById(id).getBoundingClientRect().top - was > 100, [id, was]);
+    await page.waitForTimeout(40);
     const is = await page.evaluate((id) => document.getElementById(id).getBoundingClientRect().top, id);
     holds(Math.abs(is - was - 200) < 4, `step ${at}: ${was} ${is}`);
   }

@@ -85,7 +85,7 @@ function fill(body, n, markup, view) {
   body.append(fold);
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const dayOf = (time) => new Date(time).toDateString();
 
@@ -115,7 +115,7 @@ function headOf(n) {
   const ending = endingOf(n);
   if (ending && kind === "a") head.append(make("span", "mark bad", ending));
   const acts = make("span", "acts"), used = usageOf(n);
-  if (used) acts.append(make("span", "cost", used));
+  if (used) acts.append(used);
   const link = make("a", "", session.ids[n]);
   link.href = linkTo(n);
   link.dataset.to = n;
@@ -137,9 +137,13 @@ function headOf(n) {
 
 /** Returns what the request for an entry used: its cost, and the tokens it sent and received. */
 function usageOf(n) {
-  const [cost, usage] = [session.cost[n], session.usage[n]];
-  const parts = (usage || []).map((tokens, at) => (tokens ? `${tokens.toLocaleString("en")} ${["in", "out", "from cache", "to cache"][at]}` : ""));
-  return [cost ? `$${money(cost)}` : "", ...parts].filter(Boolean).join(" · ");
+  const cost = session.cost[n], usage = session.usage[n];
+  if (!cost && !usage) return null;
+  const [input, output, read, written] = usage || [0, 0, 0, 0], sent = input + read + written;
+  const parts = [cost && `$${money(cost)}`, sent && `${compact.format(sent)} in`, output && `${compact.format(output)} out`];
+  const used = make("span", "cost", parts.filter(Boolean).join(" · ")), all = [input, output, read, written].map((tokens) => tokens.toLocaleString("en"));
+  used.title = `Tokens: ${all[0]} sent, ${all[2]} read from the cache, ${all[3]} written to the cache, ${all[1]} received`;
+  return used;
 }
 
 /** Returns the heading of an entry: who speaks, or what it is. */

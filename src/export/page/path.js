@@ -104,19 +104,15 @@ function setPath(leaf) {
   return true;
 }
 
-/** Computes what headings and marks of entries depend on besides the entries: heights, edits, models, cost. */
+/** Computes what headings and marks of entries depend on besides the entries: heights, edits, models. */
 function readPath() {
   const { path, all } = text;
   text.heights = new Heights(Float64Array.from(path, estimate));
   text.edited = new Map();
   for (const [edit, target, omits] of session.edits) if (onPath(edit) && onPath(target)) text.edited.set(target, [edit, omits]);
   text.modelBefore = new Map();
-  let model = 0, cost = 0;
-  for (const n of all) {
-    if (session.model[n] && session.model[n] !== model) text.modelBefore.set(n, (model = session.model[n]));
-    cost += session.cost[n] ?? 0;
-  }
-  text.cost = cost;
+  let model = 0;
+  for (const n of all) if (session.model[n] && session.model[n] !== model) text.modelBefore.set(n, (model = session.model[n]));
 }
 
 function clearText() {
@@ -373,8 +369,7 @@ function showChosen() {
 
 function where() {
   const count = text.path.length, at = count ? text.place[text.chosen] : 0;
-  const cost = text.cost ? ` · $${money(text.cost)}` : "";
-  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}${cost}` : "No messages";
+  const said = count ? `${(at + 1).toLocaleString("en")} of ${count.toLocaleString("en")}` : "No messages";
   if ($("where").textContent !== said) $("where").textContent = said;
   $("leaf").disabled = session.leaf < 0 || text.chosen === session.leaf;
 }
