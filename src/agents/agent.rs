@@ -2,13 +2,14 @@
 
 use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
 use crate::agents::prompt::Requests;
+use crate::agents::row::RowText;
 use crate::agents::row::search::Query;
 use crate::session::Format;
 use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
-use crate::session::entry::{Entry, EntryIx, Kind};
+use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Context, EntryReader, Message};
-use crate::session::read::record::{Block, MessageFacts, Typed};
+use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -48,8 +49,10 @@ pub struct Agent {
     /// How it adapts messages for a provider.
     pub wire_policy: WirePolicy,
 
-    /// Appends the text of an entry's row in the tree; for a tool result, without its call.
-    pub push_row: fn(typed: &Typed, row: &mut Vec<u8>) -> Parts,
+    /// Appends the row of a message in the tree; for a tool result, without its call.
+    pub push_message: fn(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts,
+    /// Returns the row of another entry.
+    pub entry_row: fn(kind: Kind, record: &Record) -> RowText<'static>,
     /// Returns the text of an entry that the agent's search covers, without the label.
     pub searchable: fn(typed: &Typed) -> Text<'static>,
     /// Returns the row of the result of a tool call.
@@ -122,6 +125,15 @@ pub struct Agent {
 }
 
 impl Agent {
+    /// Appends the text of an entry's row in the tree.
+    pub fn push_row(&self, typed: &Typed, row: &mut Vec<u8>) -> Parts {
+        match (typed.kind, &typed.record.message) {
+            (Kind::Message, Some(message)) => (self.push_message)(typed.role, message, typed.blocks, row),
+            (Kind::Message, None) => Parts::default(),
+            (kind, _) => (self.entry_row)(kind, typed.record).append_to(row),
+        }
+    }
+
     /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
     pub fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
         (self.compaction_text)(concat(&[&self.branch_preamble, summary]), ops)

@@ -51,9 +51,6 @@ impl Session {
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
@@ -66,28 +63,26 @@ pub fn compaction_prompts(
             Segment::History => &preparation.messages_to_summarize,
             Segment::TurnPrefix => &preparation.turn_prefix_messages,
         };
-        let transcript = |out: &mut dyn Write| (agent.transcript)(messages, bodies, out);
-        let mut bytes = Vec::new();
-        agent.requests.compaction(segment, &transcript, previous.as_ref(), instructions, &mut bytes)?;
-        Ok(bytes)
+        prompt(messages, bodies, &agent.requests.compaction(segment, previous.as_ref(), instructions))
     };
     segments(preparation).iter().map(prompt).collect()
 }
 
 /// Returns the prompt of a branch summary.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn branch_prompt(
     messages: &[Message],
     instructions: &Instructions,
     bodies: &dyn EntryReader,
 ) -> io::Result<Vec<u8>> {
-    let agent = bodies.session().agent();
-    let transcript = |out: &mut dyn Write| (agent.transcript)(messages, bodies, out);
-    let mut bytes = Vec::new();
-    agent.requests.branch(&transcript, instructions, &mut bytes)?;
-    Ok(bytes)
+    prompt(messages, bodies, &bodies.session().agent().requests.branch(instructions))
+}
+
+/// Returns a prompt: the transcript of messages, and what is requested.
+fn prompt(messages: &[Message], bodies: &dyn EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+    let mut prompt = b"<conversation>\n".to_vec();
+    (bodies.session().agent().transcript)(messages, bodies, &mut prompt)?;
+    write!(prompt, "\n</conversation>\n\n{request}")?;
+    Ok(prompt)
 }
 
 /// Merges the responses to [`compaction_prompts`] into one summary.

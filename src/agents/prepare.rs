@@ -9,6 +9,7 @@ use crate::session::file_calls::{FileAct, FileTool};
 use crate::session::read::entry_reader::Message;
 use foldhash::HashSet;
 use pisess_json::text::Text;
+use pisess_json::{Raw, js};
 use std::io;
 
 /// Where the kept part of a compaction starts, if the caller specifies it.
@@ -99,6 +100,15 @@ impl FileOps {
         }
     }
 
+    /// Adds the files in the `details` of a summary, unless a hook wrote it, which `hook_key` marks. `path` returns that of a
+    /// file that was read.
+    pub fn add_details(&mut self, line: Raw, hook_key: &str, path: fn(&Text) -> Text<'static>) {
+        let Some(details) = line.get("details").filter(|_| !js::truthy(line.get(hook_key))) else { return };
+        let texts = |key| details.get(key).into_iter().flat_map(Raw::items).filter_map(Raw::text);
+        texts("readFiles").for_each(|read| self.read.insert(path(&read)));
+        texts("modifiedFiles").for_each(|modified| self.edited.insert(modified));
+    }
+
     /// Returns all files, including those that the agents do not list.
     pub fn all(&self) -> FileOps {
         let mut all = self.clone();
@@ -136,9 +146,6 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 
 /// Returns the newest messages of a branch whose estimates fit `budget`, in order. `message` returns the message of an
 /// entry with its estimate.
-///
-/// # Errors
-/// Those of `message`.
 pub fn newest_messages(
     session: &Session,
     branch: &[EntryIx],

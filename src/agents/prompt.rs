@@ -65,63 +65,63 @@ pub struct Requests {
     pub quoted: fn(&Text) -> Text<'static>,
 }
 
-/// Writes messages as text.
-pub type Transcript<'a> = dyn Fn(&mut dyn Write) -> io::Result<()> + 'a;
-
 impl Requests {
-    /// Writes the prompt for one part of a compaction, from the `transcript` of that part.
-    ///
-    /// # Errors
-    /// If an entry cannot be read, or writing fails.
+    /// Returns what is requested for one part of a compaction, after its transcript.
     pub fn compaction(
         &self,
         segment: Segment,
-        transcript: &Transcript,
         previous: Option<&Text>,
         instructions: &Instructions,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        conversation(transcript, out)?;
+    ) -> Text<'static> {
         match (segment, previous.filter(|summary| !summary.is_empty())) {
-            (Segment::TurnPrefix, _) => ask(&[self.turn_prefix], instructions, out),
-            (Segment::History, None) => ask(&[self.history, self.sections], instructions, out),
-            (Segment::History, Some(previous)) => {
-                let previous = (self.quoted)(previous);
-                write!(out, "<previous-summary>\n{previous}\n</previous-summary>\n\n")?;
-                ask(&[self.update, self.sections], instructions, out)
-            }
+            (Segment::TurnPrefix, _) => instructions.after(&[&self.turn_prefix]),
+            (Segment::History, None) => instructions.after(&[&self.history, &self.sections]),
+            (Segment::History, Some(previous)) => concat(&[
+                &"<previous-summary>\n",
+                &(self.quoted)(previous),
+                &"\n</previous-summary>\n\n",
+                &instructions.after(&[&self.update, &self.sections]),
+            ]),
         }
     }
 
-    /// Writes the prompt for the summary of a branch, from its `transcript`.
-    ///
-    /// # Errors
-    /// If an entry cannot be read, or writing fails.
-    pub fn branch(
-        &self,
-        transcript: &Transcript,
-        instructions: &Instructions,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        conversation(transcript, out)?;
-        ask(&[self.branch, self.branch_sections], instructions, out)
+    /// Returns what is requested for the summary of a branch, after its transcript.
+    pub fn branch(&self, instructions: &Instructions) -> Text<'static> {
+        instructions.after(&[&self.branch, &self.branch_sections])
     }
 }
 
-fn conversation(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(b"<conversation>\n")?;
-    transcript(out)?;
-    out.write_all(b"\n</conversation>\n\n")
+impl Instructions<'_> {
+    /// Returns the built-in instructions with these.
+    fn after(&self, built_in: &[&dyn AsRef<[u8]>]) -> Text<'static> {
+        match self.text.as_ref().filter(|text| !text.is_empty()) {
+            None => concat(built_in),
+            Some(text) if self.replace => text.clone().into_owned(),
+            Some(text) => concat(&[&concat(built_in), &"\n\nPay particular attention to this: ", text]),
+        }
+    }
 }
 
-fn ask(built_in: &[&str], instructions: &Instructions, out: &mut dyn Write) -> io::Result<()> {
-    let text = instructions.text.as_ref().filter(|text| !text.is_empty());
-    match text {
-        Some(text) if instructions.replace => return write!(out, "{text}"),
-        _ => built_in.iter().try_for_each(|words| out.write_all(words.as_bytes()))?,
+/// Writes the parts of a transcript, with a blank line between them.
+pub struct TranscriptWriter<'a> {
+    out: &'a mut dyn Write,
+    begun: bool,
+}
+
+impl<'a> TranscriptWriter<'a> {
+    /// Returns a writer that has written nothing.
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        TranscriptWriter { out, begun: false }
     }
-    match text {
-        Some(text) => write!(out, "\n\nPay particular attention to this: {text}"),
-        None => Ok(()),
+
+    /// Writes a part, with U+FFFD for each lone surrogate.
+    pub fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
+        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
+        write!(self.out, "{gap}{label}{text}")
+    }
+
+    /// Writes a part, unless it has no text.
+    pub fn part_unless_empty(&mut self, label: &str, text: &Text) -> io::Result<()> {
+        if text.is_empty() { Ok(()) } else { self.part(label, text) }
     }
 }

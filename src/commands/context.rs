@@ -182,12 +182,12 @@ fn body(
 ) -> Result<Exit, Failure> {
     let mut out = ui.verbatim();
     let written = request::write(&context.messages, request, bodies, &mut out);
-    let Some(written) = written.map_err(&unreadable)? else {
+    let Some(ends_with_answer) = written.map_err(&unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
     out.write_all(b"\n").and_then(|()| out.flush()).map_err(unreadable)?;
     drop(out);
-    if written.ends_with_answer {
+    if ends_with_answer {
         ui.warn(
             "the context ends with a reply of the model; if the API refuses that, append a user message first",
         );

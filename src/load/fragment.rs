@@ -213,7 +213,7 @@ impl Fragment {
             let start = row.len();
             let parts = match readable {
                 Some(text) => text.append_to(row),
-                None => (agent.push_row)(typed, row),
+                None => agent.push_row(typed, row),
             };
             if rows.form == Form::Readable && row.len() - start >= SHORTEST_CUT {
                 drop_cut_half(row);

@@ -9,7 +9,7 @@
 //! and pi's edits of the context, which are applied to the entries that they edit.
 
 use crate::agents::oh_my_pi::native;
-use crate::agents::pi::context::{Edit, Edits};
+use crate::agents::pi::edits::{Edit, Edits};
 use crate::ops::IdSource;
 use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
 use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};

@@ -5,7 +5,8 @@
 //! result are kept or omitted together, because a model's API accepts neither alone.
 
 use super::{IdSource, parent_id};
-use crate::agents::pi::context::{Edit, Edits, in_force};
+use crate::agents::pi::context::in_force;
+use crate::agents::pi::edits::{Edit, Edits};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::content::text_content;

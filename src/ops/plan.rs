@@ -1,7 +1,7 @@
 //! The result of an operation, as a value that can be printed, compared and committed.
 
 use crate::agents::convert::{self, Seen};
-use crate::agents::pi::context::Edit;
+use crate::agents::pi::edits::Edit;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::{EntryReader, FileReader};

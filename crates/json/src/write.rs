@@ -74,6 +74,16 @@ impl Object {
         }
     }
 
+    /// Copies those of these members that `object` has.
+    pub fn copy(self, object: Raw, keys: &[&str]) -> Self {
+        keys.iter().fold(self, |copy, key| copy.with(object.get(key), |copy, value| copy.raw(key, value)))
+    }
+
+    /// Adds an array of values that are JSON already, unless it is empty.
+    pub fn list<T: AsRef<[u8]>>(self, key: &str, items: &[T]) -> Self {
+        if items.is_empty() { self } else { self.json(key, &array(items)) }
+    }
+
     /// Returns the bytes of the whole object.
     pub fn finish(mut self) -> Vec<u8> {
         self.0.push(b'}');

@@ -1,8 +1,8 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::parts::{Block, blocks, renamed, typed, with, with_message};
+use super::parts::{blocks, renamed, typed, with};
 use super::{Converted, Seen};
-use crate::agents::pi::context::replaced;
+use crate::agents::pi::edits::replaced;
 use crate::session::content::is_block;
 use crate::session::entry::{Kind, Role};
 use pisess_json::Raw;
@@ -60,7 +60,7 @@ fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
         let message = edited.as_deref().map_or(message, Raw::checked);
         if role == Role::Assistant { assistant(message) } else { None }
     };
-    match turned.or(edited).and_then(|message| with_message(entry, &message)) {
+    match turned.or(edited).and_then(|message| with(entry, "message", &message)) {
         Some(line) => Converted::Entry(line),
         None => Converted::Same,
     }
@@ -71,12 +71,10 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let known = blocks(content, |block| {
         let is_redacted = is_block(block, "thinking") && block.get("redacted").is_some_and(Raw::is_truthy);
-        match block.get("thinkingSignature").filter(|_| is_redacted) {
-            Some(data) => {
-                Block::Becomes(Object::new().str("type", "redactedThinking").raw("data", data).finish())
-            }
-            None => Block::Same,
-        }
+        Some(match block.get("thinkingSignature").filter(|_| is_redacted) {
+            Some(data) => Object::new().str("type", "redactedThinking").raw("data", data).finish().into(),
+            None => block.bytes().into(),
+        })
     });
     // oh-my-pi fails to open a session in which an assistant message has no content.
     let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
@@ -114,12 +112,8 @@ fn title_change(entry: Raw) -> Vec<u8> {
 }
 
 fn usage(entry: Raw) -> Vec<u8> {
-    let start = typed("model_usage", entry)
-        .text("purpose", &entry.get_text("kind").unwrap_or_else(|| Text::from("usage")));
-    ["provider", "model", "usage"]
-        .into_iter()
-        .fold(start, |line, key| line.with(entry.get(key), |line, value| line.raw(key, value)))
-        .finish()
+    let kind = entry.get_text("kind").unwrap_or_else(|| Text::from("usage"));
+    typed("model_usage", entry).text("purpose", &kind).copy(entry, &["provider", "model", "usage"]).finish()
 }
 
 /// In oh-my-pi, `fromId` is where the branch begins.

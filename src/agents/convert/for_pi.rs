@@ -1,7 +1,7 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
 use super::Converted;
-use super::parts::{Block, blocks, place, renamed, typed, with, with_message};
+use super::parts::{PLACE, blocks, renamed, typed, with};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::TRANSIENT;
 use crate::session::content::{is_block, text_block, truthy};
@@ -9,6 +9,7 @@ use crate::session::entry::{Kind, Role};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use std::borrow::Cow;
 
 pub(super) fn converted(entry: Raw) -> Converted {
     let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
@@ -51,7 +52,7 @@ fn message(entry: Raw) -> Option<Converted> {
     match role {
         Role::HookMessage => {
             let message = with(message, "role", b"\"custom\"")?;
-            with_message(entry, &message).map(Converted::Entry)
+            with(entry, "message", &message).map(Converted::Entry)
         }
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
             Some(Converted::Kept("Python that the user ran outside of the context; pi has no such message"))
@@ -61,7 +62,7 @@ fn message(entry: Raw) -> Option<Converted> {
         Role::PythonExecution => Some(Converted::Entry(as_custom_message(entry, message, "pythonExecution"))),
         _ => {
             let content = blocks(message.get("content")?, block)?;
-            with_message(entry, &with(message, "content", &content)?).map(Converted::Entry)
+            with(entry, "message", &with(message, "content", &content)?).map(Converted::Entry)
         }
     }
 }
@@ -73,28 +74,26 @@ fn as_custom_message(entry: Raw, message: Raw, custom_type: &str) -> Vec<u8> {
         let given = Raw::checked(&converted).get("content").unwrap_or(Raw::NULL);
         match given.text() {
             Some(text) => content.push(text_block(&text)),
-            None => content.extend(given.items().map(|item| match block(item) {
-                Block::Becomes(other) => other,
-                _ => item.bytes().to_vec(),
-            })),
+            None => content
+                .extend(given.items().map(|item| block(item).map_or(item.bytes().to_vec(), Cow::into_owned))),
         }
     }
-    let start = Object::new()
+    Object::new()
         .str("type", "custom_message")
         .str("customType", custom_type)
         .json("content", &array(content))
-        .bool("display", true);
-    place(start, entry).finish()
+        .bool("display", true)
+        .copy(entry, &PLACE)
+        .finish()
 }
 
 /// Converts a block. pi cannot send an image that oh-my-pi keeps outside of the session, so text replaces it.
-fn block(block: Raw) -> Block {
+fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
         let mime = block.get_text("mimeType").unwrap_or_default().to_string();
-        return Block::Becomes(text_block(&Text::from(format!(
-            "[image kept outside of the session by oh-my-pi: {mime}]"
-        ))));
+        let note = format!("[image kept outside of the session by oh-my-pi: {mime}]");
+        return Some(Cow::Owned(text_block(&Text::from(note))));
     }
     if is_block(block, "redactedThinking") {
         let data = block.get("data").unwrap_or(Raw::checked(b"\"\""));
@@ -103,13 +102,10 @@ fn block(block: Raw) -> Block {
             .str("thinking", "[Reasoning redacted]")
             .raw("thinkingSignature", data)
             .bool("redacted", true);
-        return Block::Becomes(thinking.finish());
+        return Some(Cow::Owned(thinking.finish()));
     }
-    if is_block(block, "fallback") || is_block(block, "anthropicServerTool") {
-        Block::Dropped
-    } else {
-        Block::Same
-    }
+    let is_dropped = is_block(block, "fallback") || is_block(block, "anthropicServerTool");
+    (!is_dropped).then(|| Cow::Borrowed(block.bytes()))
 }
 
 fn custom_message(entry: Raw) -> Option<Converted> {
@@ -149,12 +145,8 @@ fn session_info(entry: Raw) -> Vec<u8> {
 }
 
 fn usage(entry: Raw) -> Vec<u8> {
-    let start =
-        typed("usage", entry).text("kind", &entry.get_text("purpose").unwrap_or_else(|| Text::from("usage")));
-    ["provider", "model", "usage"]
-        .into_iter()
-        .fold(start, |line, key| line.with(entry.get(key), |line, value| line.raw(key, value)))
-        .finish()
+    let purpose = entry.get_text("purpose").unwrap_or_else(|| Text::from("usage"));
+    typed("usage", entry).text("kind", &purpose).copy(entry, &["provider", "model", "usage"]).finish()
 }
 
 /// Returns a compaction that keeps nothing, so that nothing before it is sent.

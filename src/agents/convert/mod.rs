@@ -88,8 +88,8 @@ fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
 fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data =
         Object::new().str("agent", agent.agent().name).str("note", note).raw("entry", original).finish();
-    let start = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
-    parts::place(start, original).finish()
+    let kept = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
+    kept.copy(original, &parts::PLACE).finish()
 }
 
 /// Returns the original of a converted entry, with the id, parent and first kept entry of the converted one.

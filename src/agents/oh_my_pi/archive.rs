@@ -134,27 +134,20 @@ impl<'a> Archive<'a> {
     /// Returns the pictures, newest first within the budget, and a note for each gap.
     fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
         let mut used = 0;
-        let slot = |frame: &Frame<'a>| {
-            if frame.is_blob {
-                return Slot::Unavailable;
-            }
-            if used + frame.bytes > budget {
-                return Slot::Over(frame.bytes);
-            }
-            used += frame.bytes;
-            Slot::Shown(frame.raw)
+        let fits = |frame: &Frame| {
+            let fits = !frame.is_blob && used + frame.bytes <= budget;
+            used += if fits { frame.bytes } else { 0 };
+            fits
         };
-        let slots: Vec<_> = self.frames.iter().rev().map(slot).collect();
+        let shown: Vec<_> = self.frames.iter().rev().map(fits).collect();
         let mut pieces = Vec::new();
         let mut gap = Gap::default();
-        for slot in slots.into_iter().rev() {
-            match slot {
-                Slot::Shown(frame) => {
-                    pieces.extend(gap.close());
-                    pieces.push(ArchiveBlock::Image(frame));
-                }
-                Slot::Unavailable => pieces.extend(gap.grow(0, true)),
-                Slot::Over(bytes) => pieces.extend(gap.grow(bytes, false)),
+        for (frame, is_shown) in self.frames.iter().zip(shown.into_iter().rev()) {
+            if is_shown {
+                pieces.extend(gap.close());
+                pieces.push(ArchiveBlock::Image(frame.raw));
+            } else {
+                pieces.extend(gap.grow(if frame.is_blob { 0 } else { frame.bytes }, frame.is_blob));
             }
         }
         pieces.extend(gap.close());
@@ -175,12 +168,6 @@ impl<'a> Frame<'a> {
             is_cut: data.ends_with(CUT_NOTICE),
         })
     }
-}
-
-enum Slot<'a> {
-    Shown(Raw<'a>),
-    Unavailable,
-    Over(usize),
 }
 
 enum ArchiveBlock<'a> {

@@ -12,9 +12,6 @@ use std::io;
 /// earlier branch summaries list.
 ///
 /// Tool results are included, truncated to 2,000 units each, except those marked useless.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn prepare(
     entries: &[EntryIx],
     bodies: &dyn EntryReader,

@@ -25,9 +25,6 @@ use std::io;
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn prepare(
     path: &[EntryIx],
     bodies: &dyn EntryReader,

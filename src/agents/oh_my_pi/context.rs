@@ -19,9 +19,6 @@ use pisess_json::write::Object;
 use std::io;
 
 /// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
     let settings = settings::read(path, bodies)?;
     let mut emitter = Emitter { path, bodies, items: Vec::new() };
@@ -34,9 +31,6 @@ pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> 
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it and the next compaction use: what
 /// it keeps or a provider replays, the settings, the last count of a provider, and the request of a rollover.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
     let line = bodies.line(compaction)?;
@@ -89,12 +83,9 @@ impl Emitter<'_> {
         // A model must accept the signatures in what is kept: they are from before the summary was written.
         let rewritten = anthropic.is_some().then(|| self.before_retained(retained, at)).flatten();
         let kept_is_replayed = remote.is_some();
-        let extras = message::SummaryExtras {
-            provider_payload: remote.or(anthropic),
-            blocks: archive::blocks(preserved),
-            rewrite_ms: rewritten,
-        };
-        let summary = message::compaction_summary(line, self.session().entry(ix), &extras);
+        let (payload, blocks) = (remote.or(anthropic), archive::blocks(preserved));
+        let entry = self.session().entry(ix);
+        let summary = message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
         self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
             self.last_request(at, reset, first_kept)?;

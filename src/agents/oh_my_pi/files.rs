@@ -17,9 +17,6 @@ const LISTED: usize = 20;
 pub use template::BRANCH_PREAMBLE;
 
 /// Adds the files named by the calls of a message (`extractFileOpsFromMessage`).
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
     let session = bodies.session();
     let stored = matches!(message.body, Body::Stored);
@@ -58,16 +55,7 @@ fn add(tool: FileTool, path: Text, ops: &mut FileOps) {
 
 /// Adds the files in the `details` of a summary that the agent itself wrote.
 pub fn add_details(line: Raw, ops: &mut FileOps) {
-    let [from_extension, details] = content::members(line, ["fromExtension", "details"]);
-    let own = !from_extension.is_some_and(Raw::is_truthy);
-    let Some(details) = details.filter(|_| own) else { return };
-    let [read, modified] = content::members(details, ["readFiles", "modifiedFiles"]);
-    texts(read).for_each(|path| ops.read.insert(without_selector(&path)));
-    texts(modified).for_each(|path| ops.edited.insert(path));
-}
-
-fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
-    list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
+    ops.add_details(line, "fromExtension", |path| without_selector(path).into_owned());
 }
 
 /// Returns the `details` of a new summary (`computeFileLists`): without URLs; a file that was changed is not

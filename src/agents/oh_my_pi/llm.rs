@@ -18,9 +18,6 @@ use pisess_json::{Raw, string as json_string};
 use std::io;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-///
-/// # Errors
-/// If an entry cannot be read, or `emit` returns an error.
 pub fn convert(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()> {
     // A turn that ends in thinking: the next message decides how it is converted.
     let mut held = None;
@@ -254,18 +251,13 @@ fn interjected(content: Raw) -> Vec<u8> {
 
 /// Returns a developer message; images become a user message, since a model accepts them only there.
 fn injected(message: Raw) -> Vec<Vec<u8>> {
-    let names = ["content", "customType", "attribution", "timestamp"];
-    let [content, custom_type, attribution, timestamp] = content::members(message, names);
+    let [content, custom_type] = content::members(message, ["content", "customType"]);
     let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
         return Vec::new();
     };
     let say = |role: &str, content: &[u8]| {
-        Object::new()
-            .str("role", role)
-            .json("content", content)
-            .with(attribution, |object, attribution| object.raw("attribution", attribution))
-            .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
-            .finish()
+        let said = Object::new().str("role", role).json("content", content);
+        said.copy(message, &["attribution", "timestamp"]).finish()
     };
     let of = |kind| {
         content
@@ -315,7 +307,7 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .str("attribution", "agent")
         .with(rewritten, |object, time| object.raw("historyRewriteAt", time))
         .with(payload, |object, payload| object.raw("providerPayload", payload))
-        .with(message.get("timestamp"), |object, timestamp| object.raw("timestamp", timestamp))
+        .copy(message, &["timestamp"])
         .finish()
 }
 

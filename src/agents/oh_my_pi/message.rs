@@ -24,16 +24,8 @@ const USER_INTERRUPT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    content
-        .items()
-        .filter(|block| content::is_block(*block, "toolCall"))
-        .map(|block| id_of(block, "id"))
-        .collect()
-}
-
-/// Returns a tool call's id as a key.
-pub fn id_of(object: Raw, key: &str) -> Option<Text<'static>> {
-    object.get_text(key).map(Text::into_owned)
+    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+    calls.map(|call| call.get_text("id").map(Text::into_owned)).collect()
 }
 
 /// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
@@ -82,7 +74,7 @@ pub fn custom(line: Raw, entry: &Entry) -> Option<Vec<u8>> {
         .text("customType", &custom_type(line))
         .raw("content", content)
         .bool("display", line.get("display").and_then(Raw::bool).unwrap_or(false))
-        .with(line.get("details"), |object, details| object.raw("details", details))
+        .copy(line, &["details"])
         .with(attribution, |object, attribution| object.str("attribution", attribution))
         .number("timestamp", entry.js_time());
     Some(object.finish())
@@ -96,60 +88,45 @@ pub fn custom_type(line: Raw) -> Text<'static> {
 
 /// Returns a `custom_message` entry as a message, unchanged: for compaction and branch summaries.
 pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
-    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
-    let object = ["customType", "content", "display", "details", "attribution"]
-        .into_iter()
-        .fold(Object::new().str("role", "custom"), member);
-    object.number("timestamp", entry.js_time()).finish()
+    let members = ["customType", "content", "display", "details", "attribution"];
+    let message = Object::new().str("role", "custom").copy(line, &members);
+    message.number("timestamp", entry.js_time()).finish()
 }
 
 /// Returns a `branch_summary` entry as a message.
 pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
+    let message = Object::new().str("role", "branchSummary").copy(line, &["summary", "fromId"]);
+    message.number("timestamp", entry.js_time()).finish()
+}
+
+/// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks of the archive, oldest
+/// first, and when the history before the summary was rewritten, if not at the time of the entry.
+pub fn compaction_summary(
+    line: Raw,
+    entry: &Entry,
+    provider_payload: Option<&[u8]>,
+    blocks: &[Vec<u8>],
+    rewrite_ms: Option<f64>,
+) -> Vec<u8> {
+    let is_image = |block: &&Vec<u8>| content::is_block(Raw::checked(block), "image");
+    let images: Vec<_> = blocks.iter().filter(is_image).collect();
     Object::new()
-        .str("role", "branchSummary")
-        .with(line.get("summary"), |object, summary| object.raw("summary", summary))
-        .with(line.get("fromId"), |object, from| object.raw("fromId", from))
-        .number("timestamp", entry.js_time())
-        .finish()
-}
-
-/// The members of a compaction's message besides those of its entry.
-#[derive(Debug, Default)]
-pub struct SummaryExtras {
-    /// The history as a provider replays it.
-    pub provider_payload: Option<Vec<u8>>,
-    /// The blocks of the archive, oldest first.
-    pub blocks: Vec<Vec<u8>>,
-    /// When the history before the summary was rewritten, in milliseconds, if not at the time of the entry.
-    pub rewrite_ms: Option<f64>,
-}
-
-/// Returns a `compaction` entry as a message.
-pub fn compaction_summary(line: Raw, entry: &Entry, extras: &SummaryExtras) -> Vec<u8> {
-    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
-    let images = extras.blocks.iter().filter(|block| content::is_block(Raw::checked(block), "image"));
-    let images: Vec<_> = images.collect();
-    let some = |blocks: Vec<&Vec<u8>>| (!blocks.is_empty()).then(|| array(blocks));
-    ["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"]
-        .into_iter()
-        .fold(Object::new().str("role", "compactionSummary"), member)
-        .with(extras.provider_payload.as_ref(), |object, payload| object.json("providerPayload", payload))
-        .with(some(extras.blocks.iter().collect()), |object, blocks| object.json("blocks", &blocks))
-        .with(some(images), |object, images| object.json("images", &images))
-        .with(line.get("warning"), |object, warning| object.raw("warning", warning))
-        .with(extras.rewrite_ms, |object, time| object.number("historyRewriteAt", time))
+        .str("role", "compactionSummary")
+        .copy(line, &["summary", "shortSummary", "tokensBefore", "tokensAfter", "method"])
+        .with(provider_payload, |object, payload| object.json("providerPayload", payload))
+        .list("blocks", blocks)
+        .list("images", &images)
+        .copy(line, &["warning"])
+        .with(rewrite_ms, |object, time| object.number("historyRewriteAt", time))
         .number("timestamp", entry.js_time())
         .finish()
 }
 
 /// Returns a `compaction` entry as branch summaries read it.
 pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
-    let member = |object: Object, key| object.with(line.get(key), |object, value| object.raw(key, value));
-    ["summary", "shortSummary", "tokensBefore"]
-        .into_iter()
-        .fold(Object::new().str("role", "compactionSummary"), member)
-        .number("timestamp", entry.js_time())
-        .finish()
+    let members = ["summary", "shortSummary", "tokensBefore"];
+    let message = Object::new().str("role", "compactionSummary").copy(line, &members);
+    message.number("timestamp", entry.js_time()).finish()
 }
 
 /// Whether an entry is a user request: a user message, or a skill or collaboration prompt attributed to the

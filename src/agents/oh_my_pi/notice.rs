@@ -26,7 +26,6 @@ pub fn notice(meta: Option<Raw>) -> Text<'static> {
     if has_parts { concat(&[&notice, &complaints]) } else { complaints }
 }
 
-/// Returns the limits that were reached.
 fn reached(limits: Raw) -> Vec<Text<'static>> {
     let mut parts = Vec::new();
     for (key, what) in [("matchLimit", "matches"), ("resultLimit", "results"), ("headLimit", "results")] {

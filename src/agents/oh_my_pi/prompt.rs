@@ -21,9 +21,6 @@ pub const REQUESTS: Requests = Requests {
 
 /// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
 /// contains little else.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn previous_summary(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Text<'static>> {
     let Some(text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };

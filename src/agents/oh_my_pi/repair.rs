@@ -1,6 +1,6 @@
 //! Removes messages that cannot be sent: calls without results, and turns that failed.
 
-use super::message::{INTERRUPTED_THINKING, call_ids, id_of, is_empty_turn, with, without};
+use super::message::{INTERRUPTED_THINKING, call_ids, is_empty_turn, with, without};
 use crate::session::content;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::{HashMap, HashSet};
@@ -9,24 +9,18 @@ use pisess_json::text::Text;
 use pisess_json::write::array;
 use std::io;
 
-/// A tool call's id; `None` for one that is not a string.
-pub type CallId = Option<Text<'static>>;
-
 /// The kind of a message, for the repairs.
 #[derive(Debug)]
 pub enum MessageKind {
-    /// An assistant message.
     Turn {
-        /// Its tool calls.
-        calls: Vec<CallId>,
+        /// The ids of its tool calls; `None` for one that is not a string.
+        calls: Vec<Option<Text<'static>>>,
         /// Whether it ended in an error, or was aborted.
         failed: bool,
     },
-    /// The result of a tool call.
-    Result(CallId),
+    Result(Option<Text<'static>>),
     /// The note after a turn that was interrupted while thinking.
     InterruptedThinking,
-    /// Any other message.
     Other,
 }
 
@@ -51,13 +45,9 @@ impl MessageKind {
     }
 }
 
-/// A message and its kind.
 pub type Item = (Message, MessageKind);
 
 /// Removes the messages that cannot be sent, and returns the others, in order.
-///
-/// # Errors
-/// If the entry of a message to be changed cannot be read.
 pub fn repaired(items: Vec<Item>, bodies: &dyn EntryReader) -> io::Result<Vec<Message>> {
     let items = without_dangling_calls(items, bodies)?;
     Ok(without_failed_turns(items))
@@ -70,7 +60,7 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn EntryReader) -> io::Res
         MessageKind::Result(id) => Some(id.clone()),
         _ => None,
     });
-    let answered: HashSet<CallId> = results.collect();
+    let answered: HashSet<Option<Text<'static>>> = results.collect();
     let mut kept = Vec::with_capacity(items.len());
     for (mut message, mut kind) in items {
         if let MessageKind::Turn { calls, .. } = &mut kind
@@ -86,17 +76,16 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &dyn EntryReader) -> io::Res
 }
 
 /// Returns the turn without its unanswered calls; `None` if nothing is left.
-fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
+fn stripped(message: Raw, answered: &HashSet<Option<Text<'static>>>) -> Option<Vec<u8>> {
     let content = message.get("content").unwrap_or(Raw::NULL);
     let stays = |block: &Raw| {
-        let dangling = content::is_block(*block, "toolCall") && !answered.contains(&id_of(*block, "id"));
+        let dangling = content::is_block(*block, "toolCall") && !answered.contains(&block.get_text("id"));
         !dangling && !content::is_block(*block, "redactedThinking")
     };
-    let unsigned = |block: Raw| match content::is_block(block, "thinking")
-        && content::truthy(block, "thinkingSignature")
-    {
-        true => without(block, "thinkingSignature"),
-        false => block.bytes().to_vec(),
+    let is_signed =
+        |block: Raw| content::is_block(block, "thinking") && content::truthy(block, "thinkingSignature");
+    let unsigned = |block: Raw| {
+        if is_signed(block) { without(block, "thinkingSignature") } else { block.bytes().to_vec() }
     };
     let blocks: Vec<_> = content.items().filter(stays).map(unsigned).collect();
     (!blocks.is_empty()).then(|| with(message, "content", &array(blocks)))
@@ -104,7 +93,7 @@ fn stripped(message: Raw, answered: &HashSet<CallId>) -> Option<Vec<u8>> {
 
 /// A failed turn is removed with its results, unless the note on its thinking follows.
 fn without_failed_turns(items: Vec<Item>) -> Vec<Message> {
-    let mut results: HashMap<&CallId, Vec<usize>> = HashMap::default();
+    let mut results: HashMap<&Option<Text<'static>>, Vec<usize>> = HashMap::default();
     for (at, (_, kind)) in items.iter().enumerate() {
         if let MessageKind::Result(id) = kind {
             results.entry(id).or_default().push(at);

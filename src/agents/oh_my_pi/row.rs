@@ -16,18 +16,8 @@ const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
 
-/// Appends the row of an entry; for a tool result, its row if its call is not found.
-pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
-    let Typed { kind, role, record, blocks } = *typed;
-    match (kind, &record.message) {
-        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
-        (Kind::Message, None) => Parts::default(),
-        _ => text(kind, record).append_to(row),
-    }
-}
-
 /// Returns the row of an entry that is not a message.
-fn text(kind: Kind, record: &Record) -> RowText<'static> {
+pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::checked(record.bytes);
     let member = |key: &str| display(entry.get(key));
     match kind {
@@ -79,7 +69,8 @@ fn text(kind: Kind, record: &Record) -> RowText<'static> {
     }
 }
 
-fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+/// Appends the row of a message; for a tool result, its row if its call is not found.
+pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Developer => return push_text_or("developer", message, blocks, row, Text::default),

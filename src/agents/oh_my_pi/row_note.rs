@@ -51,7 +51,6 @@ pub fn retried(note: &Text, columns: usize) -> Text<'static> {
 pub struct Advice<'a> {
     /// The names of advisors other than the default one, then severities.
     pub qualifier: Text<'a>,
-    /// The notes.
     pub text: Text<'a>,
 }
 
@@ -131,13 +130,13 @@ fn skip_string(rest: &mut std::str::Chars) {
 
 /// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
 pub fn unwrapped(content: &Text) -> Text<'static> {
-    let inner = inner(content).map(|inner| Text::from_wtf8(inner).trim().into_owned());
-    inner.unwrap_or_else(|| content.borrowed().into_owned())
+    match inner(content.trim().as_bytes()) {
+        Some(inner) => Text::from_wtf8(inner).trim().into_owned(),
+        None => content.borrowed().into_owned(),
+    }
 }
 
-fn inner<'a>(content: &'a Text) -> Option<&'a [u8]> {
-    let (start, end) = trimmed(content);
-    let text = &content.as_bytes()[start..end];
+fn inner(text: &[u8]) -> Option<&[u8]> {
     let name = text.get(1..).filter(|_| text[0] == b'<')?;
     name.get(..7).filter(|head| head.eq_ignore_ascii_case(b"system-"))?;
     let word = |&&byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -170,15 +169,6 @@ fn tag_end(attributes: &[u8]) -> Option<usize> {
         }
     }
     None
-}
-
-fn trimmed(text: &Text) -> (usize, usize) {
-    let inner = text.trim();
-    if inner.is_empty() {
-        return (0, 0);
-    }
-    let start = inner.as_bytes().as_ptr() as usize - text.as_bytes().as_ptr() as usize;
-    (start, start + inner.as_bytes().len())
 }
 
 #[cfg(test)]

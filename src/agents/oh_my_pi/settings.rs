@@ -9,17 +9,10 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
 
-/// Members of the context besides its messages, as JSON, in the order they are printed. Members that
-/// JavaScript would omit are missing.
-pub type Members = Vec<(&'static str, Vec<u8>)>;
-
 /// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
-///
-/// # Errors
-/// If an entry cannot be read.
-pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Members> {
+pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = bodies.session();
-    let mut settings = Settings::default();
+    let mut settings = Settings::new();
     for &ix in path {
         let entry = session.entry(ix);
         match (entry.kind, entry.role) {
@@ -41,16 +34,13 @@ pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Members> {
 
 /// Returns the entries that determine the settings at the end of the path. Each choice of a model counts, because the
 /// first for a role determines its place among the models.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn used(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = bodies.session();
     let last =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
     let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
     let mut used: Vec<_> = last.map(|at| path[at]).collect();
-    let (mut settings, mut first) = (Settings::default(), None);
+    let (mut settings, mut first) = (Settings::new(), None);
     for &ix in path {
         match session.entry(ix).kind {
             Kind::ModelChange => {
@@ -68,6 +58,7 @@ pub fn used(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryI
     Ok(used)
 }
 
+#[derive(Default)]
 struct Settings {
     thinking: Vec<u8>,
     configured_thinking: Option<Vec<u8>>,
@@ -83,24 +74,13 @@ struct Settings {
     mode_data: Option<Vec<u8>>,
 }
 
-impl Default for Settings {
-    fn default() -> Self {
-        Settings {
-            thinking: b"\"off\"".to_vec(),
-            configured_thinking: None,
-            service_tier: None,
-            models: Vec::new(),
-            inferred: None,
-            default_chosen: false,
-            rules: Vec::new(),
-            seen_rules: HashSet::default(),
-            mode: Some(b"\"none\"".to_vec()),
-            mode_data: None,
-        }
-    }
-}
-
 impl Settings {
+    /// Returns the settings of an empty path.
+    fn new() -> Self {
+        let (thinking, mode) = (b"\"off\"".to_vec(), Some(b"\"none\"".to_vec()));
+        Settings { thinking, mode, ..Settings::default() }
+    }
+
     /// An assistant message sets the default model if none was chosen before.
     fn assistant(&mut self, ix: EntryIx) {
         if self.default_chosen {
@@ -155,7 +135,8 @@ impl Settings {
         Ok(())
     }
 
-    fn members(self) -> Members {
+    /// Returns the settings that JavaScript would not omit.
+    fn members(self) -> Vec<(&'static str, Vec<u8>)> {
         let models = self.models.iter().map(|(role, model)| {
             let mut member = string::encoded(role);
             member.push(b':');

@@ -9,9 +9,6 @@ use std::io;
 
 /// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a compaction follows
 /// the count, the size is an estimate of the messages that remain (`getContextUsage`).
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn size(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
     let compacted = bodies.session().last_on(path, Kind::Compaction);
     match tokens::last_usage(&path[compacted.map_or(0, |at| at + 1)..], bodies)? {
@@ -29,9 +26,6 @@ fn remaining(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
 }
 
 /// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn sizes(tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = bodies.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();

@@ -83,7 +83,7 @@ fn framed(before: &str, text: &Text, after: &str) -> Text<'static> {
 /// lines.
 pub fn tidy(text: &Text) -> Text<'static> {
     let lines: Vec<&[u8]> = text.as_bytes().split(|&byte| byte == b'\n').collect();
-    let mut out = Lines::default();
+    let mut out: Vec<Cow<[u8]>> = Vec::new();
     let mut in_code = false;
     let mut at = 0;
     while at < lines.len() {
@@ -92,50 +92,35 @@ pub fn tidy(text: &Text) -> Text<'static> {
         let rest = &line[indent..];
         if rest.starts_with(b"```") || rest.starts_with(b"~~~") {
             in_code = !in_code;
-            out.push(line);
+            out.push(line.into());
         } else if in_code {
-            out.push(line);
+            out.push(line.into());
         } else if rest.is_empty() {
             let run = lines[at..].iter().take_while(|line| text::trim_end(line).is_empty()).count();
             if run > 1 || at + run == lines.len() {
-                out.drop_blank();
-            } else if !out.ends_blank() {
-                out.push(line);
+                drop_blank(&mut out);
+            } else if out.last().is_some_and(|line| !line.is_empty()) {
+                out.push(line.into());
             }
             at += run;
             continue;
         } else if is_closing_tag(rest) {
-            out.drop_blank();
-            out.push(line);
+            drop_blank(&mut out);
+            out.push(line.into());
         } else if rest[0] == b'|' {
             out.push(table_line(&line[..indent], rest));
         } else {
-            out.push(line);
+            out.push(line.into());
         }
         at += 1;
     }
-    out.drop_blank();
-    Text::from_wtf8(out.0.join(&b'\n'))
+    drop_blank(&mut out);
+    Text::from_wtf8(out.join(&b'\n'))
 }
 
-#[derive(Default)]
-struct Lines<'a>(Vec<Cow<'a, [u8]>>);
-
-impl<'a> Lines<'a> {
-    fn push(&mut self, line: impl Into<Cow<'a, [u8]>>) {
-        self.0.push(line.into());
-    }
-
-    /// Whether the last line is blank, or there is no line yet.
-    fn ends_blank(&self) -> bool {
-        self.0.last().is_none_or(|line| line.is_empty())
-    }
-
-    fn drop_blank(&mut self) {
-        while self.0.last().is_some_and(|line| line.is_empty()) {
-            self.0.pop();
-        }
-    }
+/// Removes the blank lines at the end.
+fn drop_blank(lines: &mut Vec<Cow<[u8]>>) {
+    while lines.pop_if(|line| line.is_empty()).is_some() {}
 }
 
 /// Skips spaces and tabs; if what follows is not ASCII, all of JavaScript's white space.

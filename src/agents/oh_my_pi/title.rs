@@ -7,7 +7,7 @@ use pisess_json::write::Object;
 
 /// The length of the title line in bytes, including its newline. The agent overwrites this many bytes to change
 /// the title, and with them part of the header if the line is shorter.
-const TITLE_LINE: usize = 256;
+pub const TITLE_LINE: usize = 256;
 
 /// Returns a title line without its newline, padded to its width; a title that does not fit is truncated.
 pub fn title_line(title: Option<Raw>, source: Option<Raw>, updated_at: &Text) -> Vec<u8> {

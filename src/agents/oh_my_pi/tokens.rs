@@ -85,9 +85,6 @@ pub struct ContextUsage {
 
 /// Returns the provider's last count on the path, from a turn that neither failed nor was aborted. Its `context`
 /// is what compactions store as `tokensBefore`.
-///
-/// # Errors
-/// If an entry cannot be read.
 pub fn last_usage(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<ContextUsage>> {
     Ok(last_counted(path, bodies)?.map(|(_, usage)| usage))
 }

@@ -4,6 +4,7 @@
 //! marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
+use crate::agents::prompt::TranscriptWriter;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -17,13 +18,10 @@ pub const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
 /// become U+FFFD.
-///
-/// # Errors
-/// If an entry cannot be read, or writing fails.
 pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let useless = useless_calls(messages, bodies)?;
-    let mut transcript = Transcript { out, begun: false, useless };
-    llm::convert(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
+    let mut transcript = TranscriptWriter::new(out);
+    llm::convert(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json), &useless))
 }
 
 /// Returns the calls whose results are useless.
@@ -86,51 +84,34 @@ fn is_boundary<'a>(bytes: &'a [u8]) -> bool {
     name.is_some_and(|name| trimmed(&rest[name.len()..]).starts_with(b">"))
 }
 
-struct Transcript<'a> {
-    out: &'a mut dyn Write,
-    begun: bool,
-    useless: HashSet<Text<'static>>,
+fn push_message(
+    out: &mut TranscriptWriter,
+    message: Raw,
+    useless: &HashSet<Text<'static>>,
+) -> io::Result<()> {
+    let [role, content, call] = content::members(message, ["role", "content", "toolCallId"]);
+    let text = || content::joined_text(content, "");
+    match role.and_then(Raw::text).unwrap_or_default().as_bytes() {
+        b"user" => out.part_unless_empty("[User]: ", &defused(&text())),
+        b"assistant" => push_turn(out, content.unwrap_or(Raw::NULL), useless),
+        b"toolResult" if call.and_then(Raw::text).is_some_and(|id| useless.contains(&id)) => Ok(()),
+        b"toolResult" => out.part_unless_empty("[Tool Result]: ", &defused(&cut(text()))),
+        _ => Ok(()),
+    }
 }
 
-impl Transcript<'_> {
-    fn message(&mut self, message: Raw) -> io::Result<()> {
-        let [role, content, call] = content::members(message, ["role", "content", "toolCallId"]);
-        let role = role.and_then(Raw::text).unwrap_or_default();
-        match role.as_bytes() {
-            b"user" => self.part_unless_empty("[User]: ", content::joined_text(content, "")),
-            b"assistant" => self.turn(content.unwrap_or(Raw::NULL)),
-            b"toolResult" if call.and_then(Raw::text).is_some_and(|id| self.useless.contains(&id)) => Ok(()),
-            b"toolResult" => {
-                self.part_unless_empty("[Tool Result]: ", cut(content::joined_text(content, "")))
-            }
-            _ => Ok(()),
+fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'static>>) -> io::Result<()> {
+    let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
+    for (kind, label) in parts {
+        let blocks = || content.items().filter(|block| content::is_block(*block, kind));
+        if blocks().next().is_some() {
+            let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
+            out.part(label, &defused(&joined(texts, "\n")))?;
         }
     }
-
-    fn turn(&mut self, content: Raw) -> io::Result<()> {
-        let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
-        for (kind, label) in parts {
-            let blocks = || content.items().filter(|block| content::is_block(*block, kind));
-            if blocks().next().is_some() {
-                let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
-                self.part(label, &joined(texts, "\n"))?;
-            }
-        }
-        let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
-        let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| self.useless.contains(&id)));
-        let calls: Vec<_> = calls.map(call).collect();
-        self.part_unless_empty("[Tool Call]: ", joined(calls, "; "))
-    }
-
-    fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
-        if text.is_empty() { Ok(()) } else { self.part(label, &text) }
-    }
-
-    fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
-        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
-        write!(self.out, "{gap}{label}")?;
-        self.out.write_all(defused(text).to_string_lossy().as_bytes())
-    }
+    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+    let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
+    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call), "; ")))
 }
 
 /// Returns `name(key=json, key=json)`.

@@ -1,6 +1,7 @@
 //! The input for the summary of an abandoned branch (pi's `prepareBranchEntries`).
 
-use super::context::{self, Edits, edited};
+use super::context;
+use super::edits::{Edits, edited};
 use super::{file_ops, tokens};
 use crate::agents::prepare::{FileOps, newest_messages};
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -12,9 +13,6 @@ use std::io;
 /// earlier branch summaries list.
 ///
 /// Tool results are omitted. Edits on the branch apply to its entries.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn prepare(
     entries: &[EntryIx],
     bodies: &dyn EntryReader,

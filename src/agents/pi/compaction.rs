@@ -23,9 +23,6 @@ use std::ops::Range;
 ///
 /// Returns `None` if there is nothing to compact: the path ends in a compaction, nothing precedes the cut, or
 /// the entry at the cut has no id.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn prepare(
     path: &[EntryIx],
     bodies: &dyn EntryReader,

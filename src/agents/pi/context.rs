@@ -5,21 +5,17 @@
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
+use super::edits::{Edit, Edits, edited, with_content};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
-use foldhash::HashMap;
-use pisess_json::edit;
 use pisess_json::text::Text;
 use pisess_json::time;
 use pisess_json::{Raw, string, write};
 use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
     let settings = settings(path, bodies)?;
     Ok(Context { messages: project(path, bodies, |_| {})?, settings })
@@ -56,9 +52,6 @@ impl Projection {
 }
 
 /// Returns the entries in effect at the end of `path`, and their messages.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn projection(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Projection> {
     let mut entries = Vec::new();
     let messages = project(path, bodies, |entry| entries.push(entry))?;
@@ -100,9 +93,6 @@ pub fn role(session: &Session, message: &Message) -> Role {
 
 /// Returns the indexes on the path of the entries in effect: the last compaction, what it keeps without system
 /// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
-///
-/// # Errors
-/// If a line cannot be read.
 pub(crate) fn in_force<'a>(
     path: &'a [EntryIx],
     bodies: &'a dyn EntryReader,
@@ -130,9 +120,6 @@ fn first_kept(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it keeps, the model, the
 /// thinking level and the tools.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = bodies.session();
     let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
@@ -215,15 +202,13 @@ fn incomplete_message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Optio
 
 /// Returns the message of a `custom_message` entry; `content` replaces one that is missing or `null`.
 pub(super) fn custom(line: Raw, content: Option<&[u8]>) -> Vec<u8> {
-    let names = ["customType", "content", "display", "details", "timestamp"];
-    let [custom_type, own, display, details, timestamp] = content::members(line, names);
+    let [own, timestamp] = content::members(line, ["content", "timestamp"]);
     let content = content.filter(|_| own.is_none_or(Raw::is_null)).or(own.map(Raw::bytes));
     write::Object::new()
         .str("role", "custom")
-        .with(custom_type, |object, value| object.raw("customType", value))
+        .copy(line, &["customType"])
         .with(content, |object, value| object.json("content", value))
-        .with(display, |object, value| object.raw("display", value))
-        .with(details, |object, value| object.raw("details", value))
+        .copy(line, &["display", "details"])
         .json("timestamp", &milliseconds(timestamp))
         .finish()
 }
@@ -239,109 +224,13 @@ pub(super) fn compaction_summary(line: Raw) -> Vec<u8> {
 }
 
 fn summary(line: Raw, role: &str, about: &str) -> Vec<u8> {
-    let [summary, fact, timestamp] = content::members(line, ["summary", about, "timestamp"]);
-    write::Object::new()
-        .str("role", role)
-        .with(summary, |object, value| object.raw("summary", value))
-        .with(fact, |object, value| object.raw(about, value))
-        .json("timestamp", &milliseconds(timestamp))
-        .finish()
+    let message = write::Object::new().str("role", role).copy(line, &["summary", about]);
+    message.json("timestamp", &milliseconds(line.get("timestamp"))).finish()
 }
 
 /// Returns `new Date(timestamp).getTime()` as JSON.
 fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
     time::js_date(timestamp).map_or(b"null".to_vec(), |ms| ms.to_string().into_bytes())
-}
-
-/// An edit of what the model sees of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
-    /// It is omitted.
-    Omit,
-    /// It has the content of this `context_edit` entry.
-    Replace(EntryIx),
-}
-
-/// The last edit of each entry, by the entry's id.
-pub(crate) struct Edits(HashMap<Vec<u8>, Edit>);
-
-impl Edits {
-    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &dyn EntryReader) -> io::Result<Self> {
-        let session = bodies.session();
-        let mut edits = HashMap::default();
-        // Most sessions have none: then the entries are not searched.
-        if !session.collected.kinds.has(Kind::ContextEdit) {
-            return Ok(Edits(edits));
-        }
-        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-            let (target, replacement) = bodies.with_entry(ix, |line| {
-                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
-                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
-            })?;
-            match (target, replacement) {
-                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
-                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
-                (Some(target), None) => drop(edits.remove(&target)),
-                (None, _) => {}
-            }
-        }
-        Ok(Edits(edits))
-    }
-
-    /// Returns the edit of an entry.
-    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.get(session.id(ix).as_bytes()).copied()
-    }
-}
-
-/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
-pub(super) fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
-    match edit {
-        Edit::Omit => Ok(None),
-        Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
-    }
-}
-
-/// Returns a message with the content of a `context_edit` entry.
-fn replaced_by(message: Message, by: EntryIx, bodies: &dyn EntryReader) -> io::Result<Message> {
-    let content = bodies.with_entry(by, |line| {
-        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
-    })?;
-    let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
-    Ok(match changed {
-        Some(json) => Message { body: Body::built(json), ..message },
-        None => message,
-    })
-}
-
-/// Returns a message with the content of an edit; `None` for a role that does not accept it.
-pub(crate) fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
-    let role = message.get_text("role")?;
-    let blocks = match Role::named(role.as_bytes()) {
-        Role::Assistant | Role::ToolResult => content.and_then(text_block),
-        Role::User | Role::Custom => None,
-        _ => return None,
-    };
-    with_content(message, blocks.as_deref().or(content))
-}
-
-/// Returns a JSON string as an array of one text block; `None` for any other value.
-fn text_block(content: &[u8]) -> Option<Vec<u8>> {
-    Some(content::text_content(&Raw::checked(content).text()?))
-}
-
-/// Returns the message with another content in place of its own, or with none.
-fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
-    let mut edit = edit::Edit::new(message.bytes()).ok()?;
-    match content {
-        Some(content) => edit.set("content", content),
-        None => edit.remove("content"),
-    }
-    Some(edit.finish())
 }
 
 /// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by

@@ -7,15 +7,10 @@ use crate::session::entry::Role;
 use crate::session::file_calls::file_of;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
-use pisess_json::js;
-use pisess_json::text::Text;
 use std::io;
 
 /// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
 /// records as nested.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
     let session = bodies.session();
     let role = context::role(session, message);
@@ -40,15 +35,7 @@ pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOp
 
 /// Adds the files in the `details` of a compaction or branch summary entry that pi itself wrote.
 pub fn add_details(line: Raw, ops: &mut FileOps) {
-    let [from_hook, details] = content::members(line, ["fromHook", "details"]);
-    let Some(details) = details.filter(|_| !js::truthy(from_hook)) else { return };
-    let [read, modified] = content::members(details, ["readFiles", "modifiedFiles"]);
-    texts(read).for_each(|path| ops.read.insert(path));
-    texts(modified).for_each(|path| ops.edited.insert(path));
-}
-
-fn texts(list: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_>> {
-    list.into_iter().flat_map(Raw::items).filter_map(Raw::text)
+    ops.add_details(line, "fromHook", |path| path.borrowed().into_owned());
 }
 
 fn add_call(call: Raw, ops: &mut FileOps) {
@@ -64,6 +51,7 @@ mod tests {
     use crate::agents::pi::testing::*;
     use crate::load::Options;
     use crate::session::read::entry_reader::Body;
+    use pisess_json::text::Text;
 
     fn files(sample: &Sample) -> [Vec<String>; 3] {
         let mut ops = FileOps::default();

@@ -1,6 +1,7 @@
 //! Computes from a path what pi 1.5.2 computes, without running pi.
 //!
-//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in effect.
+//! - [`context`] is its `buildSessionContext`: the messages for the model, and the settings in effect. [`edits`] change
+//!   what it contains.
 //! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
 //! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
 //! - [`compaction`] and [`branch`] choose the input of a summary, [`file_ops`] finds the files in it,
@@ -11,6 +12,7 @@
 
 pub mod context;
 pub mod defects;
+pub mod edits;
 
 pub mod llm;
 pub mod transcript;

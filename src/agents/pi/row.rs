@@ -5,23 +5,14 @@ use crate::agents::row::{
 };
 use crate::session::column::Parts;
 use crate::session::entry::{Kind, Role};
-use crate::session::read::record::{Block, MessageFacts, Typed};
+use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use pisess_json::string::{decode_head, is_blank};
 use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
-/// Appends the row of an entry; for a tool result, its row if its call is not found.
-pub fn push_row(typed: &Typed, row: &mut Vec<u8>) -> Parts {
-    let Typed { kind, role, record, blocks } = *typed;
-    match (kind, &record.message) {
-        (Kind::Message, Some(message)) => push_message(role, message, blocks, row),
-        (Kind::Message, None) => Parts::default(),
-        _ => text(kind, Raw::checked(record.bytes)).append_to(row),
-    }
-}
-
 /// Returns the row of an entry that is not a message.
-fn text(kind: Kind, entry: Raw) -> RowText<'static> {
+pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
+    let entry = Raw::checked(record.bytes);
     let member = |key: &str| entry.get(key).map(display).unwrap_or_else(|| Text::from("undefined"));
     match kind {
         Kind::CustomMessage => {
@@ -82,7 +73,8 @@ fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
     entry.get(if is_head { "name" } else { "label" })
 }
 
-fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
+/// Appends the row of a message; for a tool result, its row if its call is not found.
+pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts {
     let text = match role {
         Role::User => return push_text_or("user", message, blocks, row, Text::default),
         Role::Assistant => {

@@ -12,9 +12,6 @@ use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
 /// nothing to carry.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn checkpoint(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = bodies.session();
     let has_state =
@@ -27,9 +24,6 @@ pub fn checkpoint(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Opti
 }
 
 /// Returns the system messages among `messages` combined into one; `None` if pi would have none.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn current(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<Option<System>> {
     let mut system = System::default();
     let is_system = |message: &&Message| context::role(bodies.session(), message) == Role::System;

@@ -25,17 +25,14 @@ use std::io;
 const SINGLE: (usize, usize) = (32, 100_000);
 
 /// Returns the size at each of `tips`, in tokens, except those that would take too long.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = bodies.session();
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
-    let mut counts = Counts::default();
+    let mut counts = HashMap::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
     let has_edits = session.collected.kinds.has(Kind::ContextEdit);
     for &tip in if has_edits { &[] } else { tips } {
-        match counts.at(tip, bodies)? {
+        match count_at(tip, bodies, &mut counts)? {
             Some((usage, since)) => sizes.insert(tip, usage + since as f64),
             None => break,
         };
@@ -66,33 +63,32 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Res
 /// A provider's count, and the estimate of what follows the counted response.
 type Count = (f64, u64);
 
-/// The counts at the entries read so far, which are not read again: `None` where there is none since the last compaction.
-#[derive(Default)]
-struct Counts(HashMap<EntryIx, Option<Count>>);
-
-impl Counts {
-    /// Returns the nearest count above `tip` in a session without edits.
-    fn at(&mut self, tip: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Count>> {
-        let session = bodies.session();
-        let (mut counted, mut below) = (None, Vec::new());
-        for ix in session.upwards(Some(tip)) {
-            if let Some(&known) = self.0.get(&ix) {
-                counted = known;
-                break;
-            }
-            let is_compaction = session.entry(ix).kind == Kind::Compaction;
-            let step = if is_compaction { Step::default() } else { step(ix, bodies)? };
-            below.push((ix, step));
-            if is_compaction || step.usage.is_some() {
-                break;
-            }
+/// Returns the nearest count above `tip` in a session without edits. `known` are the counts at the entries read so far, which
+/// are not read again: `None` where there is none since the last compaction.
+fn count_at(
+    tip: EntryIx,
+    bodies: &dyn EntryReader,
+    known: &mut HashMap<EntryIx, Option<Count>>,
+) -> io::Result<Option<Count>> {
+    let session = bodies.session();
+    let (mut counted, mut below) = (None, Vec::new());
+    for ix in session.upwards(Some(tip)) {
+        if let Some(&count) = known.get(&ix) {
+            counted = count;
+            break;
         }
-        for (ix, step) in below.into_iter().rev() {
-            counted = step.counted(counted);
-            self.0.insert(ix, counted);
+        let is_compaction = session.entry(ix).kind == Kind::Compaction;
+        let step = if is_compaction { Step::default() } else { step(ix, bodies)? };
+        below.push((ix, step));
+        if is_compaction || step.usage.is_some() {
+            break;
         }
-        Ok(counted)
     }
+    for (ix, step) in below.into_iter().rev() {
+        counted = step.counted(counted);
+        known.insert(ix, counted);
+    }
+    Ok(counted)
 }
 
 /// The sums over the path to an entry.

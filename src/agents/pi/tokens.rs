@@ -38,9 +38,6 @@ pub fn estimate(message: Raw) -> u64 {
 /// Returns the tokens of the context at the end of `path`, from which `projection` was made (pi's
 /// `estimateProjectedContextTokens`). A provider's count is used until an edit or a compaction changes the
 /// context before it; it may be any JavaScript number.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn context(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryReader) -> io::Result<f64> {
     if let Some(counted) = counted(path, projection, bodies)? {
         return Ok(counted);

@@ -4,6 +4,7 @@
 //! receives from pi, too.
 
 use super::llm;
+use crate::agents::prompt::TranscriptWriter;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -15,49 +16,29 @@ use std::io::{self, Write};
 const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
-///
-/// # Errors
-/// If a line cannot be read, or writing fails.
 pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    let mut transcript = Transcript { out, begun: false };
-    llm::convert_all(messages, bodies, &mut |json| transcript.message(Raw::checked(json)))
+    let mut transcript = TranscriptWriter::new(out);
+    llm::convert_all(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json)))
 }
 
-struct Transcript<'a> {
-    out: &'a mut dyn Write,
-    begun: bool,
+fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
+    let [role, content] = content::members(message, ["role", "content"]);
+    match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
+        Some(Role::User) => out.part_unless_empty("[User]: ", &content::content_text(content, "")),
+        Some(Role::Assistant) => push_turn(out, content.unwrap_or(Raw::NULL)),
+        Some(Role::ToolResult) => {
+            out.part_unless_empty("[Tool result]: ", &cut(content::content_text(content, "")))
+        }
+        _ => Ok(()),
+    }
 }
 
-impl Transcript<'_> {
-    fn message(&mut self, message: Raw) -> io::Result<()> {
-        let [role, content] = content::members(message, ["role", "content"]);
-        match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
-            Some(Role::User) => self.part_unless_empty("[User]: ", content::content_text(content, "")),
-            Some(Role::Assistant) => self.assistant(content.unwrap_or(Raw::NULL)),
-            Some(Role::ToolResult) => {
-                self.part_unless_empty("[Tool result]: ", cut(content::content_text(content, "")))
-            }
-            _ => Ok(()),
-        }
+fn push_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
+    if content.is_string() || content::text_blocks(content).next().is_some() {
+        out.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
     }
-
-    fn assistant(&mut self, content: Raw) -> io::Result<()> {
-        if content.is_string() || content::text_blocks(content).next().is_some() {
-            self.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
-        }
-        let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
-        self.part_unless_empty("[Assistant tool calls]: ", joined(calls.map(call_text), "; "))
-    }
-
-    fn part_unless_empty(&mut self, label: &str, text: Text) -> io::Result<()> {
-        if text.is_empty() { Ok(()) } else { self.part(label, &text) }
-    }
-
-    fn part(&mut self, label: &str, text: &Text) -> io::Result<()> {
-        let gap = if std::mem::replace(&mut self.begun, true) { "\n\n" } else { "" };
-        write!(self.out, "{gap}{label}")?;
-        self.out.write_all(text.to_string_lossy().as_bytes())
-    }
+    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+    out.part_unless_empty("[Assistant tool calls]: ", &joined(calls.map(call_text), "; "))
 }
 
 /// Returns `name(key=json, key=json)`.

@@ -1,11 +1,11 @@
 //! Bodies for Anthropic's Messages API.
 
-use super::blocks::{Block, Call, Content, Image, Part, ToolResult, Turn, images, joined};
+use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
 use super::replay::{Role, Writer};
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
-use super::{Api, Target, Written, schema};
+use super::{Api, Target, schema};
 use crate::session::content;
 use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
@@ -46,9 +46,7 @@ const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
-        let model = Object::new().text("model", &target.model.id).finish();
-        sink.head(&model[..model.len() - 1]);
-        sink.head(b",\"messages\":[");
+        sink.begin(Object::new().text("model", &target.model.id), "messages");
         Body { target, survey, sink, called: Vec::new(), held: Held::Nothing }
     }
 
@@ -59,7 +57,6 @@ impl<'a> Body<'a> {
         self.sink.item(&message(role, content))
     }
 
-    /// Writes the message that is held.
     fn release(&mut self, is_last: bool) -> io::Result<bool> {
         match std::mem::take(&mut self.held) {
             Held::Nothing => Ok(false),
@@ -115,10 +112,10 @@ impl Writer for Body<'_> {
         }
     }
 
-    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+    fn turn(&mut self, _: Source, said: Vec<Block>) -> io::Result<()> {
         self.release(false)?;
         let mut blocks = Vec::new();
-        for block in turn.blocks {
+        for block in said {
             blocks.extend(match block {
                 Block::Text { text, .. } => (!text.is_blank()).then(|| TurnBlock::Text(text.into_owned())),
                 Block::Thinking { text, signature, redacted } => thinking(&text, signature, redacted),
@@ -152,21 +149,15 @@ impl Writer for Body<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<Option<Written>> {
+    fn finish(mut self) -> io::Result<Option<bool>> {
         let ends_with_answer = self.release(true)?;
-        if !self.sink.has_items() {
-            return Ok(None);
-        }
         let tools = self.tools();
         let system = (!self.survey.system.is_empty()).then(|| content::text_content(&self.survey.system));
         let rest = Object::new()
             .with(self.target.max_tokens, |object, max| object.json("max_tokens", max.to_string().as_bytes()))
             .with(system, |object, system| object.json("system", &system))
-            .with((!tools.is_empty()).then_some(tools), |object, tools| object.json("tools", &array(tools)))
-            .finish();
-        self.sink.write(b"]")?;
-        self.sink.write_rest(&rest)?;
-        Ok(Some(Written { ends_with_answer }))
+            .list("tools", &tools);
+        self.sink.end(rest, ends_with_answer)
     }
 }
 

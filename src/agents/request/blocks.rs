@@ -8,18 +8,14 @@ use pisess_json::text::{self, Text, concat};
 /// A part of a user message or a tool result.
 #[derive(Clone, Debug)]
 pub enum Part<'a> {
-    /// Text.
     Text(Text<'a>),
-    /// An image.
     Image(Image<'a>),
 }
 
 /// An image in base64.
 #[derive(Clone, Debug)]
 pub struct Image<'a> {
-    /// Its media type.
     pub media_type: Text<'a>,
-    /// Its data.
     pub data: Text<'a>,
 }
 
@@ -35,7 +31,6 @@ impl Image<'_> {
 pub enum Content<'a> {
     /// A plain string.
     Plain(Text<'a>),
-    /// Parts.
     Parts(Vec<Part<'a>>),
 }
 
@@ -48,7 +43,6 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Returns its parts.
     pub fn into_parts(self) -> Vec<Part<'a>> {
         match self {
             Content::Plain(text) => vec![Part::Text(text)],
@@ -102,27 +96,21 @@ pub fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Image<'
 /// A block of an assistant message.
 #[derive(Debug)]
 pub enum Block<'a> {
-    /// Text.
     Text {
-        /// The text.
         text: Text<'a>,
         /// The signature with which the provider accepts it again.
         signature: Option<Text<'a>>,
     },
-    /// Thinking.
     Thinking {
-        /// The text.
         text: Text<'a>,
         /// The signature with which the provider accepts it again.
         signature: Option<Text<'a>>,
         /// Whether the signature contains the thinking, encrypted, and the text is only a placeholder.
         redacted: bool,
     },
-    /// A tool call.
     Call(Call<'a>),
 }
 
-/// A tool call.
 #[derive(Debug)]
 pub struct Call<'a> {
     /// Its id in the body.
@@ -131,7 +119,6 @@ pub struct Call<'a> {
     pub item: Option<Text<'static>>,
     /// The tool.
     pub name: Text<'static>,
-    /// The arguments.
     pub arguments: Option<Raw<'a>>,
     /// The signature with which the provider accepts it again.
     pub signature: Option<Text<'a>>,
@@ -157,15 +144,6 @@ impl Source {
     }
 }
 
-/// An assistant message.
-#[derive(Debug)]
-pub struct Turn<'a> {
-    /// Its author, compared with the target.
-    pub source: Source,
-    /// Its blocks.
-    pub blocks: Vec<Block<'a>>,
-}
-
 /// The result of a tool call.
 #[derive(Debug)]
 pub struct ToolResult<'a> {
@@ -173,7 +151,6 @@ pub struct ToolResult<'a> {
     pub id: &'a Text<'static>,
     /// The tool.
     pub name: Text<'static>,
-    /// Text and images.
     pub parts: Vec<Part<'a>>,
     /// Whether it is an error, if the message records that.
     pub is_error: Option<bool>,

@@ -1,12 +1,12 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
-use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, Turn, images, joined};
+use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
 use super::gemini::{gemini_version, takes_ids};
 use super::replay::{Role, Writer};
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
-use super::{Api, Target, Written, schema};
+use super::{Api, Target, schema};
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -42,7 +42,7 @@ const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
-        sink.head(b"{\"contents\":[");
+        sink.begin(Object::new(), "contents");
         let (takes_ids, version) = (takes_ids(&target.model.id), gemini_version(&target.model.id));
         Body { target, survey, sink, takes_ids, version, held: None }
     }
@@ -116,8 +116,8 @@ impl Writer for Body<'_> {
         if parts.is_empty() { Ok(()) } else { self.hold(Kind::User, parts) }
     }
 
-    fn turn(&mut self, turn: Turn) -> io::Result<()> {
-        let parts: Vec<_> = turn.blocks.iter().filter_map(|block| self.block(block, turn.source)).collect();
+    fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()> {
+        let parts: Vec<_> = blocks.iter().filter_map(|block| self.block(block, source)).collect();
         if parts.is_empty() { Ok(()) } else { self.hold(Kind::Model, parts) }
     }
 
@@ -148,12 +148,9 @@ impl Writer for Body<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<Option<Written>> {
+    fn finish(mut self) -> io::Result<Option<bool>> {
         let ends_with_answer = self.held.as_ref().is_some_and(|held| held.kind == Kind::Model);
         self.release()?;
-        if !self.sink.has_items() {
-            return Ok(None);
-        }
         let system =
             (!self.survey.system.is_empty()).then(|| content(&[text_part(&self.survey.system)], "user"));
         let (tools, has_strict) = self.tools();
@@ -165,11 +162,8 @@ impl Writer for Body<'_> {
             .with(system, |object, system| object.json("systemInstruction", &system))
             .with(tools, |object, tools| object.json("tools", &tools))
             .with(config, |object, config| object.json("toolConfig", config))
-            .with(max, |object, max| object.json("generationConfig", max.as_bytes()))
-            .finish();
-        self.sink.write(b"]")?;
-        self.sink.write_rest(&rest)?;
-        Ok(Some(Written { ends_with_answer }))
+            .with(max, |object, max| object.json("generationConfig", max.as_bytes()));
+        self.sink.end(rest, ends_with_answer)
     }
 }
 

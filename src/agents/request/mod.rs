@@ -111,24 +111,14 @@ struct Target {
     wire_policy: WirePolicy,
 }
 
-/// A fact about a body that was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// Whether the last message is the model's own, which some APIs refuse, and others continue.
-    pub ends_with_answer: bool,
-}
-
-/// Writes the body of a request with `messages`, which the session's agent has built. Returns `None`, and writes nothing,
-/// if there is no message to send.
-///
-/// # Errors
-/// If an entry cannot be read, or writing fails.
+/// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
+/// the model's own, which some APIs refuse, and others continue; `None`, and writes nothing, if there is no message to send.
 pub fn write(
     messages: &[Message],
     request: &Request,
     bodies: &dyn EntryReader,
     out: &mut dyn Write,
-) -> io::Result<Option<Written>> {
+) -> io::Result<Option<bool>> {
     let agent = bodies.session().agent();
     let mut survey = Survey::of(messages, request.api, bodies)?;
     let late = std::mem::take(&mut survey.late);
@@ -136,25 +126,22 @@ pub fn write(
     let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
     let target = Target { api: request.api, model, max_tokens, wire_policy: agent.wire_policy };
     let sink = Sink::new(out, target.wire_policy.half_pair);
-    let messages = Messages { messages, bodies };
     match request.api {
-        Api::Anthropic => messages.send(&target, late, anthropic::Body::new(&target, &survey, sink)),
-        Api::OpenAi => messages.send(&target, late, openai::Body::new(&target, &survey, sink)),
-        Api::Responses => messages.send(&target, late, responses::Body::new(&target, &survey, sink)),
-        Api::Google => messages.send(&target, late, google::Body::new(&target, &survey, sink)),
+        Api::Anthropic => send(messages, bodies, &target, late, anthropic::Body::new(&target, &survey, sink)),
+        Api::OpenAi => send(messages, bodies, &target, late, openai::Body::new(&target, &survey, sink)),
+        Api::Responses => send(messages, bodies, &target, late, responses::Body::new(&target, &survey, sink)),
+        Api::Google => send(messages, bodies, &target, late, google::Body::new(&target, &survey, sink)),
     }
 }
 
-/// The messages of a context.
-struct Messages<'a> {
-    messages: &'a [Message],
-    bodies: &'a dyn EntryReader,
-}
-
-impl Messages<'_> {
-    fn send(&self, target: &Target, late: Late, body: impl replay::Writer) -> io::Result<Option<Written>> {
-        let mut replay = Replay::new(target, late, body);
-        (self.bodies.session().agent().for_model)(self.messages, self.bodies, &mut |json| replay.take(json))?;
-        replay.finish()
-    }
+fn send(
+    messages: &[Message],
+    bodies: &dyn EntryReader,
+    target: &Target,
+    late: Late,
+    body: impl replay::Writer,
+) -> io::Result<Option<bool>> {
+    let mut replay = Replay::new(target, late, body);
+    (bodies.session().agent().for_model)(messages, bodies, &mut |json| replay.take(json))?;
+    replay.finish()
 }

@@ -1,11 +1,11 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
-use super::blocks::{Block, Call, Content, Part, ToolResult, Turn, images, joined};
+use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
 use super::replay::{Role, Writer};
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
-use super::{Api, Target, Written};
+use super::{Api, Target};
 use crate::session::content;
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
@@ -20,7 +20,6 @@ pub struct Body<'a> {
     dialect: Dialect,
     /// The images in the results of a turn, which only a user message can contain.
     result_images: Vec<Vec<u8>>,
-    is_empty: bool,
     ends_with_answer: bool,
 }
 
@@ -31,7 +30,6 @@ struct Dialect {
     instructions: &'static str,
     /// The member for the maximum output.
     max_tokens: &'static str,
-    /// Whether tools can be strict.
     strict: bool,
     /// Whether the arguments of tools can have a grammar.
     grammars: bool,
@@ -75,20 +73,15 @@ pub fn knows_grammars(id: &Text) -> bool {
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
         let dialect = Dialect::of(target);
-        let model = Object::new().text("model", &target.model.id).finish();
-        sink.head(&model[..model.len() - 1]);
-        sink.head(b",\"messages\":[");
+        sink.begin(Object::new().text("model", &target.model.id), "messages");
         if !survey.system.is_empty() {
             let system = Object::new().str("role", dialect.instructions).text("content", &survey.system);
-            sink.head(&system.finish());
-            sink.head(b",");
+            sink.lead(&system.finish());
         }
-        let (result_images, is_empty) = (Vec::new(), true);
-        Body { target, survey, sink, dialect, result_images, is_empty, ends_with_answer: false }
+        Body { target, survey, sink, dialect, result_images: Vec::new(), ends_with_answer: false }
     }
 
     fn message(&mut self, message: Object) -> io::Result<()> {
-        self.is_empty = false;
         self.ends_with_answer = false;
         self.sink.item(&message.finish())
     }
@@ -168,12 +161,12 @@ impl Writer for Body<'_> {
         self.message(Object::new().str("role", role).json("content", &content))
     }
 
-    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+    fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
         self.release_images()?;
         let mut text = Text::default();
         let (mut calls, mut signatures, mut thinking) = (Vec::new(), Vec::new(), Vec::new());
         let mut older_details = Vec::new();
-        for block in turn.blocks {
+        for block in blocks {
             match block {
                 Block::Text { text: part, .. } if !part.is_blank() => text.push(&part),
                 Block::Text { .. } => {}
@@ -202,9 +195,7 @@ impl Writer for Body<'_> {
         }
         let needs = self.dialect.needs_reasoning && field != Some("reasoning_content");
         let message = message
-            .with((!calls.is_empty()).then_some(calls), |object, calls| {
-                object.json("tool_calls", &array(calls))
-            })
+            .list("tool_calls", &calls)
             .with(details, |object, details| object.json("reasoning_details", &details))
             .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));
         self.message(message)?;
@@ -218,20 +209,14 @@ impl Writer for Body<'_> {
         self.message(message.text("tool_call_id", result.id))
     }
 
-    fn finish(mut self) -> io::Result<Option<Written>> {
+    fn finish(mut self) -> io::Result<Option<bool>> {
         self.release_images()?;
-        if self.is_empty {
-            return Ok(None);
-        }
         let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
-        self.sink.write(b"]")?;
         let max = self.target.max_tokens;
         let rest = Object::new()
             .with(max, |object, max| object.json(self.dialect.max_tokens, max.to_string().as_bytes()))
-            .with((!tools.is_empty()).then_some(tools), |object, tools| object.json("tools", &array(tools)))
-            .finish();
-        self.sink.write_rest(&rest)?;
-        Ok(Some(Written { ends_with_answer: self.ends_with_answer }))
+            .list("tools", &tools);
+        self.sink.end(rest, self.ends_with_answer)
     }
 }
 

@@ -7,11 +7,11 @@
 //! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
-use super::blocks::{Block, Call, Content, Part, Source, ToolResult, Turn, joined};
+use super::blocks::{Block, Call, Content, Part, Source, ToolResult, joined};
 use super::ids::{Ids, WireId, tool_name};
 use super::late::Late;
 use super::sink::whole_text;
-use super::{Api, Target, Written};
+use super::{Api, Target};
 use crate::session::content;
 use pisess_json::text::{Text, concat};
 use pisess_json::{Raw, js};
@@ -21,18 +21,17 @@ use std::io;
 pub trait Writer {
     /// Writes a message of the user, or of oh-my-pi or its extensions.
     fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
-    /// Writes an assistant message; the results of its calls follow.
-    fn turn(&mut self, turn: Turn) -> io::Result<()>;
-    /// Writes the result of a call.
+    /// Writes the blocks of an assistant message; the results of its calls follow. `source` is its author, compared with
+    /// the target.
+    fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()>;
     fn result(&mut self, result: ToolResult) -> io::Result<()>;
-    /// Writes the rest of the body.
-    fn finish(self) -> io::Result<Option<Written>>;
+    /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it has no message.
+    fn finish(self) -> io::Result<Option<bool>>;
 }
 
 /// Who wrote a message that is not the model's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The user.
     User,
     /// oh-my-pi or one of its extensions.
     Developer,
@@ -84,7 +83,7 @@ impl<'t, W: Writer> Replay<'t, W> {
     }
 
     /// Writes the results that are missing and the rest of the body.
-    pub fn finish(mut self) -> io::Result<Option<Written>> {
+    pub fn finish(mut self) -> io::Result<Option<bool>> {
         self.close()?;
         self.writer.finish()
     }
@@ -117,7 +116,7 @@ impl<'t, W: Writer> Replay<'t, W> {
                 blocks.filter_map(|block| self.block(block, source)).collect()
             }
         };
-        self.writer.turn(Turn { source, blocks })
+        self.writer.turn(source, blocks)
     }
 
     fn block<'a>(&mut self, block: Raw<'a>, source: Source) -> Option<Block<'a>> {

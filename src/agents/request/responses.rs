@@ -1,13 +1,13 @@
 //! Bodies for OpenAI's Responses API.
 
-use super::blocks::{Block, Call, Content, Part, ToolResult, Turn, images, joined};
+use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
 use super::ids::short_hash;
 use super::openai::{arguments, knows_grammars, result_text};
 use super::replay::{Role, Writer};
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
-use super::{Api, Target, Written};
+use super::{Api, Target};
 use crate::session::content;
 use foldhash::HashSet;
 use pisess_json::text::Text;
@@ -35,12 +35,9 @@ const MIN_TOKENS: u64 = 16;
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
-        let model = Object::new().text("model", &target.model.id).finish();
-        sink.head(&model[..model.len() - 1]);
-        sink.head(b",\"input\":[");
+        sink.begin(Object::new().text("model", &target.model.id), "input");
         if !survey.system.is_empty() {
-            sink.head(&Object::new().str("role", "developer").text("content", &survey.system).finish());
-            sink.head(b",");
+            sink.lead(&Object::new().str("role", "developer").text("content", &survey.system).finish());
         }
         let takes_grammars = target.model.provider == "openai" && knows_grammars(&target.model.id);
         Body {
@@ -57,11 +54,11 @@ impl<'a> Body<'a> {
 
     /// Returns the items of an assistant message. The API requires an item of another kind after reasoning;
     /// reasoning without one is left out.
-    fn items(&mut self, turn: &Turn) -> Vec<Vec<u8>> {
+    fn items(&mut self, blocks: &[Block]) -> Vec<Vec<u8>> {
         let mut items = Vec::new();
         let mut reasoning = Vec::new();
         let mut texts = 0;
-        for block in &turn.blocks {
+        for block in blocks {
             match block {
                 Block::Thinking { signature, .. } => {
                     reasoning.extend(signature.as_ref().and_then(|signature| self.reasoning(signature)));
@@ -162,9 +159,9 @@ impl Writer for Body<'_> {
         self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
     }
 
-    fn turn(&mut self, turn: Turn) -> io::Result<()> {
+    fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
         self.custom_calls.clear();
-        let items = self.items(&turn);
+        let items = self.items(&blocks);
         if items.is_empty() {
             return Ok(());
         }
@@ -182,20 +179,14 @@ impl Writer for Body<'_> {
         self.sink.item(&output(item, &result.parts).finish())
     }
 
-    fn finish(mut self) -> io::Result<Option<Written>> {
-        if !self.sink.has_items() {
-            return Ok(None);
-        }
+    fn finish(self) -> io::Result<Option<bool>> {
         let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
         let max = self.target.max_tokens.map(|max| max.max(MIN_TOKENS).to_string());
-        self.sink.write(b"]")?;
         let rest = Object::new()
             .bool("store", false)
             .with(max, |object, max| object.json("max_output_tokens", max.as_bytes()))
-            .with((!tools.is_empty()).then_some(tools), |object, tools| object.json("tools", &array(tools)))
-            .finish();
-        self.sink.write_rest(&rest)?;
-        Ok(Some(Written { ends_with_answer: self.ends_with_answer }))
+            .list("tools", &tools);
+        self.sink.end(rest, self.ends_with_answer)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use pisess_json::string;
 use pisess_json::text::Text;
+use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
@@ -19,17 +20,24 @@ impl<'a> Sink<'a> {
         Sink { out, half_pair, head: Vec::new(), items: 0 }
     }
 
-    /// Adds to what precedes the first item.
-    pub fn head(&mut self, json: &[u8]) {
-        self.head.extend_from_slice(json);
+    /// Begins the body with these members and a list.
+    pub fn begin(&mut self, members: Object, list: &str) {
+        self.head = members.finish();
+        self.head.pop();
+        let gap = if self.head.len() > 1 { "," } else { "" };
+        self.head.extend_from_slice(format!("{gap}\"{list}\":[").as_bytes());
     }
 
-    /// Whether an item was written.
+    /// Adds the item that precedes the first one that is written.
+    pub fn lead(&mut self, item: &[u8]) {
+        self.head.extend_from_slice(item);
+        self.head.push(b',');
+    }
+
     pub fn has_items(&self) -> bool {
         self.items > 0
     }
 
-    /// Writes an item of the list.
     pub fn item(&mut self, json: &[u8]) -> io::Result<()> {
         let before = if self.items == 0 { std::mem::take(&mut self.head) } else { vec![b','] };
         self.items += 1;
@@ -37,17 +45,20 @@ impl<'a> Sink<'a> {
         self.write(json)
     }
 
-    /// Writes JSON after the last item.
-    pub fn write(&mut self, json: &[u8]) -> io::Result<()> {
+    fn write(&mut self, json: &[u8]) -> io::Result<()> {
         self.out.write_all(&whole(json, self.half_pair))
     }
 
-    /// Writes the members of `object` after those already written, and ends the body.
-    pub fn write_rest(&mut self, object: &[u8]) -> io::Result<()> {
-        if object != b"{}" {
-            self.write(b",")?;
+    /// Ends the list, writes these members after it, and ends the body. Returns `ends_with_answer`, or `None` if there is
+    /// no item: then nothing was written.
+    pub fn end(mut self, members: Object, ends_with_answer: bool) -> io::Result<Option<bool>> {
+        if self.items == 0 {
+            return Ok(None);
         }
-        self.write(&object[1..])
+        let members = members.finish();
+        self.write(if members == b"{}" { b"]" } else { b"]," })?;
+        self.write(&members[1..])?;
+        Ok(Some(ends_with_answer))
     }
 }
 

@@ -14,9 +14,7 @@ use std::io;
 /// The result of a first pass over the messages.
 #[derive(Debug, Default)]
 pub struct Survey {
-    /// The system prompt.
     pub system: Text<'static>,
-    /// The tools in effect.
     pub tools: Vec<Tool>,
     /// The grammars of the tools in effect, by their names.
     pub grammars: HashMap<Text<'static>, Grammar>,
@@ -27,7 +25,6 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Reads all messages.
     pub fn of(messages: &[Message], api: Api, bodies: &dyn EntryReader) -> io::Result<Self> {
         let agent = bodies.session().agent();
         let mut system = System::default();

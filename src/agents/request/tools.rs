@@ -8,7 +8,6 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
 
-/// A tool in effect.
 #[derive(Clone, Debug)]
 pub struct Tool {
     /// Its name in the body.

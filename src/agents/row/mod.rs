@@ -4,7 +4,6 @@
 //! decoded.
 
 pub mod search;
-mod word;
 
 use crate::session::column::{Parts, Shape};
 use crate::session::entry::Role;

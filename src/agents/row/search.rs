@@ -4,7 +4,7 @@
 //! or equals it without its last one or two letters; if it starts at a word of the text and continues into the
 //! next ones; or if it consists of the initials of words that are close together. All words must match.
 
-use super::word::is_word;
+use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 /// A prepared query.
 #[derive(Clone, Debug)]
@@ -27,6 +27,12 @@ impl Query {
         let index = Index::new(words(text));
         !index.words.is_empty() && self.words.iter().all(|word| index.holds(word))
     }
+}
+
+/// Whether the character is part of a word: `[\p{Letter}\p{Mark}\p{Number}]`.
+fn is_word(c: char) -> bool {
+    use GeneralCategoryGroup::{Letter, Mark, Number};
+    c.is_ascii_alphanumeric() || matches!(c.general_category_group(), Letter | Mark | Number)
 }
 
 fn is_js_space(c: char) -> bool {
@@ -150,6 +156,16 @@ fn is_digit(unit: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn letters_marks_and_numbers_make_words() {
+        for c in ['a', '9', 'é', '漢', '\u{301}', '\u{94d}', '½', '\u{e0100}'] {
+            assert!(is_word(c), "{c}");
+        }
+        for c in ['-', '_', ' ', '\u{200b}', '…', 'Ⓐ', '\u{fffd}', '😀'] {
+            assert!(!is_word(c), "{c}");
+        }
+    }
 
     #[test]
     fn words_are_found_loosely() {

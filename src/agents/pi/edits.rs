@@ -1,0 +1,102 @@
+//! Edits of what the model sees of an entry: pi's `context_edit` entries.
+
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use foldhash::HashMap;
+use pisess_json::Raw;
+use pisess_json::edit;
+use pisess_json::text::Text;
+use std::io;
+
+/// An edit of what the model sees of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// It is omitted.
+    Omit,
+    /// It has the content of this `context_edit` entry.
+    Replace(EntryIx),
+}
+
+/// The last edit of each entry, by the entry's id.
+pub struct Edits(HashMap<Vec<u8>, Edit>);
+
+impl Edits {
+    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
+    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &dyn EntryReader) -> io::Result<Self> {
+        let session = bodies.session();
+        let mut edits = HashMap::default();
+        // Most sessions have none: then the entries are not searched.
+        if !session.collected.kinds.has(Kind::ContextEdit) {
+            return Ok(Edits(edits));
+        }
+        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+            let (target, replacement) = bodies.with_entry(ix, |line| {
+                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+            })?;
+            match (target, replacement) {
+                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
+                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
+                (Some(target), None) => drop(edits.remove(&target)),
+                (None, _) => {}
+            }
+        }
+        Ok(Edits(edits))
+    }
+
+    /// Returns the edit of an entry.
+    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(session.id(ix).as_bytes()).copied()
+    }
+}
+
+/// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
+pub fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+    match edit {
+        Edit::Omit => Ok(None),
+        Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
+    }
+}
+
+/// Returns a message with the content of a `context_edit` entry.
+fn replaced_by(message: Message, by: EntryIx, bodies: &dyn EntryReader) -> io::Result<Message> {
+    let content = bodies.with_entry(by, |line| {
+        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
+    })?;
+    let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
+    Ok(match changed {
+        Some(json) => Message { body: Body::built(json), ..message },
+        None => message,
+    })
+}
+
+/// Returns a message with the content of an edit; `None` for a role that does not accept it.
+pub fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let role = message.get_text("role")?;
+    let blocks = match Role::named(role.as_bytes()) {
+        Role::Assistant | Role::ToolResult => content.and_then(text_block),
+        Role::User | Role::Custom => None,
+        _ => return None,
+    };
+    with_content(message, blocks.as_deref().or(content))
+}
+
+/// Returns a JSON string as an array of one text block; `None` for any other value.
+fn text_block(content: &[u8]) -> Option<Vec<u8>> {
+    Some(content::text_content(&Raw::checked(content).text()?))
+}
+
+/// Returns the message with another content in place of its own, or with none.
+pub fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
+    let mut edit = edit::Edit::new(message.bytes()).ok()?;
+    match content {
+        Some(content) => edit.set("content", content),
+        None => edit.remove("content"),
+    }
+    Some(edit.finish())
+}
