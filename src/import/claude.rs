@@ -5,10 +5,13 @@
 //! lines. What is attached to such a line is attached to the end of the response, so that no result is on a branch of its
 //! own. Lines that Claude Code writes a second time, as it does before a compaction, are kept as custom entries.
 
-use super::parts::{Tokens, hidden, image, kept, number, rest_of, text, time, typed_text};
+mod blocks;
+
+use super::parts::{Tokens, hidden, kept, number, rest_of, text, time};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader};
-use crate::session::content::{is_block, joined_text, members, text_block, text_content};
+use crate::session::content::{is_block, joined_text, members};
+use blocks::{answer, part, result, result_of, stop_reason};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -56,7 +59,6 @@ struct LinePlaces {
     response: Option<usize>,
 }
 
-/// A response of the model.
 struct Response {
     /// The last entry with a part of it.
     end: Place,
@@ -64,7 +66,6 @@ struct Response {
     counted: Tokens,
 }
 
-/// A tool call.
 struct Call {
     name: Text<'static>,
     /// Its last result.
@@ -156,9 +157,7 @@ impl Reader for Claude {
         Ok(())
     }
 
-    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()> {
-        let text = pisess_json::string::encoded(&Text::from(String::from_utf8_lossy(line).into_owned()));
-        let members = kept(Origin::Claude.name(), "malformed", &text);
+    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()> {
         let draft = Draft { offset, time_ms: self.time_ms, kind: "custom", members };
         self.main = Some(writer.chain(self.main, draft)?);
         Ok(())
@@ -496,81 +495,4 @@ fn cleared(line: Raw) -> Vec<(Text, Text)> {
     let replaced =
         |of: Raw<'_>| Some((text(of, "toolUseId")?.into_owned(), text(of, "replacement")?.into_owned()));
     ids.map(|id| (id, Text::from(CLEARED))).chain(replacements.filter_map(replaced)).collect()
-}
-
-/// Returns a text or an image that is sent to the model.
-fn part(block: Raw) -> Option<Vec<u8>> {
-    let (kind, text) = typed_text(block);
-    match (kind?, text) {
-        (kind, Some(text)) if kind.is("text") => Some(text_block(&text)),
-        (kind, _) if kind.is("image") => {
-            let source = block.get("source")?;
-            image(source.get_text("data"), source.get_text("media_type"))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the id of the call that a block has the result of.
-fn result_of<'a>(block: Raw<'a>) -> Option<Text<'a>> {
-    text(block, "tool_use_id").filter(|_| is_block(block, "tool_result"))
-}
-
-/// Returns the message with the result of a call.
-fn result(block: Raw, id: &Text, name: Option<Text>, details: Option<Raw>) -> Object {
-    let content = block.get("content").unwrap_or(Raw::NULL);
-    let parts =
-        content.text().map_or_else(|| array(content.items().filter_map(part)), |text| text_content(&text));
-    // Blocks without a counterpart, such as references to tools.
-    let is_whole = content.is_string() || content.items().all(|block| part(block).is_some());
-    Object::new()
-        .str("role", "toolResult")
-        .text("toolCallId", id)
-        .text("toolName", &name.unwrap_or_else(|| Text::from("unknown")))
-        .json("content", &parts)
-        .with(details, |message, details| message.raw("details", details))
-        .with((details.is_none() && !is_whole).then_some(content), |message, content| {
-            message.raw("details", content)
-        })
-        .bool("isError", block.get("is_error").and_then(Raw::bool) == Some(true))
-}
-
-/// Returns a block of a response.
-fn answer(block: Raw) -> Option<Vec<u8>> {
-    let (kind, said) = typed_text(block);
-    let kind = kind?;
-    let block = match () {
-        () if kind.is("text") => return Some(text_block(&said?)),
-        () if kind.is("thinking") => Object::new()
-            .str("type", "thinking")
-            .text("thinking", &block.get_text("thinking")?)
-            .with(block.get_text("signature"), |made, signature| made.text("thinkingSignature", &signature)),
-        () if kind.is("redacted_thinking") => Object::new()
-            .str("type", "thinking")
-            .str("thinking", "[Reasoning redacted]")
-            .text("thinkingSignature", &text(block, "data")?)
-            .bool("redacted", true),
-        () if kind.is("tool_use") => {
-            let input = block.get("input").filter(|input| input.is_object());
-            Object::new()
-                .str("type", "toolCall")
-                .text("id", &text(block, "id")?)
-                .text("name", &text(block, "name")?)
-                .raw("arguments", input.unwrap_or(Raw::checked(b"{}")))
-        }
-        () => return None,
-    };
-    Some(block.finish())
-}
-
-fn stop_reason(reason: Option<Raw>, is_error: bool) -> &'static str {
-    let is = |names: &[&str]| reason.is_some_and(|reason| names.iter().any(|name| reason.is(name)));
-    match reason {
-        _ if is_error => "error",
-        _ if is(&["tool_use"]) => "toolUse",
-        _ if is(&["max_tokens"]) => "length",
-        _ if is(&["end_turn", "stop_sequence", "pause_turn"]) => "stop",
-        Some(reason) if !reason.is_null() => "error",
-        _ => "stop",
-    }
 }

@@ -8,6 +8,7 @@
 //! Files written before September 2025 have the items alone, without time and type of the line.
 
 mod history;
+mod tools;
 
 use super::parts::{Tokens, hidden, image, kept, number, rest_of, text, time, typed_text};
 use super::writer::{Draft, Place, Writer};
@@ -16,12 +17,13 @@ use crate::session::content::{members, text_block, text_content};
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 use history::{History, Said, is_turn};
+use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
 use std::hash::BuildHasher;
 use std::io;
+use tools::{arguments, output};
 
 const PROVIDER: &str = "openai-codex";
 /// The summary of a compaction of which only an encrypted form exists.
@@ -72,9 +74,6 @@ struct CodexLine<'a> {
 
 impl Codex {
     /// Returns a reader of a source.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn new(source: &dyn ReadAt, earlier: &[u64]) -> io::Result<Codex> {
         let mut items: HashMap<u64, u64> = HashMap::default();
         each_value(source, source.len(), |line, raw| {
@@ -161,7 +160,6 @@ fn reasoning(item: Raw) -> Vec<Text<'static>> {
     texts.map(Text::into_owned).collect()
 }
 
-/// Returns the blocks of content.
 fn blocks(content: Raw) -> Vec<Vec<u8>> {
     content
         .items()
@@ -179,27 +177,6 @@ fn picture(block: Raw) -> Option<Vec<u8>> {
     image(Some(Text::from(data)), Some(Text::from(mime.split(';').next().unwrap_or(mime))))
 }
 
-/// Returns the arguments of a call: an object, or one with the text.
-fn arguments(value: Option<Raw>) -> Vec<u8> {
-    let Some(value) = value.filter(|value| value.is_object() || value.is_string()) else {
-        return b"{}".to_vec();
-    };
-    let Some(text) = value.text() else { return value.bytes().to_vec() };
-    match Raw::parse(text.as_bytes()) {
-        Ok(parsed) if parsed.is_object() => parsed.bytes().to_vec(),
-        _ => Object::new().text("input", &text).finish(),
-    }
-}
-
-/// Returns the content of a result: its blocks, its text, or its JSON.
-fn output(value: Option<Raw>) -> Vec<u8> {
-    let Some(value) = value else { return b"[]".to_vec() };
-    match blocks(value) {
-        blocks if !blocks.is_empty() => array(blocks),
-        _ => text_content(&value.text().unwrap_or_else(|| js::stringify(value))),
-    }
-}
-
 impl Reader for Codex {
     fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()> {
         let (kind, payload) = parts_of(raw);
@@ -215,9 +192,7 @@ impl Reader for Codex {
         if is_used { Ok(()) } else { self.keep(&line, writer) }
     }
 
-    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()> {
-        let text = pisess_json::string::encoded(&Text::from(String::from_utf8_lossy(line).into_owned()));
-        let members = kept(Origin::Codex.name(), "malformed", &text);
+    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()> {
         self.hold(Draft { offset, time_ms: self.time_ms, kind: "custom", members }, writer)
     }
 
@@ -340,50 +315,6 @@ impl Codex {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .str("stopReason", if calls { "toolUse" } else { "stop" })
-    }
-
-    /// Adds a call of a tool.
-    fn call(
-        &mut self,
-        line: &CodexLine,
-        (id, name): (&Text, &Text),
-        arguments: &[u8],
-        used: &[&str],
-        writer: &mut Writer,
-    ) -> io::Result<()> {
-        self.names.insert(id.as_bytes().into(), name.clone().into_owned());
-        // oh-my-pi sends a call of a custom tool as such if it has this name.
-        let is_custom = line.payload.get("type").is_some_and(|kind| kind.is("custom_tool_call"));
-        let call = Object::new()
-            .str("type", "toolCall")
-            .text("id", id)
-            .text("name", name)
-            .json("arguments", arguments)
-            .with(is_custom.then_some(name), |call, name| call.text("customWireName", name));
-        self.reply(line, &array([call.finish()]), used, writer)
-    }
-
-    /// Adds the result of a call.
-    fn result(
-        &mut self,
-        line: &CodexLine,
-        (id, name): (&Text, &Text),
-        (content, is_error): (&[u8], bool),
-        rest: &[u8],
-        writer: &mut Writer,
-    ) -> io::Result<()> {
-        self.answered.insert(id.as_bytes().into());
-        let message = Object::new()
-            .str("role", "toolResult")
-            .text("toolCallId", id)
-            .text("toolName", name)
-            .json("content", content)
-            .bool("isError", is_error);
-        self.message(line, message, rest, writer)
-    }
-
-    fn name_of(&self, id: &Text, otherwise: &str) -> Text<'static> {
-        self.names.get(id.as_bytes()).cloned().unwrap_or_else(|| Text::from(otherwise).into_owned())
     }
 
     /// Reads an item that was sent to the model, or came from it. Returns whether it has a counterpart.
@@ -524,61 +455,6 @@ impl Codex {
                 return Ok(false);
             }
             kind => return self.tool_event(kind, line, writer),
-        }
-        Ok(true)
-    }
-
-    /// Reads an event about a tool, unless items tell of the call.
-    fn tool_event(&mut self, kind: &str, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
-        let event = line.payload;
-        let Some(id) = text(event, "call_id").or_else(|| text(event, "callId")) else { return Ok(false) };
-        let is_item = self.is_repeated(line, "call", &id);
-        let rest = Codex::rest(line, &[]);
-        match kind {
-            "dynamic_tool_call_request" if !is_item => {
-                let Some(name) = text(event, "tool") else { return Ok(false) };
-                self.call(line, (&id, &name), &arguments(event.get("arguments")), &["arguments"], writer)?;
-            }
-            "dynamic_tool_call_response" if !is_item => {
-                let name = text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
-                let name = self.name_of(&id, &name.to_string_lossy());
-                let error = text(event, "error");
-                let content = match &error {
-                    Some(error) => text_content(error),
-                    None => output(event.get("content_items")),
-                };
-                let failed = error.is_some() || event.get("success").and_then(Raw::bool) == Some(false);
-                self.result(line, (&id, &name), (&content, failed), &rest, writer)?;
-            }
-            "web_search_end" if !self.answered.contains(id.as_bytes()) => {
-                let name = self.name_of(&id, "web_search");
-                if !is_item && !self.names.contains_key(id.as_bytes()) {
-                    let given = arguments(event.get_some("action").or_else(|| event.get("query")));
-                    self.call(line, (&id, &name), &given, &["results"], writer)?;
-                }
-                let found = event.get_some("results").or_else(|| event.get("query"));
-                self.result(line, (&id, &name), (&output(found), false), &rest, writer)?;
-            }
-            "mcp_tool_call_end" if !is_item => {
-                let invocation = event.get("invocation").unwrap_or(Raw::NULL);
-                let names = text(invocation, "server").zip(text(invocation, "tool"));
-                let Some((server, tool)) = names else { return Ok(false) };
-                let name = Text::from(format!("{server}/{tool}"));
-                let given = arguments(invocation.get("arguments"));
-                self.call(line, (&id, &name), &given, &["result"], writer)?;
-                let result = event.get("result");
-                let error = result.and_then(|result| result.get_text("Err"));
-                let result =
-                    result.and_then(|result| result.get("Ok").filter(|ok| ok.is_object())).or(result);
-                let content = match (&error, result) {
-                    (Some(error), _) => text_content(error),
-                    (None, Some(result)) if result.is_object() => output(result.get("content")),
-                    (None, result) => output(result),
-                };
-                let is_error = result.and_then(|result| result.get("isError")?.bool()) == Some(true);
-                self.result(line, (&id, &name), (&content, error.is_some() || is_error), &rest, writer)?;
-            }
-            _ => return Ok(false),
         }
         Ok(true)
     }

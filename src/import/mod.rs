@@ -27,6 +27,7 @@ use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
+use pisess_json::write::Object;
 use pisess_store::ReadAt;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
@@ -48,8 +49,8 @@ trait Reader {
     /// Reads a line that is an object.
     fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()>;
 
-    /// Keeps a line that is no object.
-    fn malformed(&mut self, offset: u64, line: &[u8], writer: &mut Writer) -> io::Result<()>;
+    /// Adds a custom entry of the line at `offset`, with these members.
+    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()>;
 
     /// Returns where the conversation is at.
     fn leaf(&mut self, writer: &mut Writer) -> io::Result<Option<Place>>;
@@ -106,9 +107,6 @@ impl Origin {
     }
 
     /// Returns the agent that wrote a file; `None` if neither did.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut left = LOOKED_AT;
         let found = each_line(source, |line| {
@@ -170,18 +168,16 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
 }
 
 /// Reads a source, and returns what it contains. `stem` is the name of the file without its extension.
-///
-/// # Errors
-/// If reading fails.
 pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Survey> {
     let mut facts = Facts::default();
     let mut ignore = |_: &[u8]| Ok(());
     let mut writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
     let mut reader = origin.reader(source, &[])?;
     let (read, is_torn) = each_value(source, source.len(), |line, raw| {
-        let Some(raw) = raw else { return reader.malformed(line.span.start, line.bytes, &mut writer) };
-        facts.note(raw, origin);
-        reader.line(line.span.start, raw, &mut writer)
+        if let Some(raw) = raw {
+            facts.note(raw, origin);
+        }
+        read_line(reader.as_mut(), origin, &line, raw, &mut writer)
     })?;
     reader.leaf(&mut writer)?;
     Ok(Survey {
@@ -199,9 +195,6 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Sur
 }
 
 /// Returns the SHA-256 of the first bytes of a source.
-///
-/// # Errors
-/// If reading fails.
 pub fn digest(source: &dyn ReadAt, len: u64) -> io::Result<String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 256 * 1024];
@@ -238,17 +231,14 @@ fn session_id(origin: Origin, id: &str, agent: Dialect, copy: u32) -> String {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()).to_string()
 }
 
-/// Writes the whole session that a source becomes. `cwd` is its working directory.
-///
-/// # Errors
-/// If reading or writing fails.
+/// Writes the whole session that a source becomes, and returns the number of its entries. `cwd` is its working directory.
 pub fn write(
     source: &dyn ReadAt,
     survey: &Survey,
     target: &Target,
     cwd: &Text,
     out: &mut dyn Write,
-) -> io::Result<()> {
+) -> io::Result<usize> {
     let title = survey.name.as_ref().map(encoded);
     let title = Title {
         title: title.as_deref().map(Raw::checked),
@@ -256,19 +246,19 @@ pub fn write(
     };
     let options = ForkOptions { session_id: target.id.to_owned(), source: None, cwd: Some(cwd.borrowed()) };
     let head = head_for(target.agent.agent(), title, Raw::NULL, &options, &iso_string(survey.created_ms));
+    let mut lines = 0;
     let mut take = |line: &[u8]| {
+        lines += 1;
         out.write_all(line)?;
         out.write_all(b"\n")
     };
     head.iter().try_for_each(|line| take(line))?;
-    convert(source, survey, target, &mut take)
+    convert(source, survey, target, &mut take)?;
+    Ok(lines - head.len())
 }
 
 /// Hands on the lines that come after those of earlier imports: all entries, if there were none. The last one is the
 /// record of the import.
-///
-/// # Errors
-/// If reading fails, or `take` does.
 pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Take) -> io::Result<()> {
     let since = target.earlier.last().copied().unwrap_or(0);
     let mut writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
@@ -280,15 +270,27 @@ pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut
             recorded += 1;
             record(reader.as_mut(), survey, target, (read, recorded), &mut writer)?;
         }
-        match raw {
-            Some(raw) => reader.line(offset, raw, &mut writer),
-            None => reader.malformed(offset, line.bytes, &mut writer),
-        }
+        read_line(reader.as_mut(), survey.origin, &line, raw, &mut writer)
     })?;
     for (number, &read) in target.earlier.iter().chain([&survey.read]).enumerate().skip(recorded) {
         record(reader.as_mut(), survey, target, (read, number + 1), &mut writer)?;
     }
     Ok(())
+}
+
+/// Reads a line; one that is no object is kept as it is.
+fn read_line(
+    reader: &mut dyn Reader,
+    origin: Origin,
+    line: &Line,
+    raw: Option<Raw>,
+    writer: &mut Writer,
+) -> io::Result<()> {
+    if let Some(raw) = raw {
+        return reader.line(line.span.start, raw, writer);
+    }
+    let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
+    reader.custom(line.span.start, parts::kept(origin.name(), "malformed", &encoded(&text)), writer)
 }
 
 /// Adds the record of an import, which ends at the offset `read` and is the `number`th. It is below the leaf, so that it

@@ -6,7 +6,6 @@ use pisess_json::text::Text;
 use pisess_json::time::js_date;
 use pisess_json::write::Object;
 
-/// Tokens of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Tokens {
     pub input: f64,

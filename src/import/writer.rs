@@ -27,7 +27,6 @@ pub struct Draft {
     pub offset: u64,
     /// Its time in milliseconds since 1970.
     pub time_ms: i64,
-    /// The type of the entry.
     pub kind: &'static str,
     /// Its members, without the common ones.
     pub members: Object,
@@ -87,9 +86,6 @@ impl<'o> Writer<'o> {
     }
 
     /// Adds an entry below this place itself, or as a root entry.
-    ///
-    /// # Errors
-    /// If the line cannot be handed on.
     pub fn add(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
         let Draft { offset, time_ms, kind, members } = draft;
         let id = self.id(offset);
@@ -109,9 +105,6 @@ impl<'o> Writer<'o> {
 
     /// Adds an entry below the end of this place, and makes it that end: what is attached to the place later is attached
     /// to the entry.
-    ///
-    /// # Errors
-    /// As for [`Writer::add`].
     pub fn chain(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
         let end = parent.map(|parent| self.end(parent));
         let place = self.add(end, draft)?;
@@ -139,7 +132,6 @@ impl<'o> Writer<'o> {
         std::iter::successors(Some(place), |&at| self.node(at).parent).any(|at| at == above)
     }
 
-    /// Returns the id of an entry.
     pub fn id_of(&self, place: Place) -> String {
         format!("{:08x}", self.node(place).id)
     }

@@ -2,6 +2,8 @@
 
 mod places;
 mod run;
+mod targets;
 
-pub use self::places::{foreign, found};
-pub use self::run::{Done, Importer, Place, Surveyed, converted, places, survey};
+pub use self::places::{Surveyed, converted, foreign, found, survey};
+pub use self::run::{Done, Importer};
+pub use self::targets::{Place, places};

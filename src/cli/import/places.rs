@@ -1,14 +1,45 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
-use super::run::survey;
 use crate::cli::locate::is_spelled_as_path;
-use crate::cli::output::{Failure, Ui};
-use crate::import::Origin;
+use crate::cli::output::{Failure, Ui, visible};
+use crate::import::{Origin, Survey, Target, write};
 use crate::load::names::{Known, NameError, choose};
+use crate::session::dialect::Dialect;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, FoundFile, Reach, Trouble};
+use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled, Trouble};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
+
+/// A source that was read.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it contains.
+    pub survey: Survey,
+}
+
+/// Reads a source. Returns `None` if another agent wrote the file, or none.
+pub fn survey(path: &Path) -> Result<Option<Surveyed>, Failure> {
+    let file = SessionFile::open(path)?;
+    let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
+    let Some(origin) = Origin::of(&file).map_err(failed)? else { return Ok(None) };
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let survey = crate::import::survey(&file, origin, &stem).map_err(failed)?;
+    Ok(Some(Surveyed { path: path.to_owned(), survey }))
+}
+
+/// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
+/// none.
+pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
+    let Some(Surveyed { path, survey }) = survey(path)? else { return Ok(None) };
+    let file = SessionFile::open(&path)?;
+    let id = survey.session_id(Dialect::Pi, 0);
+    let target = Target { agent: Dialect::Pi, id: &id, source: &path, earlier: &[] };
+    let cwd = survey.cwd.clone().unwrap_or_default();
+    let copy = store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out).map(drop))?;
+    Ok(Some((survey, copy)))
+}
 
 /// Returns the directories of an agent that may contain sessions.
 fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {

@@ -1,158 +1,24 @@
 //! Imports one source: decides what is left to do, and does it under the lock of the session.
 
-use crate::cli::locate::{Places, stores_seen_from_recorded};
+use super::places::Surveyed;
+use super::targets::Place;
 use crate::cli::open::Input;
-use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::output::{Failure, visible};
 use crate::cli::transaction::{Attempted, commit, output_or_input, under_lock};
-use crate::import::{Origin, Record, Survey, Target, convert, digest, write};
+use crate::import::{Record, Survey, Target, convert, digest, write};
 use crate::load::Options;
 use crate::ops::plan::{Action, Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use crate::session::read::entry_reader::{EntryReader as _, FileReader};
-use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile, Spooled, WriteOptions};
+use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile, WriteOptions};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-
-/// A source that was read.
-#[derive(Debug)]
-pub struct Surveyed {
-    /// Its path.
-    pub path: PathBuf,
-    /// What it contains.
-    pub survey: Survey,
-}
-
-/// Reads a source. Returns `None` if another agent wrote the file, or none.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn survey(path: &Path) -> Result<Option<Surveyed>, Failure> {
-    let file = SessionFile::open(path)?;
-    let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
-    let Some(origin) = Origin::of(&file).map_err(failed)? else { return Ok(None) };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let survey = crate::import::survey(&file, origin, &stem).map_err(failed)?;
-    Ok(Some(Surveyed { path: path.to_owned(), survey }))
-}
-
-/// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
-/// none.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let Some(Surveyed { path, survey }) = survey(path)? else { return Ok(None) };
-    let file = SessionFile::open(&path)?;
-    let id = survey.session_id(Dialect::Pi, 0);
-    let target = Target { agent: Dialect::Pi, id: &id, source: &path, earlier: &[] };
-    let cwd = survey.cwd.clone().unwrap_or_default();
-    let copy = store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out))?;
-    Ok(Some((survey, copy)))
-}
-
-/// Where the session of a source is, or will be.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The working directory of the session.
-    cwd: Text<'static>,
-    /// The id of the session, and its file.
-    id: String,
-    path: PathBuf,
-    /// Whether it is there already.
-    exists: bool,
-    /// The id and the file of the session to make if that one cannot be continued.
-    beside: Option<(String, PathBuf)>,
-    /// Whether the user gave the path, so that its directory is not made.
-    is_given: bool,
-}
-
-/// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
-/// directory, or `-`.
-pub fn places(
-    sources: Vec<Surveyed>,
-    agent: Dialect,
-    output: Option<&Path>,
-    ui: &Ui,
-) -> Vec<(Surveyed, Place)> {
-    let folder = output.filter(|output| output.is_dir());
-    let files = match (output, folder) {
-        (None, _) => Places::of(ui).everywhere().files.into_iter().map(|file| file.path).collect(),
-        (Some(_), Some(folder)) => store::paths_in(folder),
-        (Some(_), None) => Vec::new(),
-    };
-    let id = |path: &PathBuf| Some(path.file_stem()?.to_str()?.rsplit_once('_')?.1.to_owned());
-    let mut known: HashMap<String, PathBuf> =
-        files.into_iter().filter_map(|path| Some((id(&path)?, path))).collect();
-    let mut folders: HashMap<String, PathBuf> = HashMap::default();
-    let mut place = |source: &Surveyed| {
-        let survey = &source.survey;
-        let here = || Text::from(ui.folder().to_string_lossy().into_owned());
-        let cwd = survey.cwd.clone().unwrap_or_else(here);
-        let id = survey.session_id(agent, 0);
-        if let Some(file) = output.filter(|_| folder.is_none()) {
-            let exists = file != Path::new("-") && file.symlink_metadata().is_ok();
-            return Place { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
-        }
-        // Sub-agents are in the directory named like the session that started them.
-        let owners = (0..).map_while(|copy| known.get(&survey.owner_id(agent, copy)?));
-        if let Some((owner, (_, name))) = owners.last().zip(survey.sub_agent.as_ref()) {
-            let path = owner.with_extension("").join(format!("{}.jsonl", in_file_names(name)));
-            let exists = path.symlink_metadata().is_ok();
-            return Place { cwd, id, path, exists, beside: None, is_given: false };
-        }
-        let mut own = || {
-            let cwd = cwd.to_string_lossy().into_owned();
-            folders.entry(cwd.clone()).or_insert_with(|| folder_for(Path::new(&cwd), agent, ui)).clone()
-        };
-        // The newest of those that were made of the source.
-        let made = |copy: &u32| known.contains_key(&survey.session_id(agent, *copy));
-        let next = (0..).find(|copy| !made(copy)).unwrap_or_default();
-        let last = next.checked_sub(1).map(|copy| survey.session_id(agent, copy));
-        let last = last.and_then(|id| Some((known.get(&id)?.clone(), id)));
-        let beside = survey.session_id(agent, next);
-        let new = folder.map_or_else(
-            || last.as_ref().and_then(|(path, _)| Some(path.parent()?.to_owned())).unwrap_or_else(&mut own),
-            Path::to_owned,
-        );
-        let new = new.join(survey.file_name(&beside));
-        // Another source of the same session finds it there.
-        let (path, id, exists) =
-            last.map_or((new.clone(), beside.clone(), false), |(path, id)| (path, id, true));
-        known.entry(id.clone()).or_insert_with(|| path.clone());
-        Place { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
-    };
-    let (agents, others): (Vec<_>, Vec<_>) =
-        sources.into_iter().partition(|source| source.survey.sub_agent.is_some());
-    others
-        .into_iter()
-        .chain(agents)
-        .map(|source| {
-            let place = place(&source);
-            (source, place)
-        })
-        .collect()
-}
-
-/// Returns a text of which nothing but letters and digits is left that could be more than a file name.
-fn in_file_names(text: &str) -> String {
-    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
-}
-
-/// Returns the directory in which an agent keeps the sessions of a project.
-fn folder_for(cwd: &Path, agent: Dialect, ui: &Ui) -> PathBuf {
-    let stores = stores_seen_from_recorded(cwd, ui);
-    let store = stores.iter().find(|store| store.agent == agent);
-    store
-        .and_then(|store| store.project_folders().first())
-        .map_or_else(|| ui.folder().to_owned(), PathBuf::clone)
-}
 
 /// What became of a source.
 #[derive(Debug)]
@@ -243,12 +109,9 @@ impl Importer<'_> {
     ) -> Result<usize, io::Error> {
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
         let target = Target { agent: self.agent, id, source: &real(&source.path), earlier: &[] };
-        let mut counted = Lines { out, lines: 0 };
-        write(&file, &source.survey, &target, &place.cwd, &mut counted)?;
-        let lines = counted.lines;
+        let entries = write(&file, &source.survey, &target, &place.cwd, out)?;
         unchanged(&file, &source.survey)?;
-        let head = if self.agent == Dialect::OhMyPi { 2 } else { 1 };
-        Ok(lines.saturating_sub(head))
+        Ok(entries)
     }
 
     /// Creates a session.
@@ -292,27 +155,28 @@ impl Importer<'_> {
         place: &Place,
         input: &Input,
     ) -> Result<Option<Done>, Failure> {
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Option<(Action, usize)>> {
-            let now = grown.as_ref().unwrap_or(input);
+        let grown = |now: &Input| -> Result<Option<(Session, Change)>, Failure> {
             let session = now.load(&Options::default())?;
-            let State::Grown(earlier) = self.state(source, file, now, &session)? else {
-                return Ok((None, None));
-            };
+            let State::Grown(earlier) = self.state(source, file, now, &session)? else { return Ok(None) };
             let change = self.growth(source, file, &session, &earlier)?;
-            let done = Some((change.action(&session), change.entries.len()));
-            Ok((commit(&change, &session, now, locked)?, done))
+            Ok(Some((session, change)))
+        };
+        let done = |session: &Session, change: &Change| {
+            let (action, entries) = (change.action(session), change.entries.len());
+            Done { to: place.path.clone(), action, entries, committed: None }
         };
         if self.dry_run {
-            let session = input.load(&Options::default())?;
-            let State::Grown(earlier) = self.state(source, file, input, &session)? else { return Ok(None) };
-            let change = self.growth(source, file, &session, &earlier)?;
-            let (action, entries) = (change.action(&session), change.entries.len());
-            return Ok(Some(Done { to: place.path.clone(), action, entries, committed: None }));
+            return Ok(grown(input)?.map(|(session, change)| done(&session, &change)));
         }
+        let mut attempt = |newer: Option<Input>, locked: Locked| -> Attempted<Option<Done>> {
+            let now = newer.as_ref().unwrap_or(input);
+            let Some((session, change)) = grown(now)? else { return Ok((None, None)) };
+            Ok((commit(&change, &session, now, locked)?, Some(done(&session, &change))))
+        };
         let is_omp = self.agent == Dialect::OhMyPi;
         let options = WriteOptions { force: self.force, wait: self.wait, is_omp };
         let (committed, done) = under_lock(input, &options, &mut attempt)?;
-        Ok(done.map(|(action, entries)| Done { to: place.path.clone(), action, entries, committed }))
+        Ok(done.map(|done| Done { committed, ..done }))
     }
 
     /// Returns the entries that the source has grown by.
@@ -412,22 +276,4 @@ fn unreadable(source: &Surveyed, error: io::Error) -> Failure {
 fn real(path: &Path) -> PathBuf {
     use crate::agents::stores::Disk as _;
     store::OnDisk.real(path)
-}
-
-/// Counts lines.
-struct Lines<'a> {
-    out: &'a mut dyn Write,
-    lines: usize,
-}
-
-impl Write for Lines<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.lines += usize::from(bytes[..written] == *b"\n");
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }

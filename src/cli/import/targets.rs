@@ -1,0 +1,115 @@
+//! Where the session of a source is, or will be.
+
+use super::places::Surveyed;
+use crate::cli::locate::{Places, stores_seen_from_recorded};
+use crate::cli::output::Ui;
+use crate::import::Survey;
+use crate::session::dialect::Dialect;
+use foldhash::HashMap;
+use pisess_json::text::Text;
+use pisess_store as store;
+use std::path::{Path, PathBuf};
+
+/// Where the session of a source is, or will be.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The working directory of the session.
+    pub cwd: Text<'static>,
+    /// The id of the session, and its file.
+    pub id: String,
+    pub path: PathBuf,
+    /// Whether it is there already.
+    pub exists: bool,
+    /// The id and the file of the session to make if that one cannot be continued.
+    pub beside: Option<(String, PathBuf)>,
+    /// Whether the user gave the path, so that its directory is not made.
+    pub is_given: bool,
+}
+
+/// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
+/// directory, or `-`.
+pub fn places(
+    sources: Vec<Surveyed>,
+    agent: Dialect,
+    output: Option<&Path>,
+    ui: &Ui,
+) -> Vec<(Surveyed, Place)> {
+    let mut known = known_sessions(output, ui);
+    let mut folders: HashMap<String, PathBuf> = HashMap::default();
+    let mut place = |survey: &Survey| {
+        let here = || Text::from(ui.folder().to_string_lossy().into_owned());
+        let cwd = survey.cwd.clone().unwrap_or_else(here);
+        let id = survey.session_id(agent, 0);
+        if let Some(file) = output.filter(|output| !output.is_dir()) {
+            let exists = file != Path::new("-") && file.symlink_metadata().is_ok();
+            return Place { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
+        }
+        if let Some(path) = below_owner(survey, agent, &known) {
+            let exists = path.symlink_metadata().is_ok();
+            return Place { cwd, id, path, exists, beside: None, is_given: false };
+        }
+        let mut own = || {
+            let cwd = cwd.to_string_lossy().into_owned();
+            folders.entry(cwd.clone()).or_insert_with(|| folder_for(Path::new(&cwd), agent, ui)).clone()
+        };
+        // The newest of those that were made of the source.
+        let next = (0..).find(|copy| !known.contains_key(&survey.session_id(agent, *copy)));
+        let next = next.unwrap_or_default();
+        let last = next.checked_sub(1).map(|copy| survey.session_id(agent, copy));
+        let last = last.and_then(|id| Some((known.get(&id)?.clone(), id)));
+        let beside = survey.session_id(agent, next);
+        let folder = match (output, &last) {
+            (Some(folder), _) => folder.to_owned(),
+            (None, Some((path, _))) => path.parent().map_or_else(&mut own, Path::to_owned),
+            (None, None) => own(),
+        };
+        let new = folder.join(survey.file_name(&beside));
+        // Another source of the same session finds it there.
+        let (path, id, exists) =
+            last.map_or((new.clone(), beside.clone(), false), |(path, id)| (path, id, true));
+        known.entry(id.clone()).or_insert_with(|| path.clone());
+        Place { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
+    };
+    let (agents, others): (Vec<_>, Vec<_>) =
+        sources.into_iter().partition(|source| source.survey.sub_agent.is_some());
+    others
+        .into_iter()
+        .chain(agents)
+        .map(|source| {
+            let place = place(&source.survey);
+            (source, place)
+        })
+        .collect()
+}
+
+/// Returns the sessions that may have been made of a source, by their ids.
+fn known_sessions(output: Option<&Path>, ui: &Ui) -> HashMap<String, PathBuf> {
+    let files = match output {
+        None => Places::of(ui).everywhere().files.into_iter().map(|file| file.path).collect(),
+        Some(folder) if folder.is_dir() => store::paths_in(folder),
+        Some(_) => Vec::new(),
+    };
+    let id = |path: &PathBuf| Some(path.file_stem()?.to_str()?.rsplit_once('_')?.1.to_owned());
+    files.into_iter().filter_map(|path| Some((id(&path)?, path))).collect()
+}
+
+/// Returns the file of a sub-agent, in the directory named like the session that started it; `None` without that session.
+fn below_owner(survey: &Survey, agent: Dialect, known: &HashMap<String, PathBuf>) -> Option<PathBuf> {
+    let (_, name) = survey.sub_agent.as_ref()?;
+    let owner = (0..).map_while(|copy| known.get(&survey.owner_id(agent, copy)?)).last()?;
+    Some(owner.with_extension("").join(format!("{}.jsonl", in_file_names(name))))
+}
+
+/// Returns a text of which nothing but letters and digits is left that could be more than a file name.
+fn in_file_names(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
+}
+
+/// Returns the directory in which an agent keeps the sessions of a project.
+fn folder_for(cwd: &Path, agent: Dialect, ui: &Ui) -> PathBuf {
+    let stores = stores_seen_from_recorded(cwd, ui);
+    let store = stores.iter().find(|store| store.agent == agent);
+    store
+        .and_then(|store| store.project_folders().first())
+        .map_or_else(|| ui.folder().to_owned(), PathBuf::clone)
+}
