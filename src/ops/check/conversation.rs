@@ -1,6 +1,6 @@
 //! Checks the content of entries: times, summaries, labels, tool calls.
 
-use super::finding::{Draft, FindingKind as K};
+use super::finding::{Draft, FindingKind as K, found};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, FileReader};
@@ -31,10 +31,6 @@ pub(super) fn check(
 /// context with it. Other messages without content fail in both.
 fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
-}
-
-fn found(session: &Session, ix: EntryIx, kind: K, message: impl Into<String>) -> Draft {
-    Draft::new(session.entry(ix).line, kind, message).entry(session.id(ix))
 }
 
 fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {

@@ -1,8 +1,8 @@
 //! What was found in a session file.
 
 use crate::agents::Agent;
-use crate::session::Format;
-use crate::session::entry::LineNo;
+use crate::session::entry::{EntryIx, LineNo};
+use crate::session::{Format, Session};
 use pisess_json::text::Text;
 
 pub use crate::session::defect::{FindingKind, Severity};
@@ -43,6 +43,11 @@ pub(super) struct Draft {
     pub grave: bool,
     pub message: String,
     pub fix: Option<String>,
+}
+
+/// Returns a finding in an entry.
+pub(super) fn found(session: &Session, ix: EntryIx, kind: FindingKind, message: impl Into<String>) -> Draft {
+    Draft::new(session.entry(ix).line, kind, message).entry(session.id(ix))
 }
 
 impl Draft {

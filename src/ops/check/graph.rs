@@ -7,7 +7,7 @@
 //! conversation stays in one piece. So does an entry whose parent is missing, if all entries before it end there:
 //! no other parent fits.
 
-use super::finding::{Draft, FindingKind as K};
+use super::finding::{Draft, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 /// Changes to ids and parents.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// New ids.
     pub ids: HashMap<EntryIx, String>,
     /// New parents; with `None` inside, the entry becomes a root.
     pub parents: BTreeMap<EntryIx, Option<EntryIx>>,
@@ -87,21 +86,17 @@ impl<'s> Graph<'s, '_> {
             let draft = if entry.id.is_empty() {
                 let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
                 let is_last = ix.at() + 1 == session.entries.len();
-                match (is_odd, entry.kind) {
-                    (true, _) => Draft::new(entry.line, K::OddId, "the entry's id is not a string"),
-                    (false, Kind::Leaf) => {
-                        Draft::new(entry.line, K::MissingId, "the record of the leaf has no id")
-                    }
-                    (false, _) => Draft::new(entry.line, K::MissingId, "the entry has no id"),
-                }
-                .grave(is_last)
+                let (kind, message) = match entry.kind {
+                    _ if is_odd => (K::OddId, "the entry's id is not a string"),
+                    Kind::Leaf => (K::MissingId, "the record of the leaf has no id"),
+                    _ => (K::MissingId, "the entry has no id"),
+                };
+                found(session, ix, kind, message).grave(is_last)
             } else if entry.flags.has(Flags::SUPERSEDED) {
                 let twin = session.find(&session.id(ix)).unwrap_or(ix);
                 let in_cycle = |ix: EntryIx| session.entry(ix).flags.has(Flags::IN_CYCLE);
                 let message = format!("the entry on line {} has the same id", session.entry(twin).line.0);
-                Draft::new(entry.line, K::DuplicateId, message)
-                    .entry(session.id(ix))
-                    .grave(in_cycle(ix) || in_cycle(twin))
+                found(session, ix, K::DuplicateId, message).grave(in_cycle(ix) || in_cycle(twin))
             } else {
                 continue;
             };
@@ -131,7 +126,8 @@ impl<'s> Graph<'s, '_> {
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
                     let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
-                    self.note(ix, K::ForwardParent, message);
+                    let draft = found(session, ix, K::ForwardParent, message);
+                    self.findings.push(draft.grave(self.active[ix.at()]));
                 }
             } else if let Some(parent) = session.dangling_id(ix) {
                 let gone = replaced.get(parent.as_bytes()).copied();
@@ -178,10 +174,11 @@ impl<'s> Graph<'s, '_> {
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
         let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
-        let draft = if session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix) {
-            Draft::new(entry.line, K::SelfParent, "the entry is its own parent")
+        let is_own = session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix);
+        let (kind, message) = if is_own {
+            (K::SelfParent, "the entry is its own parent")
         } else {
-            Draft::new(entry.line, K::ParentCycle, "the entry is its own ancestor")
+            (K::ParentCycle, "the entry is its own ancestor")
         };
         let fix = if is_cut {
             let parent = ix.before().filter(|&parent| self.attach(ix, Some(parent)));
@@ -192,13 +189,12 @@ impl<'s> Graph<'s, '_> {
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
-        self.findings.push(draft.entry(session.id(ix)).grave(is_grave).fix(fix));
+        self.findings.push(found(session, ix, kind, message).grave(is_grave).fix(fix));
     }
 
     /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent is on a line that is not
     /// an entry. `sizes` are those of the trees.
     fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Draft {
-        let entry = self.session.entry(ix);
         let is_active = self.active[ix.at()];
         let parent = parent.to_string();
         let mut message = if is_gone {
@@ -211,15 +207,12 @@ impl<'s> Graph<'s, '_> {
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
         }
-        let draft = Draft::new(entry.line, K::MissingParent, message);
-        draft.entry(self.session.id(ix)).grave(is_active)
+        found(self.session, ix, K::MissingParent, message).grave(is_active)
     }
 
     fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
-        let entry = self.session.entry(ix);
-        let mut draft = Draft::new(entry.line, K::OddParent, "its parentId is neither a string nor null")
-            .entry(self.session.id(ix))
-            .grave(self.active[ix.at()]);
+        let message = "its parentId is neither a string nor null";
+        let mut draft = found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
         if parent.is_some() && self.attach(ix, parent) {
             draft = draft.fix(self.under(parent));
         }
@@ -263,8 +256,7 @@ impl<'s> Graph<'s, '_> {
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
         let message = format!("the conversation has {} root entries", roots.len());
-        let draft = Draft::new(session.entry(second).line, K::SeveralRoots, message);
-        let draft = draft.entry(session.id(second)).grave(self.is_unlinked(&roots));
+        let draft = found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
         self.findings.push(draft);
     }
 
@@ -274,11 +266,6 @@ impl<'s> Graph<'s, '_> {
         let without_key = |&&ix: &&EntryIx| self.session.entry(ix).flags.has(Flags::NO_PARENT_KEY);
         let most = roots.len() > 2 && 2 * roots.len() > self.session.entries.len();
         most || roots.iter().filter(without_key).count() > 1
-    }
-
-    fn note(&mut self, ix: EntryIx, kind: K, message: String) {
-        let draft = Draft::new(self.session.entry(ix).line, kind, message);
-        self.findings.push(draft.entry(self.session.id(ix)).grave(self.active[ix.at()]));
     }
 }
 
@@ -330,7 +317,6 @@ impl Ends {
         ix.before().filter(|before| self.open == 1 && !self.is_continued[before.at()])
     }
 
-    /// Adds the next entry.
     fn add(&mut self, ix: EntryIx, parent: Position) {
         self.open += usize::from(!self.is_continued[ix.at()]);
         if let Some(parent) = parent {

@@ -2,13 +2,12 @@
 
 use super::finding::{Draft, FindingKind as K};
 use super::patched::Patched;
-use super::resync;
+use super::resync::{self, Gone};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
 use pisess_json::scan::RawString;
 use pisess_json::string::decode;
-use pisess_json::text::Text;
 use std::borrow::Cow;
 
 /// A value, and whether it is the only one on its line.
@@ -30,9 +29,7 @@ impl Located<'_> {
     }
 }
 
-/// The result of checking the lines.
 pub(super) struct LineRepair<'a> {
-    /// The file with its lines repaired.
     pub file: Patched<'a>,
     pub findings: Vec<Draft>,
     /// Findings that count only if the session is one of this agent.
@@ -54,17 +51,6 @@ pub(super) struct LineRepair<'a> {
     pub ends: [bool; 2],
     /// The last line that is not blank.
     pub last: LineNo,
-}
-
-/// An entry that no longer exists.
-#[derive(Clone, Debug)]
-pub(super) struct Gone {
-    /// The number of lines of the repaired file before it.
-    pub after: u32,
-    /// Its id, if that could still be read.
-    pub id: Option<Text<'static>>,
-    /// Its parent's id; `Some(None)` if it was a root.
-    pub parent: Option<Option<Text<'static>>>,
 }
 
 /// The ids of an entry as stored, if one is invalid.
@@ -147,12 +133,21 @@ impl LineRepair<'_> {
         }
     }
 
+    /// Removes a value, with its finding; if entries refer to each other by number, it stays.
+    pub fn remove(&mut self, located: &Located, draft: Draft, fix: &str, was_entry: bool) {
+        if self.by_number {
+            self.findings.push(draft);
+            return self.keep(located);
+        }
+        self.findings.push(draft.fix(fix));
+        self.take_out(located, 0..located.bytes.len(), was_entry);
+    }
+
     pub fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
         let bytes = &located.bytes[part.clone()];
         self.rejected.push(Span { start: located.start + part.start as u64, len: part.len() as u64 });
         if was_entry {
-            let (id, parent) = resync::salvaged(bytes);
-            self.gone.push(Gone { after: self.made, id, parent });
+            self.gone.push(resync::salvaged(bytes, self.made));
         }
     }
 }

@@ -11,6 +11,7 @@ use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::missing::missing;
 use super::patched::Patched;
 use super::resync;
+use crate::agents::oh_my_pi::title::TITLE_LINE;
 use crate::session::Session;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
@@ -22,9 +23,6 @@ use pisess_json::edit::Edit;
 use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
 use std::io;
-
-/// The length of oh-my-pi's title line in bytes, including its newline.
-const TITLE_LINE: usize = 256;
 
 /// The nesting at which pi's `JSON.stringify` runs out of stack.
 const DEEP: usize = 3000;
@@ -222,7 +220,6 @@ impl LineRepair<'_> {
         self.findings.push(draft);
     }
 
-    /// Checks one value.
     fn value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         let value = Raw::checked(record.bytes);
         if self.made == 0 && is_title_slot(value) {
@@ -263,23 +260,13 @@ impl LineRepair<'_> {
     fn no_message(&mut self, located: &Located, record: &Record) {
         let draft =
             named(Draft::new(located.number, K::NoMessage, "the message entry has no message"), record);
-        if self.by_number {
-            self.findings.push(draft);
-            return self.keep(located);
-        }
-        self.findings.push(draft.fix("it is removed, and its children become children of its parent"));
-        self.take_out(located, 0..located.bytes.len(), true);
+        self.remove(located, draft, "it is removed, and its children become children of its parent", true);
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
             let draft = named(Draft::new(located.number, K::SecondHeader, "a second header"), record);
-            if self.by_number {
-                self.findings.push(draft);
-                return self.keep(located);
-            }
-            self.findings.push(draft.fix("it is removed"));
-            return self.take_out(located, 0..located.bytes.len(), true);
+            return self.remove(located, draft, "it is removed", true);
         }
         self.has_header = true;
         let header = Raw::checked(record.bytes);

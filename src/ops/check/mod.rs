@@ -135,9 +135,6 @@ impl Checkup<'_> {
     }
 
     /// Writes the repaired file.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_repaired(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
@@ -181,9 +178,6 @@ impl Checkup<'_> {
 
     /// Writes the pieces that a repair removes or converts to UTF-8, byte for byte, with a newline after
     /// each.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
         for &span in self.rejected() {
             crate::ops::plan::copy(self.source, span, out)?;

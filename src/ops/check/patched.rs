@@ -17,7 +17,6 @@ enum Piece {
 }
 
 impl<'a> Patched<'a> {
-    /// Returns an empty one.
     pub fn new(source: &'a dyn ReadAt) -> Self {
         Patched { source, pieces: Vec::new(), len: 0 }
     }
@@ -28,7 +27,6 @@ impl<'a> Patched<'a> {
         is_kept && self.len == self.source.len()
     }
 
-    /// Appends bytes of the source.
     pub fn keep(&mut self, span: Span) {
         if span.len == 0 {
             return;
@@ -43,7 +41,6 @@ impl<'a> Patched<'a> {
         self.pieces.push((self.len - span.len, Piece::Kept(span)));
     }
 
-    /// Appends new bytes.
     pub fn make(&mut self, bytes: impl Into<Vec<u8>>) {
         let bytes = bytes.into();
         if bytes.is_empty() {

@@ -77,29 +77,38 @@ pub(super) fn gaps(line: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
     gaps.filter(|gap| !line[gap.clone()].trim_ascii().is_empty()).collect()
 }
 
-/// What can still be read of an entry: its id, and its parent's (`Some(None)` for a root).
-pub(super) type Salvaged = (Option<Text<'static>>, Option<Option<Text<'static>>>);
+/// An entry that is removed or cannot be read as a whole.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gone {
+    /// The number of lines of the repaired file before it.
+    pub after: u32,
+    /// Its id, if that could still be read.
+    pub id: Option<Text<'static>>,
+    /// Its parent's id; `Some(None)` if it was a root.
+    pub parent: Option<Option<Text<'static>>>,
+}
 
-/// Returns the id and the parent of an entry that cannot be read as a whole: from the readable members, or
-/// from where the agents write both side by side.
-pub(super) fn salvaged(bytes: &[u8]) -> Salvaged {
-    let (mut id, mut parent, mut is_header) = (None, None, false);
+/// Returns what can be read of an entry after so many lines: from the readable members, or from where the agents write the
+/// id and the parent side by side.
+pub(super) fn salvaged(bytes: &[u8], after: u32) -> Gone {
+    let (mut gone, mut is_header) = (Gone { after, ..Gone::default() }, false);
     let mut scanner = Scanner::new(bytes);
     // The error is where the entry breaks; what was read before it is valid.
     let _ = scanner.object(|scanner, key: RawString| {
         let value = Raw::checked(scanner.value()?);
         match key {
             key if key.is("type") => is_header = value.is("session"),
-            key if key.is("id") => id = value.text().map(Text::into_owned),
-            key if key.is("parentId") => parent = parent_of(value),
+            key if key.is("id") => gone.id = value.text().map(Text::into_owned),
+            key if key.is("parentId") => gone.parent = parent_of(value),
             _ => {}
         }
         Ok(())
     });
-    if id.is_none() && !is_header {
-        (id, parent) = side_by_side(bytes).unwrap_or((id, parent));
+    if gone.id.is_none() && !is_header {
+        gone = side_by_side(bytes, after).unwrap_or(gone);
     }
-    (id.filter(|id| !id.is_empty()), parent)
+    gone.id = gone.id.filter(|id| !id.is_empty());
+    gone
 }
 
 fn parent_of(value: Raw) -> Option<Option<Text<'static>>> {
@@ -111,7 +120,7 @@ fn parent_of(value: Raw) -> Option<Option<Text<'static>>> {
 }
 
 /// Reads the ids from `"id":"…","parentId":…`, wherever it is.
-fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
+fn side_by_side(bytes: &[u8], after: u32) -> Option<Gone> {
     const BETWEEN: &[u8] = b"\",\"parentId\":";
     const BEFORE: &[u8] = b"\"id\":\"";
     let between = memmem::find(bytes, BETWEEN)?;
@@ -121,7 +130,7 @@ fn side_by_side(bytes: &[u8]) -> Option<Salvaged> {
     let mut scanner = Scanner::new(&bytes[between + BETWEEN.len()..]);
     let parent = scanner.value().ok().and_then(|value| parent_of(Raw::checked(value)));
     let is_id = !id.iter().any(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
-    is_id.then(|| (Some(decode(id).into_owned()), parent))
+    is_id.then(|| Gone { after, id: Some(decode(id).into_owned()), parent })
 }
 
 /// Returns the nesting depth of a value that has been validated.
@@ -187,7 +196,7 @@ mod tests {
 
     #[test]
     fn ids_are_salvaged() {
-        let id = |text: &str| salvaged(text.as_bytes()).0.map(|id| id.to_string());
+        let id = |text: &str| salvaged(text.as_bytes(), 0).id.map(|id| id.to_string());
         assert_eq!(id(&A[..30]).as_deref(), Some("a"));
         assert_eq!(id(&A[5..]).as_deref(), Some("a"));
         assert_eq!(id(r#"{"type":"message","message":{"content":[{"id":"call"}]"#), None);
