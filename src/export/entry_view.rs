@@ -13,9 +13,6 @@ use pisess_json::{Raw, js};
 use std::io;
 
 /// Returns the article of an entry.
-///
-/// # Errors
-/// If its line, or the line of the call that it answers, cannot be read.
 pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
     let mut article = EntryView {
         number: source.number(ix).unwrap_or(u32::MAX),

@@ -23,9 +23,6 @@ mod escape;
 mod writer;
 
 /// Writes the path to the leaf.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
@@ -87,9 +84,6 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
 }
 
 /// Returns the text of an entry alone.
-///
-/// # Errors
-/// If reading fails.
 pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
     let text = writer::markdown(article(source, ix)?.markup.as_str(), &|_| false);
     Ok(text.trim_start_matches('\n').to_owned())

@@ -64,9 +64,6 @@ const SCRIPT: &str = concat!(
 
 /// Writes the page. `name` is that of the session, `title` that of the page. `attach` adds the entries as a session, which
 /// the reader can save.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn page(
     contents: &Contents,
     name: Option<&str>,

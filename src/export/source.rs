@@ -139,9 +139,6 @@ impl<'a> Contents<'a> {
     }
 
     /// Writes the exported entries as a session: the whole file, or the header and the lines of the path.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_session(&self, out: &mut dyn Write) -> io::Result<()> {
         if !self.path_only {
             return copy_all(self.file, out);

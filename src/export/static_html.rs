@@ -15,9 +15,6 @@ use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
 /// Writes the path to the leaf.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();

@@ -22,17 +22,11 @@ pub trait EntryReader {
     fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
 
     /// Calls `see` with the line of an entry; may avoid copying it.
-    ///
-    /// # Errors
-    /// As [`EntryReader::line`].
     fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         self.line(ix).map(|line| see(&line))
     }
 
     /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
-    ///
-    /// # Errors
-    /// As [`EntryReader::line`].
     fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
         message_of(self, ix, see)
     }
@@ -40,9 +34,6 @@ pub trait EntryReader {
 
 impl dyn EntryReader + '_ {
     /// Calls `see` with the JSON object of an entry.
-    ///
-    /// # Errors
-    /// As [`EntryReader::line`].
     pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         self.line(ix).map(|line| see(Raw::checked(line.trim_ascii())))
     }
@@ -211,9 +202,6 @@ impl Message {
     }
 
     /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
-    ///
-    /// # Errors
-    /// If the line cannot be read.
     pub fn with<T>(&self, bodies: &dyn EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),

@@ -16,9 +16,6 @@ pub struct WholeLines<'a> {
 
 impl<'a> WholeLines<'a> {
     /// Finds where they end.
-    ///
-    /// # Errors
-    /// If reading fails.
     pub fn of(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
         let mut start = source.len();
         let mut rest = Vec::new();
