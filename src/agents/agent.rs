@@ -46,8 +46,22 @@ pub struct Agent {
     pub branch_preamble: &'static str,
     /// Its requests to a summarizer.
     pub requests: Requests,
-    /// How it adapts messages for a provider.
-    pub wire_policy: WirePolicy,
+
+    // How it adapts messages before it sends them to a provider.
+    /// Whether thinking by another model is left out, rather than sent as text that is marked as thinking.
+    pub drops_foreign_thinking: bool,
+    /// The replacement for a lone surrogate.
+    pub half_pair: &'static str,
+    /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them already.
+    pub drops_failed: bool,
+    /// Whether a turn that failed or was cut short is left out if it contains only thinking.
+    pub drops_cut_thoughts: bool,
+    /// Whether a late tool result is moved to its call, and one without a call is quoted as user text.
+    pub rescues_results: bool,
+    /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API only).
+    pub shares_signatures: bool,
+    /// Whether thinking without a signature is left out (Anthropic's API only).
+    pub drops_unsigned: bool,
 
     /// Appends the row of a message in the tree; for a tool result, without its call.
     pub push_message: fn(role: Role, message: &MessageFacts, blocks: &[Block], row: &mut Vec<u8>) -> Parts,
@@ -138,23 +152,4 @@ impl Agent {
     pub fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
         (self.compaction_text)(concat(&[&self.branch_preamble, summary]), ops)
     }
-}
-
-/// How an agent adapts messages before it sends them to a provider.
-#[derive(Clone, Copy, Debug)]
-pub struct WirePolicy {
-    /// Whether thinking by another model is left out, rather than sent as text that is marked as thinking.
-    pub drops_foreign_thinking: bool,
-    /// The replacement for a lone surrogate.
-    pub half_pair: &'static str,
-    /// Whether failed assistant messages are left out of requests; oh-my-pi's context omits them already.
-    pub drops_failed: bool,
-    /// Whether a turn that failed or was cut short is left out if it contains only thinking.
-    pub drops_cut_thoughts: bool,
-    /// Whether a late tool result is moved to its call, and one without a call is quoted as user text.
-    pub rescues_results: bool,
-    /// Whether thinking by another model of the same provider keeps its signature (Anthropic's API only).
-    pub shares_signatures: bool,
-    /// Whether thinking without a signature is left out (Anthropic's API only).
-    pub drops_unsigned: bool,
 }

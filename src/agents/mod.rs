@@ -22,7 +22,7 @@ pub mod readable;
 pub mod convert;
 pub mod request;
 
-pub use agent::{Agent, WirePolicy};
+pub use agent::Agent;
 
 use crate::agents::prepare::{FileOps, Preparation};
 use crate::agents::prompt::{Instructions, Segment, merge, segments};

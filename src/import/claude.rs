@@ -18,9 +18,6 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
-/// Bytes by which lines, responses and calls are found.
-type Key = Box<[u8]>;
-
 /// The model of messages that Claude Code makes itself.
 const SYNTHETIC: &str = "<synthetic>";
 
@@ -30,10 +27,10 @@ const CLEARED: &str = "[Old tool result content cleared]";
 /// What was read so far.
 #[derive(Default)]
 pub struct Claude {
-    lines: HashMap<Key, LinePlaces>,
+    lines: HashMap<Box<[u8]>, LinePlaces>,
     responses: Vec<Response>,
-    response_ids: HashMap<Key, usize>,
-    calls: HashMap<Key, Call>,
+    response_ids: HashMap<Box<[u8]>, usize>,
+    calls: HashMap<Box<[u8]>, Call>,
     /// The end of the main conversation, and that of all.
     main: Option<Place>,
     last: Option<Place>,

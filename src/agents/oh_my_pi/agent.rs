@@ -4,7 +4,7 @@ use super::{
     branch, compaction, context, defects, files, llm, message, prompt, row, row_call, sizes, tokens,
     transcript,
 };
-use crate::agents::agent::{Agent, WirePolicy};
+use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::pi;
 use crate::agents::prepare::BRANCH_BUDGET;
@@ -32,15 +32,13 @@ pub static OH_MY_PI: Agent = Agent {
     attribution: Some("agent"),
     branch_preamble: files::BRANCH_PREAMBLE,
     requests: prompt::REQUESTS,
-    wire_policy: WirePolicy {
-        drops_foreign_thinking: false,
-        half_pair: "\u{fffd}",
-        drops_failed: false,
-        drops_cut_thoughts: true,
-        rescues_results: true,
-        shares_signatures: true,
-        drops_unsigned: true,
-    },
+    drops_foreign_thinking: false,
+    half_pair: "\u{fffd}",
+    drops_failed: false,
+    drops_cut_thoughts: true,
+    rescues_results: true,
+    shares_signatures: true,
+    drops_unsigned: true,
     push_message: row::push_message,
     entry_row: row::entry_row,
     searchable: row::searchable,

@@ -1,6 +1,6 @@
 //! The table of pi.
 
-use crate::agents::agent::{Agent, WirePolicy};
+use crate::agents::agent::Agent;
 use crate::agents::pi::row;
 use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
@@ -24,15 +24,13 @@ pub static PI: Agent = Agent {
     attribution: None,
     branch_preamble: files::BRANCH_SUMMARY_PREAMBLE,
     requests: prompt::REQUESTS,
-    wire_policy: WirePolicy {
-        drops_foreign_thinking: true,
-        half_pair: "",
-        drops_failed: true,
-        drops_cut_thoughts: false,
-        rescues_results: false,
-        shares_signatures: false,
-        drops_unsigned: false,
-    },
+    drops_foreign_thinking: true,
+    half_pair: "",
+    drops_failed: true,
+    drops_cut_thoughts: false,
+    rescues_results: false,
+    shares_signatures: false,
+    drops_unsigned: false,
     push_message: row::push_message,
     entry_row: row::entry_row,
     searchable: row::searchable,

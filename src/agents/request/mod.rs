@@ -25,7 +25,7 @@ mod sink;
 mod survey;
 mod tools;
 
-use crate::agents::WirePolicy;
+use crate::agents::Agent;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use late::Late;
 use pisess_json::text::Text;
@@ -102,13 +102,13 @@ pub struct Request {
     pub max_tokens: Option<u64>,
 }
 
-/// The API and model that a body is for, with the agent's adaptations.
+/// The API and model that a body is for, and the agent that adapts it.
 #[derive(Debug)]
 struct Target {
     api: Api,
     model: Model,
     max_tokens: Option<u64>,
-    wire_policy: WirePolicy,
+    agent: &'static Agent,
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
@@ -124,8 +124,8 @@ pub fn write(
     let late = std::mem::take(&mut survey.late);
     let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
     let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
-    let target = Target { api: request.api, model, max_tokens, wire_policy: agent.wire_policy };
-    let sink = Sink::new(out, target.wire_policy.half_pair);
+    let target = Target { api: request.api, model, max_tokens, agent };
+    let sink = Sink::new(out, agent.half_pair);
     match request.api {
         Api::Anthropic => send(messages, bodies, &target, late, anthropic::Body::new(&target, &survey, sink)),
         Api::OpenAi => send(messages, bodies, &target, late, openai::Body::new(&target, &survey, sink)),

@@ -90,25 +90,25 @@ impl<'t, W: Writer> Replay<'t, W> {
 
     fn user(&mut self, role: Role, message: Raw) -> io::Result<()> {
         self.close()?;
-        self.writer.user(role, Content::of(message.get("content"), self.target.wire_policy.half_pair))
+        self.writer.user(role, Content::of(message.get("content"), self.target.agent.half_pair))
     }
 
     fn turn(&mut self, message: Raw) -> io::Result<()> {
         self.close()?;
         let [stop_reason, content] = content::members(message, ["stopReason", "content"]);
         let failed = stop_reason.is_some_and(|reason| reason.is("error") || reason.is("aborted"));
-        if failed && self.target.wire_policy.drops_failed {
+        if failed && self.target.agent.drops_failed {
             return Ok(());
         }
         let is_cut = failed || stop_reason.is_some_and(|reason| reason.is("length"));
         let says = |block: Raw| content::is_block(block, "text") || content::is_block(block, "toolCall");
         let is_thought = is_cut && !content.unwrap_or(Raw::NULL).items().any(says);
-        if is_thought && self.target.wire_policy.drops_cut_thoughts {
+        if is_thought && self.target.agent.drops_cut_thoughts {
             return Ok(());
         }
         self.turn = self.number;
         let source = source(message, self.target);
-        let halves = self.target.wire_policy.half_pair;
+        let halves = self.target.agent.half_pair;
         let blocks = match content.and_then(Raw::text) {
             Some(text) => vec![Block::Text { text: whole_text(text, halves), signature: None }],
             None => {
@@ -123,7 +123,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         let kind = block.get_text("type")?;
         match kind.as_bytes() {
             b"text" => {
-                let text = whole_text(block.get_text("text")?, self.target.wire_policy.half_pair);
+                let text = whole_text(block.get_text("text")?, self.target.agent.half_pair);
                 let signature = signature(block, "textSignature").filter(|_| source.is_same_model());
                 Some(Block::Text { text, signature })
             }
@@ -168,7 +168,7 @@ impl<'t, W: Writer> Replay<'t, W> {
             open.is_answered = true;
             return answer(open, message, self.target, &mut self.writer);
         }
-        let quotes = self.target.wire_policy.rescues_results && !is_open;
+        let quotes = self.target.agent.rescues_results && !is_open;
         if quotes && !self.late.has_call(&own.map(Text::into_owned)) {
             return self.quote(message);
         }
@@ -189,7 +189,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         let end = if js::truthy(is_error) { "\" is-error=\"true\">\n" } else { "\">\n" };
         let start = concat(&[&"<stale-tool-result tool=\"", &name, &"\" id=\"", &id, &end]);
         let text = concat(&[&start, &text, &"\n</stale-tool-result>"]);
-        let text = whole_text(text, self.target.wire_policy.half_pair);
+        let text = whole_text(text, self.target.agent.half_pair);
         self.writer.user(Role::User, Content::Plain(text))
     }
 
@@ -218,7 +218,7 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut impl Writer) 
     writer.result(ToolResult {
         id,
         name: named.unwrap_or(tool.clone()),
-        parts: Content::of(content, target.wire_policy.half_pair).into_parts(),
+        parts: Content::of(content, target.agent.half_pair).into_parts(),
         is_error: is_error.and_then(Raw::bool),
     })
 }
@@ -252,21 +252,20 @@ fn signature<'a>(block: Raw<'a>, key: &str) -> Option<Text<'a>> {
 }
 
 fn thinking<'a>(block: Raw<'a>, source: Source, target: &Target) -> Option<Block<'a>> {
-    let wire_policy = target.wire_policy;
-    let text = whole_text(block.get_text("thinking").unwrap_or_default(), wire_policy.half_pair);
+    let text = whole_text(block.get_text("thinking").unwrap_or_default(), target.agent.half_pair);
     let signature = signature(block, "thinkingSignature");
     let redacted = content::truthy(block, "redacted");
     let shares =
-        wire_policy.shares_signatures && target.api == Api::Anthropic && source.provider && source.api;
+        target.agent.shares_signatures && target.api == Api::Anthropic && source.provider && source.api;
     if source.is_same_model() || shares && signature.is_some() {
         let is_unsigned = signature.as_ref().is_none_or(Text::is_blank);
         if signature.is_none() && text.is_blank() || is_unsigned && redacted {
             return None;
         }
-        let dropped = is_unsigned && wire_policy.drops_unsigned && target.api == Api::Anthropic;
+        let dropped = is_unsigned && target.agent.drops_unsigned && target.api == Api::Anthropic;
         return (!dropped).then_some(Block::Thinking { text, signature, redacted });
     }
-    if wire_policy.drops_foreign_thinking || text.is_blank() {
+    if target.agent.drops_foreign_thinking || text.is_blank() {
         return None;
     }
     Some(Block::Text { text: marked(&text, target), signature: None })

@@ -34,7 +34,7 @@ impl Survey {
         (agent.for_model)(messages, bodies, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
-            if agent.wire_policy.rescues_results {
+            if agent.rescues_results {
                 late.read(number, message);
             }
             let role = message.get_text("role").unwrap_or_default();
