@@ -763,11 +763,11 @@ fn sub_agents_are_below_their_session() {
         assert!(h.stored() == before);
     }
     assert_snapshot!(h.run("list --all").quiet(), @"
-    age  time              id        msgs  br  context   cost  name or first user message
-    7mo  2025-09-12 08:00  c7955523    10   1    12.9k  $0.00  Which paper for a kite?
-    7mo  2025-09-12 08:00  34bd5c45     2   1        -      -  └─ a7: Look.
-    7mo  2025-09-12 08:00  41a4fe69    10   1    12.9k  $0.00  Which paper for a kite?
-    7mo  2025-09-12 08:00  b6516b6a     2   1        4      -  └─ a7: Look.
+    age  time              id        agent  msgs  br  context   cost  name or first user message
+    7mo  2025-09-12 08:00  c7955523  omp      10   1    12.9k  $0.00  Which paper for a kite?
+    7mo  2025-09-12 08:00  34bd5c45  omp       2   1        -      -  └─ a7: Look.
+    7mo  2025-09-12 08:00  41a4fe69  pi       10   1    12.9k  $0.00  Which paper for a kite?
+    7mo  2025-09-12 08:00  b6516b6a  pi        2   1        4      -  └─ a7: Look.
     ");
     // One file can only be one session.
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
