@@ -37,6 +37,14 @@ fn a_forwarded_message_is_its_words() {
     assert!(rows.contains(r#"user: Conversation info (untrusted metadata): ```json"#), "{rows}");
 }
 
+/// Returns the rows of a tree that another does not have.
+fn rows_only_in(one: &str, other: &str) -> String {
+    one.lines()
+        .filter(|row| !other.lines().any(|other| other == *row))
+        .map(|row| format!("{row}\n"))
+        .collect()
+}
+
 #[test]
 fn the_tour() {
     let s = Sandbox::with(&["tour.jsonl"]);
@@ -71,25 +79,17 @@ fn the_tour() {
 #[test]
 fn no_tools() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    assert_snapshot!(s.run("tree ./tour.jsonl --filter no-tools"), @r#"
-    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
-    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │  • assistant: So the result lies within half a day either way.
-    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
-    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5     user: Hm. What would you do instead?
-    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
-    "#);
+    let [all, fewer] = ["", " --filter no-tools"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+    assert_eq!(rows_only_in(&fewer, &all), "");
+    assert_snapshot!(rows_only_in(&all, &fewer), @"
+    9e04b3d8  • grep: /fn departs_in/ in src
+    e8830b5a  • read: src/clock.rs:35-64
+    1b72ce9d  │  • edit: src/clock.rs
+    fa39d058  │  • bash: cargo test --quiet
+    e19c4d07  │  • write: tests/midnight.rs
+    d43e5a21     edit: src/clock.rs
+    15f9ad3c     bash: [failed] cargo test --quiet
+    ");
 }
 
 #[test]
@@ -128,41 +128,18 @@ fn labeled_only() {
 #[test]
 fn all_shows_every_entry() {
     let s = Sandbox::with(&["tour.jsonl"]);
-    let rows = s.run("tree ./tour.jsonl --filter all");
-    assert_eq!(rows.lines().count(), 31);
-    assert_snapshot!(rows, @r#"
+    let [fewer, all] = ["", " --filter all"].map(|filter| s.run(&format!("tree ./tour.jsonl{filter}")));
+    assert_eq!(all.lines().count(), 31);
+    assert_snapshot!(rows_only_in(&all, &fewer), @"
     4f1c02a9  • model: claude-sonnet-4-5
     b7e3d510  • thinking: low
-    0d9a6c31  • user: The 00:10 ferry shows up as "left 23 h ago" when I ask at 23:50. Can you find out why?
-    c25f81e7  • assistant: I'll look for where the waiting time is computed.
-    9e04b3d8  • grep: /fn departs_in/ in src
     61a7f2cc  • assistant: (calls read)
-    e8830b5a  • read: src/clock.rs:35-64
-    27d4c96f  • [cause found] assistant: `departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as "left 23 h ago". The timetable has no dates, only times.
     f05b1e83  • label: cause found
-    90f6a3e8  ├─ • branch summary: Make `departs_in` right across midnight.  (13 entries, 1mo)
-    3de1b752  │  • user: Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
-    c8a45f06  │  • assistant: So the result lies within half a day either way.
-    1b72ce9d  │  • edit: src/clock.rs
-    fa39d058  │  • bash: cargo test --quiet
-    648dc1b3  │  • [green] assistant: All 14 tests pass, and at 23:50 the 00:10 ferry departs in 20 min.
     0fe7a29c  │  • label: green
-    b5d60e41  │  • user: Good. Please add a test for exactly that evening.
     7a13f8c2  │  • assistant: (calls write)
-    e19c4d07  │  • write: tests/midnight.rs
-    42b8f65a  │  • assistant: `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
-    dc705e93  │  • ── compaction: 12.5k tokens · Make waiting times right across midnight in `ferry`. ──
-    86e2a1fb  │  • user: Now a line for the changelog, for people who don't read code.
-    2f5dc03e  │  • assistant: "Ferries after midnight no longer show as gone: asked at 23:50, the 00:10 departs in 20 minutes."  ← active
-    3ac9d7e4  └─ user: Just add a day when it comes out negative.  (8 entries, 1mo)
-    8b16f09d     assistant: That is one line. I'll change it and run the tests.
-    d43e5a21     edit: src/clock.rs
     72c0e8b6     assistant: (calls bash)
-    15f9ad3c     bash: [failed] cargo test --quiet
-    a6d84170     assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
-    ee2b93f5     user: Hm. What would you do instead?
-    5c07d14b     assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
-    "#);
+    ");
+    assert_eq!(rows_only_in(&fewer, &all), "");
 }
 
 #[test]
