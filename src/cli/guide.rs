@@ -115,7 +115,8 @@ pub const SESSIONS: Section = Section {
         "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
          `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
          What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-         their subdirectories.",
+         their subdirectories. For what only reads, the directory of a project that contains no session files means the \
+         sessions of that project in the stores.",
         "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
          of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
          `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
@@ -228,8 +229,8 @@ pub const WRITING: Section = Section {
     title: "WRITING",
     paragraphs: &[
         "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
-         add entries. `migrate` and `relocate` change fields of existing lines; `prune` replaces payloads and removes \
-         branches, which it keeps in `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
+         add entries. `migrate` and `relocate` change fields of existing lines; `prune` moves payloads, old entries \
+         and branches to `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
          `FILE.rejected`.",
         "Added entries are appended to the file with a single write, followed by fsync. If a file must \
          be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \

@@ -6,6 +6,7 @@ use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, styled, visible};
 use crate::load::peek::is_torn;
 use crate::session::entry::LineNo;
+use crate::session::paths::below_home;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use notify::RecursiveMode;
@@ -228,7 +229,7 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
     match paths {
         [] => {}
         [path] => {
-            let path = path.display();
+            let path = below_home(&path.to_string_lossy(), ui.home().as_deref());
             ui.warn(&format!("{path}: the last line is incomplete (hint: pisess check {path})"));
         }
         paths => ui.warn(&format!(

@@ -158,3 +158,11 @@ fn lines_of_bash() {
     assert!(bash("pisess tree --", "--").lines().any(|word| word == "--filter"));
     assert_eq!(bash("pisess tr", "tr"), "tree\n");
 }
+
+#[test]
+fn paths_below_the_home_directory() {
+    let d = Desk::new();
+    d.put("home/my dir/kept.jsonl", "kept", 1, &[]);
+    assert_eq!(offered(&d, &["tree", "~/my dir/ke"]), ["~/my dir/kept.jsonl"]);
+    assert_eq!(offered(&d, &["show", "~/my dir/kept.jsonl", "aaaa"]), ["aaaa0001\tuser: question of kept"]);
+}

@@ -35,6 +35,7 @@ pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Cand
         models: models(&command, words, ui),
         help: command.get_subcommands().map(verb).chain(guide::topics().map(Candidate::plain)).collect(),
         folder: ui.folder().to_owned(),
+        home: ui.home().map(PathBuf::from),
     };
     let mut command = with_completers(command, &Arc::new(known));
     let at = words.len().saturating_sub(1);
@@ -72,6 +73,7 @@ struct Known {
     /// What `pisess help` explains.
     help: Vec<Candidate>,
     folder: PathBuf,
+    home: Option<PathBuf>,
 }
 
 /// Returns the command line with completers for what clap does not know.
@@ -187,20 +189,20 @@ fn session_words(word: &str, known: &Known) -> Vec<Candidate> {
         };
         found.extend(offered.map(|value| session.named(value, name.filter(|_| is_shared))));
     }
-    found.extend(files(word, &known.folder));
+    found.extend(files(word, known));
     found
 }
 
 /// Returns session files and directories that begin with the word.
-fn files(word: &str, here: &Path) -> Vec<Candidate> {
+fn files(word: &str, known: &Known) -> Vec<Candidate> {
     let path = PathBuf::from(word);
     let ends_folder = word.ends_with(std::path::is_separator);
     let folder = if ends_folder { Some(&*path) } else { path.parent() };
     let start = if ends_folder { OsStr::new("") } else { path.file_name().unwrap_or_default() };
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(here.join(folder.unwrap_or(Path::new("")))).into_iter().flatten().flatten()
-    {
+    let place = at_home(folder.unwrap_or(Path::new("")), known.home.as_deref());
+    for entry in std::fs::read_dir(known.folder.join(place)).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_hidden = name.as_encoded_bytes().starts_with(b".") && start.is_empty();
         if is_hidden || !name.as_encoded_bytes().starts_with(start.as_encoded_bytes()) {
@@ -216,6 +218,14 @@ fn files(word: &str, here: &Path) -> Vec<Candidate> {
     }
     found.sort_by(|a, b| a.value.cmp(&b.value));
     found
+}
+
+/// Returns a path as the shell expands it: `~` at its start is the home directory.
+fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path.to_owned(),
+    }
 }
 
 /// Returns the entries of the named session, newest first.
@@ -249,5 +259,6 @@ fn session_of(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf>
     let verb = command.find_subcommand(verb)?;
     let session = verb.get_positionals().find(|arg| value_name(arg) == "SESSION")?;
     let given = matches.get_raw(session.get_id().as_str())?.next()?;
-    named(Path::new(given), ui).ok().map(|named| named.path)
+    let given = at_home(Path::new(given), ui.home().as_deref().map(Path::new));
+    named(&given, ui).ok().map(|named| named.path)
 }

@@ -50,7 +50,11 @@ impl Line {
         let typed = split(&opened).words.pop().unwrap_or_default();
         // bash keeps this part of the word, and replaces only the rest.
         let kept = self.words.last().and_then(|last| last.strip_suffix(&*typed)).unwrap_or_default();
-        candidate.strip_prefix(kept).map(|rest| quoted(rest, self.quote))
+        match candidate.strip_prefix('~').filter(|rest| kept.is_empty() && rest.starts_with('/')) {
+            // In quotes, a tilde is not the home directory.
+            Some(rest) => self.quote.is_none().then(|| format!("~{}", quoted(rest, None))),
+            None => candidate.strip_prefix(kept).map(|rest| quoted(rest, self.quote)),
+        }
     }
 }
 
@@ -131,5 +135,11 @@ mod tests {
         ] {
             assert_eq!(split(line).insert("a: b's", word).as_deref(), Some(inserted), "{line}");
         }
+        assert_eq!(split("tree ~/m").insert("~/my dir/", "~/m").as_deref(), Some(r"~/my\ dir/"));
+        assert_eq!(
+            split("tree '~/m").insert("~/my dir/", "~/m"),
+            None,
+            "in quotes, it is not the home directory"
+        );
     }
 }

@@ -77,6 +77,8 @@ fn desk() -> Desk {
     d.pi("0199eeee-1111-7777-8888-00000000eeee", 1, &[reply]);
     d.put("my dir/don't.jsonl", "there", 1, &[]);
     d.put("stored.jsonl", "here", 1, &[]);
+    d.put("home/kept.jsonl", "kept", 1, &[]);
+    d.put("home/my dir/x.jsonl", "x", 1, &[]);
     d
 }
 
@@ -192,6 +194,24 @@ fn completes(shell: &Shell) {
         ("pisess tree my\\ dir/", "pisess tree my dir/don't.jsonl"),
     ] {
         assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
+    }
+    let home = d.s.path("home").display().to_string();
+    for (keys, line) in [
+        ("pisess tree ~/ke", format!("pisess tree {home}/kept.jsonl")),
+        // zsh removes the slash if nothing follows it.
+        (
+            "pisess tree ~/my\\ d",
+            format!("pisess tree {home}/my dir{}", if shell.name == "zsh" { "" } else { "/" }),
+        ),
+        ("pisess show ~/kept.jsonl aaa", format!("pisess show {home}/kept.jsonl aaaa0001")),
+    ] {
+        assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
+    }
+    if shell.name == "fish" {
+        // Nothing is inserted where a brace is open.
+        session.keys("pisess show last @^{us\t\u{1}\u{b}");
+        assert_eq!(session.completed("pisess tree las"), "pisess tree last");
+        assert!(!session.screen.contains("\\}"), "{}", session.screen);
     }
     for name in HARD_NAMES {
         let start = name.chars().next().unwrap();
