@@ -38,9 +38,10 @@ pub const GUIDE: Guide = Guide {
 /// and a copy of the blobs of oh-my-pi that it refers to. The archive is read again and compared with the session before
 /// the session is removed.
 ///
-/// The sessions are named, or chosen by options, all of which must apply: --older-than, --empty, --project and --all.
-/// Without --project or --all, those of the current directory are chosen. What is chosen by options and changed in the
-/// last ten minutes is skipped, and so is what an agent may have open. If such a session is named, it is refused (exit 3).
+/// Sessions are given as SESSION, or chosen by options: those of the current directory, of the project given by --project,
+/// or with --all of all projects. With --older-than and --empty, only sessions that meet these conditions are chosen. Of the
+/// chosen sessions, those that changed in the last ten minutes are skipped, and so are those that an agent may have open. A
+/// SESSION that an agent may have open is refused (exit 3).
 ///
 /// `list`, `grep` and `stats` include archived sessions with --archived, and every command reads an archive that is given
 /// by its path. `zstd -dc` prints the session in it.

@@ -48,7 +48,7 @@ pub const GUIDE: Guide = Guide {
 /// Draw the conversation as a tree.
 ///
 /// Each row is an entry: its id, a dot if it is on the path to the leaf, its label in brackets, its role and
-/// its text. In colour, all other rows are dimmed; without colour, only the dot distinguishes them. Rows are
+/// its text. In colour, rows of other branches are dimmed; without colour, only the dot marks the path. Rows are
 /// indented only where the conversation branches, and if it has several roots. The branch with the leaf comes
 /// first, then the others, oldest first; the first row of a branch ends with its number of entries and the age
 /// of the newest, labels and other bookkeeping not counted. A compaction is drawn as a rule: a model sees its

@@ -51,8 +51,8 @@ pub const GUIDE: Guide = Guide {
 /// message.
 ///
 /// What rewrites the file is not undone. `prune --restore` restores what was pruned; `migrate --backup` and `check
-/// --repair --backup` keep the file as it was, which can be moved back; after `relocate`, relocate the session to its
-/// old directory. If the last operation was `prune` or `check --repair`, undo refuses unless --force is given.
+/// --repair --backup` keep a copy of the file as it was, which can be moved back; after `relocate`, relocate the session to
+/// its old directory. If the last operation was `prune` or `check --repair`, undo refuses unless --force is given.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
