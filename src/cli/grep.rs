@@ -7,11 +7,12 @@ use crate::cli::prune::pruned_of;
 use crate::cli::rows::hits::{Detail, Painter};
 use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
-use crate::ops::grep::{Match, Query, Resume, search};
+use crate::ops::grep::{Match, Query, Resume, Trail, last_entry, search};
 use crate::session::Header;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
+use pisess_json::text::Text;
 use pisess_store::{ReadAt, Seen, SessionFile, Since};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -42,6 +43,8 @@ pub struct Answer {
     /// The entries that matched, if the search goes on.
     keys: Vec<Vec<u8>>,
     resume: Resume,
+    /// The entry that was written last, if the search goes on.
+    last: Option<Text<'static>>,
 }
 
 /// What is known of the sessions that were searched.
@@ -59,6 +62,8 @@ struct Known {
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
     printed: HashSet<Vec<u8>>,
+    /// The entry that was written last.
+    last: Option<Text<'static>>,
 }
 
 impl Searcher {
@@ -89,13 +94,20 @@ impl Searcher {
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
         let most = self.most.saturating_sub(known.printed.len() as u64);
-        let mut take = |header: &Header, hit: Match| {
+        let unreadable = |error| Failure::reading(name, error);
+        let mut trail = known.seen.is_some().then(|| {
+            let from = known.resume.map_or(0, |resume| resume.end);
+            Trail::read(source, from, known.last.clone(), known.resume.is_some(), reader)
+        });
+        let mut trail = trail.take().transpose().map_err(unreadable)?;
+        let mut take = |header: &Header, mut hit: Match| {
             if self.follows {
                 let key = key(&hit);
                 if known.printed.contains(&key) {
                     return ControlFlow::Continue(());
                 }
                 keys.push(key);
+                hit.turn = trail.as_mut().map(|trail| trail.turn_at(&hit.id));
             }
             count += 1;
             match painter.detail {
@@ -118,7 +130,12 @@ impl Searcher {
         if count > 0 {
             painter.summary(path, &searched.header, count, &mut rows);
         }
-        Ok(Answer { header: searched.header, count, rows, note, keys, resume: searched.resume })
+        let last = match trail {
+            Some(trail) => trail.end(),
+            None if self.follows => last_entry(source).map_err(unreadable)?,
+            None => None,
+        };
+        Ok(Answer { header: searched.header, count, rows, note, keys, resume: searched.resume, last })
     }
 
     /// Prints the rows of a session.
@@ -245,6 +262,7 @@ impl Known {
     fn take_in(&mut self, answer: &mut Answer) {
         self.printed.extend(answer.keys.drain(..));
         self.resume = Some(answer.resume);
+        self.last = answer.last.take();
     }
 }
 

@@ -66,7 +66,8 @@ pub const GUIDE: Guide = Guide {
 /// continuation). Settings and bookkeeping are passed over. In these rows `-` replaces `:`, and `--` precedes a row that
 /// does not follow the one before it.
 ///
-/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with sessions that are new. With
+/// With --follow, the search goes on with what other programs write, until Ctrl-C, and with sessions that are new. If the
+/// conversation went on at another entry before a match was written, its row ends with that entry, as `(after ID)`. With
 /// -m and one SESSION, it ends after that many matches.
 ///
 /// With `--pruned`, sessions are searched as they were before `prune` moved parts of them to SESSION.pruned: the lines of

@@ -19,8 +19,17 @@ struct Running {
 
 impl Running {
     fn new(s: &Sandbox, line: &str) -> Running {
+        Running::with(s, "exec \"$@\"", line)
+    }
+
+    /// Runs the command where the system cannot report changes: it has no file descriptors left for that.
+    fn polling(s: &Sandbox, line: &str) -> Running {
+        Running::with(s, "ulimit -n 6; exec \"$@\"", line)
+    }
+
+    fn with(s: &Sandbox, script: &str, line: &str) -> Running {
         let mut command = Command::new("env");
-        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_pisess")]);
+        command.args(["--default-signal=INT", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_pisess")]);
         command
             .args(crate::sandbox::split(line))
             .current_dir(s.path(""))
@@ -52,6 +61,13 @@ impl Running {
 
     fn count(&self) -> usize {
         self.lines.lock().unwrap().len()
+    }
+
+    /// Whether the system reports changes to it.
+    fn is_notified(&self) -> bool {
+        let open = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let targets = open.map(|fd| fs::read_link(fd.unwrap().path()).unwrap_or_default());
+        targets.into_iter().any(|target| target.to_string_lossy().contains("inotify"))
     }
 
     /// Returns the bytes that it has read, from the disk or not.
@@ -168,50 +184,113 @@ fn a_file_that_is_replaced_is_followed() {
         )
     };
     let messages = |count: usize| session(&(0..count).map(message).collect::<Vec<_>>());
-    s.put("s.jsonl", messages(3));
-    let mut tree = Running::new(&s, "tree --follow ./s.jsonl");
-    let mut grep = Running::new(&s, "grep --follow number ./s.jsonl");
-    let mut both = |text: &str| [&mut tree, &mut grep].into_iter().for_each(|running| running.until(text));
-    both("number 2.");
-    // Another file is renamed onto it.
-    s.put("new", messages(4));
-    fs::rename(s.path("new"), s.path("s.jsonl")).unwrap();
-    both("number 3.");
-    write(&s, "s.jsonl", &(message(4) + "\n"));
-    both("number 4.");
-    // It is truncated, and written again in pieces.
-    let whole = messages(6);
-    fs::write(s.path("s.jsonl"), &whole[..whole.len() / 2]).unwrap();
-    std::thread::sleep(Duration::from_millis(50));
-    fs::write(s.path("s.jsonl"), &whole).unwrap();
-    both("number 5.");
-    // It is gone for a while.
-    fs::rename(s.path("s.jsonl"), s.path("elsewhere")).unwrap();
-    std::thread::sleep(Duration::from_millis(1500));
-    fs::rename(s.path("elsewhere"), s.path("s.jsonl")).unwrap();
-    write(&s, "s.jsonl", &(message(6) + "\n"));
-    both("number 6.");
-    for mut running in [tree, grep] {
-        running.until("number 6.");
-        let text = running.text();
-        for at in 0..7 {
-            assert_eq!(text.matches(&format!("number {at}.")).count(), 1, "{text}");
+    let lines = ["tree --follow ./s.jsonl", "grep --follow number ./s.jsonl"];
+    // The system reports changes, or all files are looked at now and then.
+    for is_notified in [true, false] {
+        let start = if is_notified { Running::new } else { Running::polling };
+        s.put("s.jsonl", messages(3));
+        let [mut tree, mut grep] = lines.map(|line| start(&s, line));
+        let mut both =
+            |text: &str| [&mut tree, &mut grep].into_iter().for_each(|running| running.until(text));
+        both("number 2.");
+        // Another file is renamed onto it.
+        s.put("new", messages(4));
+        fs::rename(s.path("new"), s.path("s.jsonl")).unwrap();
+        both("number 3.");
+        write(&s, "s.jsonl", &(message(4) + "\n"));
+        both("number 4.");
+        // It is truncated, and written again in pieces.
+        let whole = messages(6);
+        fs::write(s.path("s.jsonl"), &whole[..whole.len() / 2]).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        fs::write(s.path("s.jsonl"), &whole).unwrap();
+        both("number 5.");
+        // It is gone for a while.
+        fs::rename(s.path("s.jsonl"), s.path("elsewhere")).unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+        fs::rename(s.path("elsewhere"), s.path("s.jsonl")).unwrap();
+        write(&s, "s.jsonl", &(message(6) + "\n"));
+        both("number 6.");
+        for mut running in [tree, grep] {
+            running.until("number 6.");
+            assert_eq!(running.is_notified(), is_notified);
+            let text = running.text();
+            for at in 0..7 {
+                assert_eq!(text.matches(&format!("number {at}.")).count(), 1, "{text}");
+            }
+            running.interrupt();
         }
-        running.interrupt();
     }
 }
 
 #[test]
 fn a_session_that_is_migrated_is_followed() {
     let s = Sandbox::with(&["v1.jsonl"]);
-    let mut tree = Running::new(&s, "tree --follow ./v1.jsonl");
-    tree.until("← active");
-    let count = tree.count();
+    let lines = ["tree --follow ./v1.jsonl", "grep --follow -i e ./v1.jsonl"];
+    let mut all = lines.map(|line| Running::new(&s, line));
+    all[0].until("← active");
+    let last = s.pisess("grep -i e ./v1.jsonl").done().text();
+    all[1].until(last.trim_end());
+    let counts = all.each_ref().map(Running::count);
     s.run("migrate ./v1.jsonl");
-    s.run("append ./v1.jsonl --user 'of version 3'");
-    tree.until("of version 3");
-    assert_eq!(tree.count(), count + 1, "{}", tree.text());
-    tree.interrupt();
+    s.run("append ./v1.jsonl --user 'of version three'");
+    for (mut running, count) in all.into_iter().zip(counts) {
+        running.until("of version three");
+        assert_eq!(running.count(), count + 1, "{}", running.text());
+        running.interrupt();
+    }
+}
+
+/// A search marks the first match after the conversation went on elsewhere, whether the entries in between match or not.
+#[test]
+fn grep_marks_where_the_branch_changed() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let mut grep = Running::new(&s, "grep --follow 'kite|go on|All about|good' ./two-branches.jsonl");
+    let mut json = Running::new(&s, "grep --follow --json 'go on' ./two-branches.jsonl");
+    grep.until("1a2b3c01");
+    line(&s, "two-branches.jsonl", "aaaa0001", "1a2b3c07", "go on 1");
+    json.until("go on 1");
+    s.run("label ./two-branches.jsonl 1a2b3c01 good");
+    grep.until("good");
+    line(&s, "two-branches.jsonl", "aaaa0002", "1a2b3c05", "not shown");
+    line(&s, "two-branches.jsonl", "aaaa0003", "aaaa0002", "go on 2");
+    line(&s, "two-branches.jsonl", "aaaa0004", "aaaa0003", "go on 3");
+    json.until("go on 3");
+    s.run("compact ./two-branches.jsonl --first-kept @ --summary 'All about paper.'");
+    grep.until("All about paper.");
+    s.run("switch ./two-branches.jsonl root");
+    s.run("append ./two-branches.jsonl --user 'go on 4'");
+    json.until("go on 4");
+    // If the file is replaced, only new entries count.
+    let more = [s.bytes("two-branches.jsonl"), (user("aaaa0005", Some("aaaa0004"), "go on 5") + "\n").into()]
+        .concat();
+    s.put("new", &more);
+    fs::rename(s.path("new"), s.path("two-branches.jsonl")).unwrap();
+    json.until("go on 5");
+    grep.until("go on 5");
+    let row = |row: &str| match row.starts_with("1a2b3c") || row.starts_with("aaaa") {
+        true => row.to_owned(),
+        false => format!("********{}", &row[8..]),
+    };
+    let rows: Vec<_> = grep.text().lines().map(row).collect();
+    assert_snapshot!(rows.join("\n"), @"
+    1a2b3c01:user: Which paper for a kite?
+    aaaa0001:user: go on 1
+    ********:label: good
+    aaaa0003:user: go on 2  (after 1a2b3c05)
+    aaaa0004:user: go on 3
+    ********:compaction: All about paper.
+    ********:user: go on 4  (after root)
+    aaaa0005:user: go on 5  (after aaaa0004)
+    ");
+    let rows: Vec<Value> = json.text().lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let marks: Vec<_> = rows.iter().map(|row| (&row["branched"], row.get("after"))).collect();
+    let (no, yes) = (Value::from(false), Value::from(true));
+    let (five, root, four) = ("1a2b3c05".into(), Value::Null, "aaaa0004".into());
+    let wanted = [(&no, None), (&yes, Some(&five)), (&no, None), (&yes, Some(&root)), (&yes, Some(&four))];
+    assert_eq!(marks, wanted);
+    grep.interrupt();
+    json.interrupt();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, push_vi
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID, id_end};
 use crate::load::Options;
-use crate::ops::grep::{Around, Match, around};
+use crate::ops::grep::{Around, Match, Turn, around};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::entry::EntryIx;
 use crate::session::paths::below_home;
@@ -94,7 +94,16 @@ impl Painter {
         line += &styled(&role, styles.dim);
         let used = columns(&before) + columns(&id) + columns(&role);
         let style = if is_context { styles.dim } else { Style::new() };
+        let turn = match &hit.turn {
+            Some(Turn::After(parent)) => {
+                let parent = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
+                format!("  (after {parent})")
+            }
+            _ => String::new(),
+        };
+        let used = used + columns(&turn);
         self.push_snippet(&hit.snippet, self.width.saturating_sub(used), style, &mut line);
+        line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
     }
@@ -150,6 +159,7 @@ impl Painter {
             field: String::new(),
             range: 0..0,
             snippet: Snippet { text: row.body.to_string_lossy().into_owned(), hit: 0..0 },
+            turn: None,
         }
     }
 
@@ -196,6 +206,10 @@ fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<
         .text("snippet", &Text::from(&*hit.snippet.text))
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", is_context)
+        .with(hit.turn.as_ref(), |row, turn| match turn {
+            Turn::None => row.bool("branched", false),
+            Turn::After(parent) => row.bool("branched", true).text_or_null("after", parent.as_ref()),
+        })
         .finish()
 }
 

@@ -14,11 +14,13 @@ mod line_numbers;
 mod pattern;
 mod prefilter;
 mod search;
+mod trail;
 
 pub use around::{Around, Shown, around};
 pub use pattern::{BadPattern, Pattern, PatternOptions};
 pub use prefilter::Prefilter;
 pub use search::{Match, Query, Resume, Searched, roles, search};
+pub use trail::{Trail, Turn, last_entry};
 
 #[cfg(test)]
 mod tests;

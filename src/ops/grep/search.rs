@@ -5,6 +5,7 @@ use super::hit::{hit_at, nowhere};
 use super::line_numbers::LineNumbers;
 use super::pattern::Pattern;
 use super::prefilter::{Positions, Verdict};
+use super::trail::Turn;
 use crate::load::{LoadError, Options, load};
 use crate::session::entry::{EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
@@ -71,6 +72,8 @@ pub struct Match {
     pub range: Range<usize>,
     /// The match with the text around it.
     pub snippet: Snippet,
+    /// Where the entry continues the conversation, if it was written while the session was followed.
+    pub turn: Option<Turn>,
 }
 
 impl Match {
@@ -84,6 +87,7 @@ impl Match {
             field: found.field,
             range: found.range,
             snippet: found.snippet,
+            turn: None,
         }
     }
 }
@@ -102,7 +106,8 @@ pub struct Searched {
 /// Where a search ended.
 #[derive(Clone, Copy, Debug)]
 pub struct Resume {
-    end: u64,
+    /// The offset of what was appended since.
+    pub end: u64,
     numbers: LineNumbers,
 }
 

@@ -17,21 +17,40 @@ pub struct WholeLines<'a> {
 impl<'a> WholeLines<'a> {
     /// Finds where they end.
     pub fn of(source: &'a dyn ReadAt) -> io::Result<WholeLines<'a>> {
-        let mut start = source.len();
-        let mut rest = Vec::new();
-        let newline = loop {
-            let from = start.saturating_sub(BACK);
-            let bytes = source.read_range(from..start)?;
-            let newline = memrchr(b'\n', &bytes).map(|at| at + 1);
-            rest.splice(0..0, bytes[newline.unwrap_or(0)..].iter().copied());
-            start = from + newline.unwrap_or(0) as u64;
-            if newline.is_some() || from == 0 {
-                break start;
-            }
-        };
+        let (newline, rest) = last_line(source, source.len())?;
         // No beginning of an object is an object.
         let is_whole = Raw::parse(&rest).is_ok_and(Raw::is_object);
         Ok(WholeLines { source, len: if is_whole { source.len() } else { newline } })
+    }
+}
+
+/// Calls `find` with the lines of a source, from the last to the first, until it returns something.
+///
+/// # Errors
+/// If reading fails.
+pub fn lines_back<T>(source: &dyn ReadAt, find: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
+    let mut end = source.len();
+    loop {
+        let (start, line) = last_line(source, end)?;
+        match find(&line) {
+            None if start > 0 => end = start - 1,
+            found => return Ok(found),
+        }
+    }
+}
+
+/// Returns the last line before an offset, and where it begins.
+fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
+    let (mut start, mut line) = (end, Vec::new());
+    loop {
+        let from = start.saturating_sub(BACK);
+        let bytes = source.read_range(from..start)?;
+        let newline = memrchr(b'\n', &bytes).map(|at| at + 1);
+        line.splice(0..0, bytes[newline.unwrap_or(0)..].iter().copied());
+        start = from + newline.unwrap_or(0) as u64;
+        if newline.is_some() || from == 0 {
+            return Ok((start, line));
+        }
     }
 }
 
