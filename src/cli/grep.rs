@@ -7,12 +7,11 @@ use crate::cli::prune::pruned_of;
 use crate::cli::rows::hits::{Detail, Painter};
 use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
-use crate::ops::grep::{Match, Query, Resume, Trail, last_entry, search};
+use crate::ops::grep::{Match, Query, Resume, Trail, search};
 use crate::session::Header;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
-use pisess_json::text::Text;
 use pisess_store::{ReadAt, Seen, SessionFile, Since};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -43,8 +42,7 @@ pub struct Answer {
     /// The entries that matched, if the search goes on.
     keys: Vec<Vec<u8>>,
     resume: Resume,
-    /// The entry that was written last, if the search goes on.
-    last: Option<Text<'static>>,
+    trail: Trail,
 }
 
 /// What is known of the sessions that were searched.
@@ -62,8 +60,8 @@ struct Known {
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
     printed: HashSet<Vec<u8>>,
-    /// The entry that was written last.
-    last: Option<Text<'static>>,
+    /// What was written.
+    trail: Trail,
 }
 
 impl Searcher {
@@ -95,11 +93,14 @@ impl Searcher {
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
         let most = self.most.saturating_sub(known.printed.len() as u64);
         let unreadable = |error| Failure::reading(name, error);
-        let mut trail = known.seen.is_some().then(|| {
-            let from = known.resume.map_or(0, |resume| resume.end);
-            Trail::read(source, from, known.last.clone(), known.resume.is_some(), reader)
-        });
-        let mut trail = trail.take().transpose().map_err(unreadable)?;
+        let from = known.resume.map(|resume| resume.end);
+        let is_live = known.seen.is_some();
+        let trail = match is_live {
+            true => known.trail.clone().read(source, from, reader),
+            false if self.follows => Trail::after(source),
+            false => Ok(Trail::default()),
+        };
+        let mut trail = trail.map_err(unreadable)?;
         let mut take = |header: &Header, mut hit: Match| {
             if self.follows {
                 let key = key(&hit);
@@ -107,7 +108,7 @@ impl Searcher {
                     return ControlFlow::Continue(());
                 }
                 keys.push(key);
-                hit.turn = trail.as_mut().map(|trail| trail.turn_at(&hit.id));
+                hit.turn = is_live.then(|| trail.turn_at(&hit.id));
             }
             count += 1;
             match painter.detail {
@@ -130,12 +131,8 @@ impl Searcher {
         if count > 0 {
             painter.summary(path, &searched.header, count, &mut rows);
         }
-        let last = match trail {
-            Some(trail) => trail.end(),
-            None if self.follows => last_entry(source).map_err(unreadable)?,
-            None => None,
-        };
-        Ok(Answer { header: searched.header, count, rows, note, keys, resume: searched.resume, last })
+        let (header, resume, trail) = (searched.header, searched.resume, trail.end());
+        Ok(Answer { header, count, rows, note, keys, resume, trail })
     }
 
     /// Prints the rows of a session.
@@ -262,7 +259,7 @@ impl Known {
     fn take_in(&mut self, answer: &mut Answer) {
         self.printed.extend(answer.keys.drain(..));
         self.resume = Some(answer.resume);
-        self.last = answer.last.take();
+        self.trail = std::mem::take(&mut answer.trail);
     }
 }
 

@@ -20,7 +20,7 @@ pub use around::{Around, Shown, around};
 pub use pattern::{BadPattern, Pattern, PatternOptions};
 pub use prefilter::Prefilter;
 pub use search::{Match, Query, Resume, Searched, roles, search};
-pub use trail::{Trail, Turn, last_entry};
+pub use trail::{Trail, Turn};
 
 #[cfg(test)]
 mod tests;

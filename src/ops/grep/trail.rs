@@ -18,69 +18,78 @@ pub enum Turn {
     After(Option<Text<'static>>),
 }
 
-/// The ids of the entries that were written since a search, each with that of its parent.
-#[derive(Debug, Default)]
+/// The entries that were written since a search: their ids, and those of their parents.
+#[derive(Clone, Debug, Default)]
 pub struct Trail {
     written: VecDeque<(Text<'static>, Option<Text<'static>>)>,
-    /// The entry that was written last before these.
+    /// The entry before these.
     last: Option<Text<'static>>,
-    /// The entry that was written last when the file was read before.
+    /// The entry that was written last when the file was read before, if it was replaced since.
     seen: Option<Text<'static>>,
+    /// Where the conversation went on since the last match.
     turn: Option<Option<Text<'static>>>,
 }
 
 impl Trail {
-    /// Reads the entries from an offset; `seen` is the entry that was written last when the file was read before, and
-    /// `is_same` whether it is right before them.
+    /// Begins after the last entry.
+    ///
+    /// # Errors
+    /// If reading fails.
+    pub fn after(source: &dyn ReadAt) -> io::Result<Trail> {
+        let last = lines_back(source, |line| entry(line).map(|(id, _)| id))?;
+        Ok(Trail { last, ..Trail::default() })
+    }
+
+    /// Reads the entries that were appended from an offset; without one, the file was replaced.
     ///
     /// # Errors
     /// If reading fails.
     pub fn read(
+        mut self,
         source: &dyn ReadAt,
-        from: u64,
-        seen: Option<Text<'static>>,
-        is_same: bool,
+        from: Option<u64>,
         reader: &mut ChunkReader,
     ) -> io::Result<Trail> {
-        let mut written = VecDeque::new();
-        let _: ControlFlow<()> = reader.read(source, from..source.len(), |LineChunk { bytes, .. }| {
-            written.extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
+        if from.is_none() {
+            self.seen = self.last.take();
+        }
+        let range = from.unwrap_or(0)..source.len();
+        let _: ControlFlow<()> = reader.read(source, range, |LineChunk { bytes, .. }| {
+            self.written.extend(bytes.split(|&byte| byte == b'\n').filter_map(entry));
             ControlFlow::Continue(())
         })?;
-        let last = seen.clone().filter(|_| is_same);
-        Ok(Trail { written, last, seen, turn: None })
+        Ok(self)
     }
 
     /// Goes on to the entry with this id, and returns where it continues the conversation.
     pub fn turn_at(&mut self, id: &Text) -> Turn {
+        let is_found = |own: &Text| own == id;
+        if self.pass(is_found) { self.turn.take().map_or(Turn::None, Turn::After) } else { Turn::None }
+    }
+
+    /// Goes on to the end.
+    pub fn end(mut self) -> Trail {
+        self.pass(|_| false);
+        self
+    }
+
+    /// Passes entries up to one that is searched for. Returns whether there is one.
+    fn pass(&mut self, is_found: impl Fn(&Text) -> bool) -> bool {
         while let Some((own, parent)) = self.written.pop_front() {
             if parent != self.last {
                 self.turn = Some(parent);
             }
             if Some(&own) == self.seen.as_ref() {
-                self.turn = None;
+                (self.seen, self.turn) = (None, None);
             }
-            let is_found = own == *id;
+            let is_found = is_found(&own);
             self.last = Some(own);
             if is_found {
-                return self.turn.take().map_or(Turn::None, Turn::After);
+                return true;
             }
         }
-        Turn::None
+        false
     }
-
-    /// Returns the entry that was written last.
-    pub fn end(self) -> Option<Text<'static>> {
-        self.written.into_iter().next_back().map(|(id, _)| id).or(self.last)
-    }
-}
-
-/// Returns the id of the last entry.
-///
-/// # Errors
-/// If reading fails.
-pub fn last_entry(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
-    lines_back(source, |line| entry(line).map(|(id, _)| id))
 }
 
 /// Returns the ids of an entry and its parent; `None` for any other line.
