@@ -35,7 +35,7 @@ impl EntryView {
         match entry.kind {
             Kind::Message => match line.get("message") {
                 Some(message) if message.is_object() => self.message(source, ix, entry.role, message)?,
-                _ => self.rest("entry", line, &[]),
+                _ => self.rest("data", line, &[]),
             },
             Kind::CustomMessage => {
                 self.content(line.get("content"), Breaks::Soft);
@@ -75,7 +75,7 @@ impl EntryView {
             | Kind::StackPop
             | Kind::Other
             | Kind::Missing => {
-                self.rest("entry", line, &[]);
+                self.rest("data", line, &[]);
             }
         }
         Ok(())

@@ -111,6 +111,8 @@ pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
         'm' | 'x' => role.to_string_lossy().into_owned(),
         'n' | 'o' | 's' | 'b' => match session.role_name(ix) {
             Some(role) => role.to_string(),
+            // Readers of a page know no leaf.
+            None if session.entry(ix).kind == Kind::Leaf => "switch".to_owned(),
             None => session.kind_name(ix).to_string(),
         },
         _ => return None,
@@ -250,6 +252,7 @@ const BODY: usize = 160;
 /// path, its directory is enclosed in further tabs, so that a narrow row can keep the file's name.
 pub fn row(row: &Row) -> String {
     let role = row.role.to_string_lossy();
+    let role = if role == "leaf" { "switch".into() } else { role };
     let body = row.body.to_string_lossy();
     let body = if row.path.is_empty() && row.tone != Tone::Tool { readable(&body) } else { body };
     let path = body.get(row.path.clone()).filter(|path| !path.is_empty());

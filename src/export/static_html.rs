@@ -106,10 +106,7 @@ pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
         }
         'l' => "Label",
         'e' => "Edit of the context",
-        _ => {
-            let name = source.session.role_name(ix).unwrap_or_else(|| source.session.kind_name(ix));
-            return in_words(&name.to_string_lossy());
-        }
+        _ => return in_words(&super::index::name_of(source.session, ix).unwrap_or_default()),
     };
     who.to_owned()
 }

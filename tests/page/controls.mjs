@@ -40,6 +40,22 @@ await test("a run opens to previews, and each to the full output", async () => {
   await clean(page);
 });
 
+await test("no text of the page uses the words of the file", async () => {
+  const path = session("wordsofthefile", chain(user("a"), says("b"), { type: "leaf", targetId: "e0" }, calls("c", "bash", { command: "ls" }), result("c", "bash", "d"),
+    { type: "label", targetId: "e0", label: "L" }, { type: "compaction", summary: "s", firstKeptEntryId: "e0", tokensBefore: 9 }, user("e"), { type: "custom", customType: "f", data: {} },
+    { type: "message", id: "other", parentId: "e1", timestamp: "2026-03-14T09:26:45.589Z", ...user("g") }));
+  for (const calm of [true, false]) {
+    const page = await open(exported(path), { calm, hash: "#e7" });
+    await waitFor(page, "e7");
+    await page.selectOption("#filter", "all");
+    await page.click("#help");
+    const words = await page.evaluate(() => document.body.innerText + [...document.querySelectorAll("[aria-label], [title], [placeholder]")].map((found) => `\n${found.ariaLabel} ${found.title} ${found.placeholder}`).join(""));
+    const found = /.{0,30}\b(lea(f|ves)|rows?|paths?)\b.{0,20}/i.exec(words);
+    holds(!found, found?.[0]);
+    await clean(page);
+  }
+});
+
 await test("what the agent hides is shown on request", async () => {
   const page = await open(exported(file), { calm: true });
   same(await page.locator('article[data-id="e3"]').count(), 0, "hidden");

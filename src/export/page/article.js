@@ -29,7 +29,7 @@ function articleOf(at, isFar = false) {
     if (text.isShort) addTexts(body, run);
     return article;
   }
-  article.append(headOf(n));
+  article.append(headOf(n, view));
   const siblings = session.children(session.parent[n]);
   if (siblings.length > 1) article.append(branchesOf(n, siblings));
   const body = make("div", "body");
@@ -100,8 +100,8 @@ function dayAt(at) {
 /** The kinds whose entries name themselves: results of tools, commands, compactions, summaries. */
 const NAMED = "tbcr";
 
-function headOf(n) {
-  const head = make("header"), kind = session.kind[n];
+function headOf(n, view) {
+  const head = make("header");
   const title = make("h2", "", titleOf(n));
   title.id = `h${n}`;
   head.append(title);
@@ -112,8 +112,13 @@ function headOf(n) {
     stamp.title = new Date(time).toLocaleString();
     head.append(stamp);
   }
-  const ending = endingOf(n);
-  if (ending && kind === "a") head.append(make("span", "mark bad", ending));
+  if (view.isFar) view.later.push(() => addActs(head, n));
+  else addActs(head, n);
+  return head;
+}
+
+/** Adds what a message shows under the pointer: what it used, its id, copy and link. */
+function addActs(head, n) {
   const acts = make("span", "acts"), used = usageOf(n);
   if (used) acts.append(used);
   const link = make("a", "", session.ids[n]);
@@ -132,7 +137,6 @@ function headOf(n) {
   dots.setAttribute("aria-expanded", "false");
   dots.addEventListener("click", () => dots.setAttribute("aria-expanded", head.classList.toggle("acting")));
   head.append(acts, dots);
-  return head;
 }
 
 /** Returns what the request for an entry used: its cost, and the tokens it sent and received. */

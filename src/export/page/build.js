@@ -39,7 +39,7 @@ function forget(ranges) {
 /** Returns the text of markup, for copying and searching. */
 function plain(markup) {
   return markup
-    .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFT][^\x03]*\x03/g, "\n")
+    .replace(/\x01[pvl123rhbqOINYA]|\x02[oHBFTC][^\x03]*\x03/g, "\n").replaceAll("\x01j", " ")
     .replace(/\x02.[^\x03]*\x03|[\x01\x0e].|[\x04\x05\x06\x0f]/gs, "");
 }
 

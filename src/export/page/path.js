@@ -263,6 +263,8 @@ async function fillText() {
   filling = true;
   let most = 8;
   const isWhole = () => !text.isShort || text.whole || text.last - text.first >= text.path.length;
+  // What a reader does first is not delayed.
+  await pause(300);
   while (!isWhole()) {
     const { path, first, last } = text;
     const places = Array.from({ length: most }, (_, at) => (last < path.length ? last + at : first - 1 - at)).filter((at) => at in path);

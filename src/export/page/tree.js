@@ -207,7 +207,7 @@ function runText(run, missing) {
   }
   const counts = [...names].map(([name, count]) => `${count} ${name}`);
   const failed = run.filter((n) => endingOf(n)).length;
-  const parts = [["who", `${run.length} tools`], ["says", counts.join(", ")]];
+  const parts = [["who", counted(run.length, "tool")], ["says", counts.join(", ")]];
   if (failed) parts.push(["mark bad", `${failed} failed`]);
   return parts;
 }

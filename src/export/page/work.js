@@ -67,7 +67,7 @@ function runLine(run) {
   line.setAttribute("aria-expanded", run.open);
   line.append(silent(make("span", "twist", run.open ? "▾" : "▸")));
   const missing = new Set();
-  const parts = tools.length === 1 ? rowText({ n: tools[0] }, missing) : tools.length ? runText(tools, missing) : [["who", "tools"], ["says", ""]];
+  const parts = tools.length === 1 && !run.open ? rowText({ n: tools[0] }, missing) : tools.length ? runText(tools, missing) : [["who", "tools"], ["says", ""]];
   for (const [className, said] of parts) if (said) line.append(make("span", className, said));
   if (missing.size) Promise.all([...missing].map((n) => rowPieces.get(n))).then(() => { if (line.isConnected) line.replaceWith(runLine(run)); });
   line.addEventListener("click", () => turnRun(run));
