@@ -207,7 +207,14 @@ fn completes(shell: &Shell) {
     ] {
         assert_eq!(session.completed(keys), line, "{}: {keys}", shell.name);
     }
-    if shell.name == "fish" {
+    if shell.name != "fish" {
+        assert_eq!(
+            session.completed("pisess show last @^{us"),
+            "pisess show last @^{user}",
+            "{}",
+            shell.name
+        );
+    } else {
         // Nothing is inserted where a brace is open.
         session.keys("pisess show last @^{us\t\u{1}\u{b}");
         assert_eq!(session.completed("pisess tree las"), "pisess tree last");
