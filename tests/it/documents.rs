@@ -20,6 +20,7 @@ use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use tempfile::TempDir;
 
 /// A directory in which examples are run.
@@ -41,8 +42,8 @@ enum Sink {
 }
 
 impl Desk {
-    /// Returns a directory with the files of a checkout that the documents use.
-    fn checkout() -> Desk {
+    /// Returns a directory with the sessions of the stores that the examples use.
+    fn stores() -> Desk {
         let folder = tempfile::Builder::new().prefix("it").tempdir().unwrap();
         let desk = Desk { folder, seconds: Cell::new(0), env: Vec::new(), output: Sink::Terminal };
         fs::create_dir_all(desk.path("home/bin")).unwrap();
@@ -62,6 +63,12 @@ impl Desk {
         }
         fs::create_dir_all(desk.path("tools")).unwrap();
         fs::create_dir_all(desk.path(".git")).unwrap();
+        desk
+    }
+
+    /// Returns a directory with the files of a checkout that the documents use, besides.
+    fn checkout() -> Desk {
+        let desk = Desk::stores();
         for folder in ["fixtures", "fixtures/hazards", "docs/examples"] {
             fs::create_dir_all(desk.path(folder)).unwrap();
             for file in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
@@ -73,12 +80,15 @@ impl Desk {
         desk
     }
 
-    /// Returns a checkout with sessions of every kind, under the names that examples use, and a model that
-    /// always gives the same answer.
+    /// Returns a checkout with what [`Desk::with_sessions`] adds.
     fn new() -> Desk {
-        let desk = Desk::checkout();
+        Desk::checkout().with_sessions()
+    }
+
+    /// Adds sessions of every kind, under the names that examples use, and a model that always gives the same answer.
+    fn with_sessions(self) -> Desk {
         let fixtures = root().join("fixtures");
-        fs::create_dir_all(desk.path("sessions/deeper")).unwrap();
+        fs::create_dir_all(self.path("sessions/deeper")).unwrap();
         for (from, to) in [
             ("tour", "session.jsonl"),
             ("v1", "old.jsonl"),
@@ -87,11 +97,11 @@ impl Desk {
             ("v2", "sessions/two.jsonl"),
             ("draft-tree", "sessions/deeper/three.jsonl"),
         ] {
-            fs::copy(fixtures.join(from).with_extension("jsonl"), desk.path(to)).unwrap();
+            fs::copy(fixtures.join(from).with_extension("jsonl"), self.path(to)).unwrap();
         }
-        fs::write(desk.path(".env"), "API_KEY='correct horse 42'\n").unwrap();
-        desk.script("llm", "cat > /dev/null; echo 'The waiting times are right across midnight now.'");
-        desk
+        fs::write(self.path(".env"), "API_KEY='correct horse 42'\n").unwrap();
+        self.script("llm", "cat > /dev/null; echo 'The waiting times are right across midnight now.'");
+        self
     }
 
     /// Adds the subset of jq that the documents use.
@@ -278,8 +288,9 @@ fn output(command: &str, desk: &Desk) -> String {
 #[test]
 fn examples_of_the_help_work() {
     let mut wrong = String::new();
+    let desk = Desk::stores();
     for guide in pisess::guides() {
-        let pasted = examples_in_help(guide.verb);
+        let pasted = examples_in_help(guide.verb, &desk);
         assert_eq!(pasted.len(), guide.examples.len(), "{}: {pasted:#?}", guide.verb);
         for (pasted, example) in pasted.iter().zip(guide.examples) {
             assert_eq!(unfolded(pasted), example.line, "pisess {} --help", guide.verb);
@@ -293,8 +304,8 @@ fn examples_of_the_help_work() {
 }
 
 /// Returns the commands below `Examples:` in the help of a command, without their indent.
-fn examples_in_help(verb: &str) -> Vec<String> {
-    let (help, code) = Desk::checkout().run(&format!("COLUMNS=80 pisess {verb} --help"));
+fn examples_in_help(verb: &str, desk: &Desk) -> Vec<String> {
+    let (help, code) = desk.run(&format!("COLUMNS=80 pisess {verb} --help"));
     assert_eq!(code, 0, "{help}");
     let (_, examples) = help.split_once("\nExamples:\n").unwrap_or_else(|| panic!("{verb} has no examples"));
     let lines = examples.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
@@ -320,9 +331,14 @@ fn unfolded(command: &str) -> String {
 
 /// Runs an example if its sessions exist. Returns a report if it exits with another code than expected.
 fn failure_of(line: &str, exit: u8) -> String {
-    let desk = Desk::new();
-    let (output, code) = desk.run("pisess label session.jsonl @ done");
-    assert_eq!(code, 0, "{output}");
+    let desk = Desk::stores().with_sessions();
+    static LABELED: OnceLock<Vec<u8>> = OnceLock::new();
+    let labeled = LABELED.get_or_init(|| {
+        let (output, code) = desk.run("pisess label session.jsonl @ done");
+        assert_eq!(code, 0, "{output}");
+        fs::read(desk.path("session.jsonl")).unwrap()
+    });
+    fs::write(desk.path("session.jsonl"), labeled).unwrap();
     let (output, code) = desk.run(line);
     if code == i32::from(exit) { String::new() } else { format!("$ {line}\n{output}exit {code}\n\n") }
 }
