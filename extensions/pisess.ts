@@ -1,4 +1,4 @@
-// The commands /branches, /switch, /pop and /pick for pi, which run pisess on the session's file.
+// The commands /branches, /switch, /pop, /undo and /pick for pi, which run pisess on the session's file.
 //
 // pi keeps its leaf in memory: it does not record a move by /tree in the file, and does not read what another
 // program appends. So if the leaf is not the last entry of the file, a mark is appended under the leaf before pisess

@@ -9,6 +9,7 @@ import { agree } from "./agents.mjs";
 import { Peer } from "./peer.mjs";
 import { checks, conversation, session } from "./plan.mjs";
 import { Pisess, commandLine, findBinary } from "./pisess.mjs";
+import { compareArchived } from "./archived.mjs";
 import { compareHanded } from "./handed.mjs";
 import { compareImported } from "./imported.mjs";
 import { compareExtension, compareSkill } from "./installed.mjs";
@@ -43,7 +44,7 @@ if (options.help) {
   process.exit(0);
 }
 
-/** The number of sessions per agent that are redacted and converted: few, to keep the run short. */
+/** The number of sessions per agent that are redacted, converted and archived: few, to keep the run short. */
 const HANDED = 20;
 const scratch = mkdtempSync(join(tmpdir(), "pisess-interop-"));
 process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));
@@ -118,6 +119,7 @@ async function compareAll(peers, numbers) {
   await Promise.all([worker(), worker()]);
   if (!options.session && isWanted({ kind: "repaired" })) await repaired(tools);
   if (!options.session && isWanted({ kind: "handed" })) await handed(tools, numbers);
+  if (!options.session && isWanted({ kind: "archived" })) await archived(tools, numbers);
   if (!options.session && isWanted({ kind: "imported" })) {
     await compareImported(tools, join(here, "../../fixtures"), report("imported"));
   }
@@ -159,9 +161,18 @@ async function repaired(tools) {
 }
 
 async function handed(tools, numbers) {
+  await compareHanded(tools, some(numbers), report("handed"));
+}
+
+async function archived(tools, numbers) {
+  await compareArchived(tools, some(numbers), report("archived"));
+}
+
+/** Returns a few sessions of each agent. */
+function some(numbers) {
   const made = numbers.map((n) => session(options.seed, n)).filter(({ older }) => !older);
   const of = (wanted) => made.filter(({ dialect }) => dialect === wanted).slice(0, HANDED);
-  await compareHanded(tools, [...of("pi"), ...of("omp")], report("handed"));
+  return [...of("pi"), ...of("omp")];
 }
 
 async function listed(tools, numbers) {

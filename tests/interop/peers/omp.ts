@@ -202,6 +202,14 @@ const ANSWERS: Record<string, (session: any, question: any, file: string) => unk
 await serve({
 	hello: () => ({ bun: Bun.version }),
 
+	/** Returns oh-my-pi's own directory. */
+	agent: () => process.env.PI_CODING_AGENT_DIR,
+
+	/** Returns the sessions of a directory as oh-my-pi lists them. */
+	async list({ cwd, dir }: any) {
+		return (await SessionManager.list(cwd, dir)).map(({ path }: any) => ({ path }));
+	},
+
 	/** Returns the messages that oh-my-pi's importer makes of a session of Claude Code or Codex. */
 	async imported({ source, path }: any) {
 		const store = source === "claude" ? new ClaudeSessionStore(scratch) : new CodexSessionStore(scratch);
