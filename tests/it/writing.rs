@@ -258,6 +258,7 @@ fn the_same_command_completes_what_a_kill_left() {
         ("check --repair ./s.jsonl -o ./copy", damaged, &["copy.rejected"]),
         ("prune --over 1k ./s.jsonl", crate::prune::large().into(), &["s.jsonl.pruned"]),
         ("prune --branch ee2b93f5 ./s.jsonl", fixture("tour.jsonl"), &["s.jsonl.pruned"]),
+        ("prune --compacted ./s.jsonl", crate::prune_compacted::compacted(), &["s.jsonl.pruned"]),
         ("prune --over 1k ./s.jsonl -o ./copy", crate::prune::large().into(), &["copy.pruned"]),
     ] {
         let s = Sandbox::new();
