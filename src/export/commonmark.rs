@@ -55,6 +55,7 @@ pub fn push(text: &str, breaks: Breaks, markup: &mut Markup) {
                 head: false,
                 links: 0,
                 in_html: false,
+                level: 0,
             };
             for (event, range) in
                 TextMergeWithOffset::new(Parser::new_ext(text, options()).into_offset_iter())
@@ -164,6 +165,8 @@ struct Writer<'a, 'm> {
     aligned: Vec<Alignment>,
     cell: usize,
     head: bool,
+    /// The level of the last heading.
+    level: usize,
     /// The number of open links and images, which contain no further links.
     links: usize,
     /// Whether a block of HTML is open that has a line already.
@@ -210,7 +213,7 @@ impl Writer<'_, '_> {
                 self.in_html = false;
                 self.markup.open(Tag::Verbatim);
             }
-            Start::Heading { level, .. } => self.markup.open(heading(level)),
+            Start::Heading { level, .. } => self.heading(level),
             Start::BlockQuote(_) => self.markup.open(Tag::Quote),
             Start::CodeBlock(kind) => {
                 let language = match kind {
@@ -297,19 +300,17 @@ impl Writer<'_, '_> {
         self.cell += 1;
         self.markup.open_with(if self.head { Tag::HeadCell } else { Tag::Cell }, aligned);
     }
+
+    /// Opens a heading, at most one level below the one before it: screen readers show headings as an outline.
+    fn heading(&mut self, level: HeadingLevel) {
+        self.level = (level as usize).min(self.level + 1).min(3);
+        self.markup.open([Tag::Heading1, Tag::Heading2, Tag::Heading3][self.level - 1]);
+    }
 }
 
 /// Returns a text without what [`emphasis_apart`] inserted.
 fn whole(text: &str) -> Cow<'_, str> {
     if text.contains(APART) { Cow::Owned(text.replace(APART, "")) } else { Cow::Borrowed(text) }
-}
-
-fn heading(level: HeadingLevel) -> Tag {
-    match level {
-        HeadingLevel::H1 => Tag::Heading1,
-        HeadingLevel::H2 => Tag::Heading2,
-        _ => Tag::Heading3,
-    }
 }
 
 #[cfg(test)]
@@ -329,6 +330,13 @@ mod tests {
         let mut markup = Markup::new();
         push(text, Breaks::Soft, &mut markup);
         crate::export::html::html(&markup.finish(), &Nothing).to_string().replace(" dir=\"auto\"", "")
+    }
+
+    #[test]
+    fn no_level_of_headings_is_left_out() {
+        let html = html_of("## a\n\n#### b\n\n# c\n\n## d\n\n###### e\n\n###### f");
+        let opened: Vec<_> = html.match_indices("<h").map(|(at, _)| &html[at + 1..at + 3]).collect();
+        assert_eq!(opened, ["h3", "h4", "h3", "h4", "h5", "h5"]);
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn the_path_as_markdown() {
     The user explored a different conversation branch before returning here.
     Summary of that exploration:
 
-    #### Goal
+    ### Goal
 
     Make `departs_in` right across midnight.
 
