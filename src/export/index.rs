@@ -171,12 +171,30 @@ fn order(contents: &Contents) -> Vec<u8> {
 pub struct Late {
     models: Vec<String>,
     known: HashMap<String, usize>,
-    model: Vec<String>,
-    cost: Vec<String>,
-    usage: Vec<Vec<u8>>,
-    lines: Vec<String>,
+    count: usize,
+    model: Column,
+    cost: Column,
+    usage: Column,
+    lines: Column,
     hidden: Vec<String>,
     edits: Vec<Vec<u8>>,
+}
+
+/// The numbers of all entries, as they are written: those of a long session are many.
+#[derive(Debug, Default)]
+struct Column(Vec<u8>);
+
+impl Column {
+    fn push(&mut self, number: &[u8]) {
+        if !self.0.is_empty() {
+            self.0.push(b',');
+        }
+        self.0.extend_from_slice(number);
+    }
+
+    fn json(self) -> Vec<u8> {
+        array([self.0])
+    }
 }
 
 /// The facts about an article that are kept besides its markup.
@@ -206,7 +224,8 @@ impl Facts {
 impl Late {
     /// Adds the facts of the next entry.
     pub fn push(&mut self, facts: Facts) {
-        let number = self.model.len();
+        let number = self.count;
+        self.count += 1;
         let model = facts.model.map_or(0, |model| {
             let next = self.models.len() + 1;
             let at = *self.known.entry(model.clone()).or_insert(next);
@@ -215,15 +234,16 @@ impl Late {
             }
             at
         });
-        self.model.push(model.to_string());
+        self.model.push(model.to_string().as_bytes());
         let usage = facts.usage.unwrap_or_default();
-        self.cost.push(js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6));
+        self.cost.push(js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6).as_bytes());
         let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-        self.usage.push(if usage.tokens() > 0.0 { array(parts.map(js::number)) } else { b"0".to_vec() });
+        let is_used = usage.tokens() > 0.0;
+        self.usage.push(&if is_used { array(parts.map(js::number)) } else { b"0".to_vec() });
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
-        self.lines.push(facts.lines.to_string());
+        self.lines.push(facts.lines.to_string().as_bytes());
         if let Some((target, omits)) = facts.edits {
             let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
             self.edits.push(array(edit));
@@ -235,11 +255,11 @@ impl Late {
         let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
         Object::new()
             .json("models", &array(models))
-            .json("model", &array(self.model))
-            .json("cost", &array(self.cost))
-            .json("usage", &array(self.usage))
+            .json("model", &self.model.json())
+            .json("cost", &self.cost.json())
+            .json("usage", &self.usage.json())
             .json("hidden", &array(self.hidden))
-            .json("lines", &array(self.lines))
+            .json("lines", &self.lines.json())
             .json("edits", &array(self.edits))
             .finish()
     }

@@ -115,12 +115,12 @@ async function printed(page) {
   return { pages: readFileSync(path, "latin1").match(/\/Type\s*\/Page\b/g).length, seconds };
 }
 
-/** Returns what a reader meets in an open page: its size, its longest task, what axe finds, its prose, its print. */
-async function quality(page, kind) {
+/** Returns what a reader meets in an open page: its size, its longest task, what axe finds; unless it is large, its prose and its print. */
+async function quality(page, kind, large) {
   await page.waitForTimeout(1500);
-  const count = await nodes(page), task = Math.round(await page.evaluate(() => window.longest));
-  const found = await violations(page), prose = await (kind === "ours" ? proseShare : theirProse)(page);
-  return { nodes: count, task: task || "below 50", axe: found.map(({ id, nodes }) => `${nodes.length} × ${id}`), prose, print: await printed(page) };
+  const count = await nodes(page), task = Math.round(await page.evaluate(() => window.longest)), found = await violations(page);
+  const figures = { nodes: count, task: task || "below 50", axe: found.map(({ id, nodes }) => `${nodes.length} × ${id}`) };
+  return large ? figures : { ...figures, prose: await (kind === "ours" ? proseShare : theirProse)(page), print: await printed(page) };
 }
 
 const mb = (bytes) => `${(bytes / 1e6).toFixed(2)} MB`;
@@ -145,14 +145,14 @@ async function compare(file) {
     shown.push(page.shown);
     if (round === 0) {
       await page.page.waitForSelector("html[data-ready]", { timeout: LIMIT });
-      own = await quality(page.page, "ours");
+      own = await quality(page.page, "ours", size > LARGE);
       jumped = await jumps(page.page);
     }
     await page.page.context().close();
     if (!pi || !other.at(-1).ok) continue;
     const peer = await opened(theirs, "theirs");
     peers.push(peer.shown);
-    if (round === 0 && peer.shown !== null) its = await quality(peer.page, "theirs");
+    if (round === 0 && peer.shown !== null) its = await quality(peer.page, "theirs", size > LARGE);
     await peer.page.context().close();
   }
   const seconds = (runs) => Math.min(...runs.map((run) => run.seconds));
@@ -170,8 +170,10 @@ async function compare(file) {
   both("nodes", ({ nodes }) => nodes);
   both("longest task while opening", ({ task }) => `${task} ms`);
   both("violations that axe finds", ({ axe }) => axe.join(", ") || 0);
-  both("height that is prose", ({ prose }) => `${(prose * 100).toFixed(0)} %`);
-  both("printed", ({ print }) => `${print.pages} pages in ${print.seconds.toFixed(1)} s`);
+  if (own.print) {
+    both("height that is prose", ({ prose }) => `${(prose * 100).toFixed(0)} %`);
+    both("printed", ({ print }) => `${print.pages} pages in ${print.seconds.toFixed(1)} s`);
+  }
   row("longest task while moving", `${jumped.longest || "below 50"} ms, ${jumped.most} elements at most`, "");
 }
 
