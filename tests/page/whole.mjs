@@ -80,3 +80,13 @@ await test("a longer path is drawn in part, and the page's own search opens", as
   same(await page.evaluate(() => document.activeElement.id), "words", "the page's own search");
   await clean(page);
 });
+
+await test("much text out of view is not drawn, and the page's own search opens", async () => {
+  const page = await open(exported(session("heavy", chain(...Array.from({ length: 80 }, (_, n) => [user(`go ${n}`), calls(`c${n}`, "bash", { command: "ls" }), result(`c${n}`, "bash", "all work and no play\n".repeat(60_000))]).flat()))), { calm: true });
+  await page.waitForTimeout(3000);
+  const length = await page.evaluate(() => document.getElementById("list").textContent.length);
+  holds(length < 70e6, `${length} characters`);
+  await page.keyboard.press("Control+f");
+  same(await page.evaluate(() => document.activeElement.id), "words", "the page's own search");
+  await clean(page);
+});

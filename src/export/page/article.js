@@ -41,6 +41,7 @@ function articleOf(at, isFar = false) {
     entryPieces.get(n).then(() => { if (text.shown.get(at) === article) drawText(); });
     return article;
   }
+  if (isFar) text.spare -= item.length;
   fill(body, n, halves(item)[0], view);
   if (body.children.length && [...body.children].every((child) => child.matches(".call.shown"))) article.classList.add("bare");
   if (prefs.level !== "all") addUnfold(article);

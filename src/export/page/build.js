@@ -188,7 +188,8 @@ const MOST_CONCEALED = 1e6;
 
 /** Returns an element with the text of markup that the browser's search finds, and then shows; none for a long path. */
 function concealed(markup) {
-  if (!text.isShort) return [];
+  if (!text.isShort || text.spare < 0) return [];
+  text.spare -= markup.length;
   const element = make("div", "plain", plain(markup.slice(0, MOST_CONCEALED)).trim());
   element.setAttribute("hidden", "until-found");
   return [element];

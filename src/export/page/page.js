@@ -211,7 +211,7 @@ function onKey(event) {
     return void printAll();
   }
   // The browser's own search finds only what is drawn. Pressing Ctrl+F again in the search field opens it.
-  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing && !text.isShort) {
+  if ((event.ctrlKey || event.metaKey) && event.key === "f" && !typing && (!text.isShort || text.spare < 0)) {
     event.preventDefault();
     return KEYS["/"]();
   }

@@ -13,8 +13,9 @@ const AROUND = 700;
 /** The maximum numbers of articles and nodes that are drawn. */
 const MOST_ARTICLES = 60;
 const MOST_NODES = 2600;
-/** The maximum number of entries of a path of which all is drawn. */
+/** The maximum number of entries of a path of which all is drawn, and of characters that are drawn out of view. */
 const MOST_WHOLE = 2000;
+const MOST_CHARACTERS = 64e6;
 /** Browsers limit heights to about 16 million pixels; the spaces of a longer path are scaled down. */
 const HIGHEST = 8e6;
 
@@ -26,8 +27,8 @@ const text = {
   chosen: -1, heights: null, whole: false, still: -1, coming: false,
   /** The articles by their places, from the first to the one before the last, and which of them are near the view. */
   shown: new Map(), first: 0, last: 0, near: [0, 0],
-  /** Whether the path is short, and whether all folds are open. */
-  isShort: false, open: false,
+  /** Whether the path is short, how many characters may yet be drawn out of view, and whether all folds are open. */
+  isShort: false, spare: MOST_CHARACTERS, open: false,
 };
 
 const onPath = (n) => n >= 0 && text.all[text.index[n]] === n;
@@ -118,6 +119,7 @@ function readPath() {
 function clearText() {
   for (const at of [...text.shown.keys()]) drop(at);
   text.first = text.last = 0;
+  text.spare = MOST_CHARACTERS;
 }
 
 function drop(at) {
@@ -262,7 +264,7 @@ async function fillText() {
   if (filling) return;
   filling = true;
   let most = 8;
-  const isWhole = () => !text.isShort || text.whole || text.last - text.first >= text.path.length;
+  const isWhole = () => !text.isShort || text.spare < 0 || text.whole || text.last - text.first >= text.path.length;
   // What a reader does first is not delayed.
   await pause(300);
   while (!isWhole()) {
