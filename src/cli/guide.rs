@@ -3,6 +3,8 @@
 //! The commands print parts of them after their options. `tests/it/generated.rs` generates the man pages
 //! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
 
+use clap::Command;
+
 /// A row of a table: a form and its meaning.
 pub type GuideRow = (&'static str, &'static str);
 
@@ -308,22 +310,24 @@ impl Example {
 /// The text that follows the options in the help of one command.
 #[derive(Clone, Copy, Debug)]
 pub struct Guide {
-    /// The name of the command.
-    pub verb: &'static str,
     /// Examples of its use.
     pub examples: &'static [Example],
     /// The meaning of exit code 1, if the command uses it.
-    pub found: Option<&'static str>,
-    /// Whether it changes files, and so may exit with 3 or 4.
-    pub writes: bool,
-    /// Whether it takes references.
-    pub refers: bool,
+    found: Option<&'static str>,
 }
 
 impl Guide {
-    /// Returns the exit codes of this command.
-    pub fn exit_codes(&self) -> impl Iterator<Item = GuideRow> {
-        let (found, writes) = (self.found, self.writes);
+    pub(crate) const fn new(examples: &'static [Example]) -> Guide {
+        Guide { examples, found: None }
+    }
+
+    pub(crate) const fn found(self, found: &'static str) -> Guide {
+        Guide { found: Some(found), ..self }
+    }
+
+    /// Returns the exit codes of the command.
+    pub fn exit_codes(&self, command: &Command) -> impl Iterator<Item = GuideRow> {
+        let (found, writes) = (self.found, writes(command));
         EXIT_CODES.into_iter().filter_map(move |(code, meaning)| match code {
             "1" => found.map(|found| (code, found)),
             "3" | "4" => writes.then_some((code, meaning)),
@@ -332,17 +336,28 @@ impl Guide {
     }
 
     /// Returns the end of the command's long help.
-    pub fn help(&self) -> String {
+    pub fn help(&self, command: &Command) -> String {
         let mut text = String::from("Examples:\n");
         for example in self.examples {
             text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
-        if self.refers {
+        if refers(command) {
             text += "REF is @ (the leaf), -, root, :12 (a line), an id or its prefix, a label, REF^,\n\
                      REF~3 or REF^{user}; see `pisess --help` for all forms.\n\n";
         }
-        text + "Exit codes:\n" + table(self.exit_codes()).trim_end()
+        text + "Exit codes:\n" + table(self.exit_codes(command)).trim_end()
     }
+}
+
+/// Whether a command changes files, and so may exit with 3 or 4.
+pub fn writes(command: &Command) -> bool {
+    command.get_arguments().any(|arg| arg.get_id() == "dry_run")
+}
+
+/// Whether a command takes references.
+pub fn refers(command: &Command) -> bool {
+    let names = command.get_arguments().filter_map(|arg| arg.get_value_names());
+    names.flatten().any(|name| name.split('|').any(|name| name == "REF"))
 }
 
 /// The width of a help text. Examples are folded here, because a line that clap wraps would be two

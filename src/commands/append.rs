@@ -19,32 +19,25 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "append",
-    examples: &[
-        Example::new("Name the session", "pisess append session.jsonl --name 'Ferry times'"),
-        Example::new(
-            "Append a user message, for the agent to continue from",
-            "pisess append session.jsonl --user 'And by bus?'",
-        ),
-        Example::new(
-            "Ask another model, on a branch",
-            "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
-        ),
-        Example::new(
-            "Append data for other programs, which no model sees",
-            "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
-        ),
-        Example::new(
-            "Append the output of another program; ids, parents and times are filled in",
-            "echo '{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"And by bus?\"}}' | pisess append session.jsonl",
-        ),
-    ],
-    found: None,
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Name the session", "pisess append session.jsonl --name 'Ferry times'"),
+    Example::new(
+        "Append a user message, for the agent to continue from",
+        "pisess append session.jsonl --user 'And by bus?'",
+    ),
+    Example::new(
+        "Ask another model, on a branch",
+        "pisess append session.jsonl --at 'cause found' --model anthropic/claude-opus-4-5 --user 'Are you sure?'",
+    ),
+    Example::new(
+        "Append data for other programs, which no model sees",
+        "pisess append session.jsonl --custom reviewed --data '{\"by\":\"u\"}'",
+    ),
+    Example::new(
+        "Append the output of another program; ids, parents and times are filled in",
+        "echo '{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"And by bus?\"}}' | pisess append session.jsonl",
+    ),
+]);
 
 /// Append entries: messages, custom data, settings or a session name.
 ///
@@ -71,10 +64,8 @@ pub struct Args {
     /// Read entries as JSON lines from FILE (- for standard input)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    /// Entries given by options.
     #[command(flatten)]
     pub words: Words,
-    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -126,7 +117,6 @@ enum Given {
     Words,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let open = OpenSession::open(&args.session, Options::default(), ui)?;

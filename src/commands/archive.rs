@@ -15,21 +15,14 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "archive",
-    examples: &[
-        Example::new(
-            "List which sessions of all projects have no message newer than 90 days",
-            "pisess archive -n --all --older-than 90d",
-        ),
-        Example::new("Archive them", "pisess archive --all --older-than 90d"),
-        Example::new("List the archived sessions of all projects", "pisess archive --list --all"),
-    ],
-    found: None,
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "List which sessions of all projects have no message newer than 90 days",
+        "pisess archive -n --all --older-than 90d",
+    ),
+    Example::new("Archive them", "pisess archive --all --older-than 90d"),
+    Example::new("List the archived sessions of all projects", "pisess archive --list --all"),
+]);
 
 /// Move sessions out of the agents' stores into compressed archives, and back.
 ///
@@ -92,7 +85,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let older_than = args.older_than.as_deref().map(|time| period::named("--older-than", time, ui));
     let before_ms = older_than.transpose()?.map(|time| time.start);

@@ -23,17 +23,10 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "branches",
-    examples: &[
-        Example::new("List the branches, newest first", "pisess branches session.jsonl"),
-        Example::new("List the branches as JSON", "pisess branches --json session.jsonl"),
-    ],
-    found: None,
-    writes: false,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("List the branches, newest first", "pisess branches session.jsonl"),
+    Example::new("List the branches as JSON", "pisess branches --json session.jsonl"),
+]);
 
 /// List the branches of a session.
 ///
@@ -70,7 +63,6 @@ struct BranchList<'a> {
     typed: HashMap<EntryIx, Text<'static>>,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { timestamps: args.json, ..Options::default() };
     let mut open = OpenSession::open(&args.session, options, ui)?;

@@ -10,23 +10,14 @@ use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, Reach};
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "check",
-    examples: &[
-        Example::new("Check a session", "pisess check session.jsonl"),
-        Example::new("Check all sessions below a directory", "pisess check sessions"),
-        Example::new("Check the sessions of all projects", "pisess check --all"),
-        Example::answers_no("Print the findings as JSON", "pisess check --json broken.jsonl"),
-        Example::new(
-            "Repair a session into another file",
-            "pisess check --repair -o mended.jsonl broken.jsonl",
-        ),
-    ],
-    found: Some("a warning or an error was found"),
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Check a session", "pisess check session.jsonl"),
+    Example::new("Check all sessions below a directory", "pisess check sessions"),
+    Example::new("Check the sessions of all projects", "pisess check --all"),
+    Example::answers_no("Print the findings as JSON", "pisess check --json broken.jsonl"),
+    Example::new("Repair a session into another file", "pisess check --repair -o mended.jsonl broken.jsonl"),
+])
+.found("a warning or an error was found");
 
 /// Check session files, and optionally repair them.
 ///
@@ -57,12 +48,10 @@ pub struct Args {
     /// Include subdirectories (a check always does)
     #[arg(short, long)]
     pub recursive: bool,
-    /// Options for repairs.
     #[command(flatten)]
     pub repair: RepairArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.repair.repair {
         return repair(&args.sessions, args.recursive, &args.repair, ui);

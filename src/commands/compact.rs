@@ -23,37 +23,29 @@ use pisess_store::SessionFile;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "compact",
-    examples: &[
-        Example::new(
-            "Compact with the built-in summary, which needs no model",
-            "pisess compact --keep-recent-tokens 100 session.jsonl",
-        ),
-        Example::new(
-            "Compact with a model, if the context exceeds 100,000 tokens",
-            "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
-        ),
-        Example::new(
-            "Compact for a model with a context window of 32,000 tokens",
-            "pisess compact --if-over 24k --keep-recent-tokens 12k session.jsonl",
-        ),
-        Example::new(
-            "Supply the summary, keeping the last user message and what follows",
-            "pisess compact --first-kept '@^{user}' --summary 'We chose the second design.' session.jsonl",
-        ),
-        Example::new(
-            "Print the prompt that a summarizer would receive",
-            "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
-        ),
-    ],
-    found: Some(
-        "nothing to compact, the last entry is already a compaction, or a hook cancelled the operation",
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Compact with the built-in summary, which needs no model",
+        "pisess compact --keep-recent-tokens 100 session.jsonl",
     ),
-    writes: true,
-    refers: true,
-};
+    Example::new(
+        "Compact with a model, if the context exceeds 100,000 tokens",
+        "pisess compact --if-over 100k --summarizer 'llm -m MODEL' session.jsonl",
+    ),
+    Example::new(
+        "Compact for a model with a context window of 32,000 tokens",
+        "pisess compact --if-over 24k --keep-recent-tokens 12k session.jsonl",
+    ),
+    Example::new(
+        "Supply the summary, keeping the last user message and what follows",
+        "pisess compact --first-kept '@^{user}' --summary 'We chose the second design.' session.jsonl",
+    ),
+    Example::new(
+        "Print the prompt that a summarizer would receive",
+        "pisess compact --keep-recent-tokens 100 --prompt session.jsonl",
+    ),
+])
+.found("nothing to compact, the last entry is already a compaction, or a hook cancelled the operation");
 
 /// Replace the older part of the context with a summary.
 ///
@@ -81,15 +73,12 @@ pub struct Args {
     /// Compact only if the context exceeds TOKENS, such as 100k or 1.5M
     #[arg(long, value_name = "TOKENS", value_parser = options::amount)]
     pub if_over: Option<u64>,
-    /// Options for the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { messages: true, file_calls: true, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;

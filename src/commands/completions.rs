@@ -9,24 +9,14 @@ use crate::cli::output::{Exit, Failure, Ui, visible};
 use clap::ValueEnum;
 use std::ffi::OsString;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "completions",
-    examples: &[
-        Example::new(
-            "Install for bash, in a file sourced by ~/.bashrc",
-            "pisess completions bash > ~/.pisess.bash",
-        ),
-        Example::new("Install for zsh, in a directory of $fpath", "pisess completions zsh > _pisess"),
-        Example::new(
-            "Install for fish, in ~/.config/fish/completions",
-            "pisess completions fish > pisess.fish",
-        ),
-    ],
-    found: None,
-    writes: false,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Install for bash, in a file sourced by ~/.bashrc",
+        "pisess completions bash > ~/.pisess.bash",
+    ),
+    Example::new("Install for zsh, in a directory of $fpath", "pisess completions zsh > _pisess"),
+    Example::new("Install for fish, in ~/.config/fish/completions", "pisess completions fish > pisess.fish"),
+]);
 
 /// Print the completion script for a shell.
 ///
@@ -94,7 +84,6 @@ impl Shell {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let lines: String = match (&args.line, args.at) {
         (Some(line), _) => {

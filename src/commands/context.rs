@@ -21,36 +21,30 @@ use pisess_store::{Piece, Pieces};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "context",
-    examples: &[
-        Example::new("Print the model's current context as JSON", "pisess context session.jsonl"),
-        Example::new(
-            "Print its size in tokens, as the agent estimates it",
-            "pisess context --tokens session.jsonl",
-        ),
-        Example::new(
-            "Print the context at the last user message, with the roles of a model API",
-            "pisess context --as llm session.jsonl '@^{user}'",
-        ),
-        Example::new(
-            "Print the context as text, for a pager or another program",
-            "pisess context --as text session.jsonl",
-        ),
-        Example::new(
-            "Print a request to Anthropic's API with the context, for curl -d @-",
-            "pisess context --as anthropic --max-tokens 4096 session.jsonl",
-        ),
-        Example::new(
-            "Print a request to a server with OpenAI's API, for another model",
-            "pisess context --as openai --model local/small session.jsonl",
-        ),
-    ],
-    found: Some("a request would contain no message, or a hook cancelled the operation"),
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Print the model's current context as JSON", "pisess context session.jsonl"),
+    Example::new(
+        "Print its size in tokens, as the agent estimates it",
+        "pisess context --tokens session.jsonl",
+    ),
+    Example::new(
+        "Print the context at the last user message, with the roles of a model API",
+        "pisess context --as llm session.jsonl '@^{user}'",
+    ),
+    Example::new(
+        "Print the context as text, for a pager or another program",
+        "pisess context --as text session.jsonl",
+    ),
+    Example::new(
+        "Print a request to Anthropic's API with the context, for curl -d @-",
+        "pisess context --as anthropic --max-tokens 4096 session.jsonl",
+    ),
+    Example::new(
+        "Print a request to a server with OpenAI's API, for another model",
+        "pisess context --as openai --model local/small session.jsonl",
+    ),
+])
+.found("a request would contain no message, or a hook cancelled the operation");
 
 /// Print what the model would see at an entry.
 ///
@@ -80,7 +74,6 @@ pub struct Args {
     /// Print the size of the context in tokens, as the agent estimates it
     #[arg(long)]
     pub tokens: bool,
-    /// Options for the hook, which may replace the messages.
     #[command(flatten)]
     pub hook: HookArgs,
     /// Print JSON (the context always is)
@@ -120,7 +113,6 @@ impl ContextFormat {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let request = args.request()?;
     let options = Options { messages: true, ..Options::default() };

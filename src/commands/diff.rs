@@ -18,28 +18,22 @@ use owo_colors::Style;
 use pisess_json::write::{Object, texts};
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "diff",
-    examples: &[
-        Example::answers_no("Compare two branches of a session", "pisess diff session.jsonl 5c07d14b @"),
-        Example::answers_no(
-            "Compare what the model sees at the leaf and at the last compaction's parent",
-            "pisess diff --context session.jsonl '@^{compaction}^' @",
-        ),
-        Example::answers_no(
-            "Compare two sessions, on one line",
-            "pisess diff --stat session.jsonl sessions/one.jsonl",
-        ),
-        Example::new(
-            "Compare a session with its fork, which has the same path",
-            "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
-        ),
-    ],
-    found: Some("the paths differ"),
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::answers_no("Compare two branches of a session", "pisess diff session.jsonl 5c07d14b @"),
+    Example::answers_no(
+        "Compare what the model sees at the leaf and at the last compaction's parent",
+        "pisess diff --context session.jsonl '@^{compaction}^' @",
+    ),
+    Example::answers_no(
+        "Compare two sessions, on one line",
+        "pisess diff --stat session.jsonl sessions/one.jsonl",
+    ),
+    Example::new(
+        "Compare a session with its fork, which has the same path",
+        "pisess fork session.jsonl -o fork.jsonl && pisess diff --context session.jsonl fork.jsonl",
+    ),
+])
+.found("the paths differ");
 
 /// Compare two paths of a session, or two sessions.
 ///
@@ -77,7 +71,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = match (args.context, args.stat || args.json) {
         (true, _) => Options { messages: true, ..Options::default() },

@@ -11,24 +11,17 @@ use crate::session::entry::{EntryIx, Role};
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "edit",
-    examples: &[
-        Example::new(
-            "Replace a tool result with a shorter one",
-            "pisess edit session.jsonl '@^{toolResult}' --replace '(the new test, 40 lines)'",
-        ),
-        Example::new(
-            "Omit a user message and its reply from the context",
-            "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
-        ),
-        Example::new("Restore an entry that was edited", "pisess edit session.jsonl '@^{user}' --restore"),
-    ],
-    found: None,
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Replace a tool result with a shorter one",
+        "pisess edit session.jsonl '@^{toolResult}' --replace '(the new test, 40 lines)'",
+    ),
+    Example::new(
+        "Omit a user message and its reply from the context",
+        "pisess edit session.jsonl '@^{user}' '@^{assistant}' --omit",
+    ),
+    Example::new("Restore an entry that was edited", "pisess edit session.jsonl '@^{user}' --restore"),
+]);
 
 /// Change what the model sees of an entry, not the entry itself.
 ///
@@ -62,12 +55,10 @@ pub struct Args {
     /// Restore the original (in what the model sees)
     #[arg(long, alias = "undo", group = "wanted")]
     pub restore: bool,
-    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let text = match args.replace.as_deref() {

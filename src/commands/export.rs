@@ -32,36 +32,23 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "export",
-    examples: &[
-        Example::new("Write a page to the current directory", "pisess export session.jsonl"),
-        Example::new("Print the conversation as Markdown", "pisess export --as markdown -o - session.jsonl"),
-        Example::new(
-            "Write Markdown that fits into an issue",
-            "pisess export --max-size 65536 -o issue.md session.jsonl",
-        ),
-        Example::new(
-            "Show what was asked and answered",
-            "pisess export --no-tools --no-thinking session.jsonl",
-        ),
-        Example::new(
-            "Write HTML without scripts, for mail and wikis",
-            "pisess export --static session.jsonl",
-        ),
-        Example::new(
-            "Write a trajectory for evaluation or training",
-            "pisess export --as atif -o run.json session.jsonl",
-        ),
-        Example::new("Write trajectories of all sessions of a directory", "pisess export --as atif sessions"),
-        Example::new("Export without secrets", "pisess export --redact session.jsonl"),
-        Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
-    ],
-    found: None,
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Write a page to the current directory", "pisess export session.jsonl"),
+    Example::new("Print the conversation as Markdown", "pisess export --as markdown -o - session.jsonl"),
+    Example::new(
+        "Write Markdown that fits into an issue",
+        "pisess export --max-size 65536 -o issue.md session.jsonl",
+    ),
+    Example::new("Show what was asked and answered", "pisess export --no-tools --no-thinking session.jsonl"),
+    Example::new("Write HTML without scripts, for mail and wikis", "pisess export --static session.jsonl"),
+    Example::new(
+        "Write a trajectory for evaluation or training",
+        "pisess export --as atif -o run.json session.jsonl",
+    ),
+    Example::new("Write trajectories of all sessions of a directory", "pisess export --as atif sessions"),
+    Example::new("Export without secrets", "pisess export --redact session.jsonl"),
+    Example::new("Export only the path to an entry", "pisess export -o answer.html session.jsonl '@~3'"),
+]);
 
 /// Export a session as a page or a document.
 ///
@@ -119,13 +106,11 @@ pub struct Args {
     /// Add the exported entries to the page, as a session that the reader can save
     #[arg(long)]
     pub attach: bool,
-    /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Remove secrets, signatures and images first, as `pisess redact` does
     #[arg(long)]
     pub redact: bool,
-    /// The options of redaction.
     #[command(flatten)]
     pub redaction: RedactionArgs,
     /// Override refusals (such as to overwrite an existing output)
@@ -177,7 +162,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let format = args.format()?;
     let cuts = args.cuts();

@@ -24,36 +24,27 @@ use pisess_store::OnDisk;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "fork",
-    examples: &[
-        Example::new("Copy the conversation so far, without its other branches", "pisess fork session.jsonl"),
-        Example::new(
-            "Copy up to the last user message, and print its text for editing",
-            "pisess fork --before session.jsonl '@^{user}'",
-        ),
-        Example::new(
-            "Copy an entry with its ancestors and all its descendants",
-            "pisess fork --subtree session.jsonl '@~9'",
-        ),
-        Example::new(
-            "Copy everything, for another project",
-            "pisess fork --branches --cwd ~/other session.jsonl",
-        ),
-        Example::new(
-            "Continue a session of pi in oh-my-pi",
-            "pisess fork --branches --for omp session.jsonl",
-        ),
-        Example::new(
-            "Write the new session to a pipe",
-            "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
-        ),
-    ],
-    found: Some("a hook cancelled the operation"),
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Copy the conversation so far, without its other branches", "pisess fork session.jsonl"),
+    Example::new(
+        "Copy up to the last user message, and print its text for editing",
+        "pisess fork --before session.jsonl '@^{user}'",
+    ),
+    Example::new(
+        "Copy an entry with its ancestors and all its descendants",
+        "pisess fork --subtree session.jsonl '@~9'",
+    ),
+    Example::new(
+        "Copy everything, for another project",
+        "pisess fork --branches --cwd ~/other session.jsonl",
+    ),
+    Example::new("Continue a session of pi in oh-my-pi", "pisess fork --branches --for omp session.jsonl"),
+    Example::new(
+        "Write the new session to a pipe",
+        "pisess fork -o - session.jsonl @^ | pisess context --tokens -",
+    ),
+])
+.found("a hook cancelled the operation");
 
 /// Copy the path to an entry, or the whole tree, into a new session.
 ///
@@ -93,10 +84,8 @@ pub struct Args {
     /// Create the new file in DIR
     #[arg(long, value_name = "DIR", conflicts_with = "output")]
     pub dir: Option<PathBuf>,
-    /// Options for the hook.
     #[command(flatten)]
     pub hook: HookArgs,
-    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -119,7 +108,6 @@ impl From<AgentName> for Dialect {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let chosen = if args.branches { open.session.leaf } else { open.resolve(&args.at)? };

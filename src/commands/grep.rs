@@ -18,33 +18,27 @@ use clap::builder::PossibleValuesParser;
 use pisess_store::Seen;
 use pisess_store::workers::Pool;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "grep",
-    examples: &[
-        Example::new("Find a phrase in one session", "pisess grep -i 'departs' session.jsonl"),
-        Example::new(
-            "Count the entries in which the model names a file",
-            "pisess grep -c --role assistant clock.rs session.jsonl",
-        ),
-        Example::new("List the sessions below a directory that mention a word", "pisess grep -lw midnight ."),
-        Example::new(
-            "Find the tool calls that name a file, with the entries around them",
-            "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
-        ),
-        Example::new(
-            "Wait until a running session mentions a word",
-            "pisess grep --follow -m 1 midnight session.jsonl",
-        ),
-        Example::answers_no(
-            "Search all sessions of the last three weeks",
-            "pisess grep --all --since 3w 'left 23 h ago'",
-        ),
-    ],
-    found: Some("no entry matches"),
-    writes: false,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Find a phrase in one session", "pisess grep -i 'departs' session.jsonl"),
+    Example::new(
+        "Count the entries in which the model names a file",
+        "pisess grep -c --role assistant clock.rs session.jsonl",
+    ),
+    Example::new("List the sessions below a directory that mention a word", "pisess grep -lw midnight ."),
+    Example::new(
+        "Find the tool calls that name a file, with the entries around them",
+        "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
+    ),
+    Example::new(
+        "Wait until a running session mentions a word",
+        "pisess grep --follow -m 1 midnight session.jsonl",
+    ),
+    Example::answers_no(
+        "Search all sessions of the last three weeks",
+        "pisess grep --all --since 3w 'left 23 h ago'",
+    ),
+])
+.found("no entry matches");
 
 /// Search the text of sessions.
 ///
@@ -84,7 +78,6 @@ pub struct Args {
     /// What to search for
     #[arg(required_unless_present = "regexp")]
     pub pattern: Option<String>,
-    /// The sessions to search.
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Search for PATTERN; may be given several times
@@ -117,7 +110,6 @@ pub struct Args {
     /// Show N entries before and after (each match)
     #[arg(short = 'C', long, alias = "context", value_name = "N")]
     pub around: Option<usize>,
-    /// Options to print only the paths of sessions that match.
     #[command(flatten)]
     pub only: PathsArgs,
     /// Print only the number of matching entries in each session
@@ -130,7 +122,6 @@ pub struct Args {
     /// Search only entries on the path to the leaf
     #[arg(long)]
     pub active: bool,
-    /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Search every string of an entry: signatures, image data, details, ids
@@ -160,7 +151,6 @@ pub enum SortKey {
     Path,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let period = args.period.read(ui)?;

@@ -16,21 +16,14 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "import",
-    examples: &[
-        Example::new("List what could be imported from Claude Code", "pisess list --all --from claude"),
-        Example::new("Import all its sessions into pi's store", "pisess import ~/.claude/projects"),
-        Example::new(
-            "Import a session of Codex into oh-my-pi's store",
-            "pisess import --for omp 'Paper for a kite'",
-        ),
-    ],
-    found: None,
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("List what could be imported from Claude Code", "pisess list --all --from claude"),
+    Example::new("Import all its sessions into pi's store", "pisess import ~/.claude/projects"),
+    Example::new(
+        "Import a session of Codex into oh-my-pi's store",
+        "pisess import --for omp 'Paper for a kite'",
+    ),
+]);
 
 /// Import sessions of Claude Code and Codex.
 ///
@@ -58,7 +51,6 @@ pub struct Args {
     /// Convert the new session for this agent
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
     pub agent: AgentName,
-    /// Options for writing.
     #[command(flatten)]
     pub write: WriteArgs,
 }

@@ -20,20 +20,13 @@ use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "label",
-    examples: &[
-        Example::new("Label the leaf", "pisess label session.jsonl @ done"),
-        Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
-        Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
-        Example::new("List the labels in effect", "pisess label session.jsonl"),
-        Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
-    ],
-    found: None,
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Label the leaf", "pisess label session.jsonl @ done"),
+    Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
+    Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
+    Example::new("List the labels in effect", "pisess label session.jsonl"),
+    Example::new("Clear a label", "pisess label --clear session.jsonl label:done"),
+]);
 
 /// Set, clear or list labels.
 ///
@@ -73,12 +66,10 @@ pub struct Args {
     /// Accepted, because `git tag` has it: labels are listed in any case without NAME.
     #[arg(short, long, hide = true, conflicts_with_all = ["name", "clear"])]
     pub list: bool,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.name.is_none() && !args.clear {
         return list(args, ui);

@@ -35,30 +35,20 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "list",
-    examples: &[
-        Example::new("List the sessions of the current directory", "pisess list"),
-        Example::new(
-            "List the sessions of all projects in the last two weeks",
-            "pisess list --all --since 2w",
-        ),
-        Example::new(
-            "List the sessions below a directory, the most expensive first",
-            "pisess list sessions --sort cost",
-        ),
-        Example::new(
-            "Count the entries of each session below a directory",
-            "pisess list -0 sessions | xargs -0 wc -l",
-        ),
-        Example::new("List the sessions of all worktrees of this repository", "pisess list --repo"),
-        Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
-    ],
-    found: None,
-    writes: false,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("List the sessions of the current directory", "pisess list"),
+    Example::new("List the sessions of all projects in the last two weeks", "pisess list --all --since 2w"),
+    Example::new(
+        "List the sessions below a directory, the most expensive first",
+        "pisess list sessions --sort cost",
+    ),
+    Example::new(
+        "Count the entries of each session below a directory",
+        "pisess list -0 sessions | xargs -0 wc -l",
+    ),
+    Example::new("List the sessions of all worktrees of this repository", "pisess list --repo"),
+    Example::new("List forks below the sessions they were copied from", "pisess list --forks sessions"),
+]);
 
 /// List sessions, newest first.
 ///
@@ -101,7 +91,6 @@ pub struct Args {
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
-    /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
@@ -113,7 +102,6 @@ pub struct Args {
     /// List forks below the session they were copied from, counting only what each adds
     #[arg(long)]
     pub forks: bool,
-    /// Options to print only paths.
     #[command(flatten)]
     pub only: PathsArgs,
     /// Print the result as JSON (an object per session)
@@ -145,7 +133,6 @@ fn order() -> impl TypedValueParser<Value = Order> {
     PossibleValuesParser::new(names).try_map(|name| Order::named(&name).ok_or("unknown key"))
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);

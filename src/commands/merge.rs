@@ -16,24 +16,15 @@ use pisess_json::text::Text;
 use std::io;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "merge",
-    examples: &[
-        Example::new("Merge another branch as a summary", "pisess merge session.jsonl 5c07d14b"),
-        Example::new(
-            "Merge it with your own summary, and label the summary",
-            "pisess merge session.jsonl 5c07d14b --summary 'Adding a day breaks two tests.' --label tried",
-        ),
-        Example::new(
-            "Print what would be summarized, as JSON",
-            "pisess merge --prepare session.jsonl 5c07d14b",
-        ),
-    ],
-    found: Some("nothing to merge and no summary given, or a hook cancelled the operation"),
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Merge another branch as a summary", "pisess merge session.jsonl 5c07d14b"),
+    Example::new(
+        "Merge it with your own summary, and label the summary",
+        "pisess merge session.jsonl 5c07d14b --summary 'Adding a day breaks two tests.' --label tried",
+    ),
+    Example::new("Print what would be summarized, as JSON", "pisess merge --prepare session.jsonl 5c07d14b"),
+])
+.found("nothing to merge and no summary given, or a hook cancelled the operation");
 
 /// Append a summary of another branch at the leaf.
 ///
@@ -54,15 +45,12 @@ pub struct Args {
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;

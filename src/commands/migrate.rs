@@ -17,28 +17,22 @@ use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "migrate",
-    examples: &[
-        Example::new(
-            "Migrate one file, keeping the old one as old.jsonl.bak",
-            "pisess migrate --backup old.jsonl",
-        ),
-        Example::new(
-            "Migrate every session below a directory, with a table at the end",
-            "pisess migrate -r sessions",
-        ),
-        Example::answers_no(
-            "Check whether a file needs migration (exit 1), changing nothing",
-            "pisess migrate --check old.jsonl",
-        ),
-        Example::new("Migrate in a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
-    ],
-    found: Some("with --check: some files need migration"),
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Migrate one file, keeping the old one as old.jsonl.bak",
+        "pisess migrate --backup old.jsonl",
+    ),
+    Example::new(
+        "Migrate every session below a directory, with a table at the end",
+        "pisess migrate -r sessions",
+    ),
+    Example::answers_no(
+        "Check whether a file needs migration (exit 1), changing nothing",
+        "pisess migrate --check old.jsonl",
+    ),
+    Example::new("Migrate in a pipe", "pisess migrate - < old.jsonl > new.jsonl"),
+])
+.found("with --check: some files need migration");
 
 /// Migrate old session files to version 3.
 ///
@@ -74,7 +68,6 @@ pub struct Args {
     /// Include subdirectories (--check and -n always do)
     #[arg(short, long)]
     pub recursive: bool,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -118,7 +111,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let [session] = &args.sessions[..]
         && (session == Path::new("-") || args.write.output.is_some())

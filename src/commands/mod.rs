@@ -59,6 +59,7 @@ struct Cli {
 
 /// A command, as its file defines it.
 struct Command {
+    name: &'static str,
     guide: Guide,
     /// Adds its arguments to its definition.
     define: fn(clap::Command) -> clap::Command,
@@ -69,6 +70,7 @@ struct Command {
 macro_rules! commands {
     ($($file:ident)*) => {
         &[$(Command {
+            name: stringify!($file),
             guide: $file::GUIDE,
             define: $file::Args::augment_args,
             run: |matches, ui| $file::run(&read(matches)?, ui),
@@ -95,14 +97,18 @@ fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(Failure::usage)
 }
 
-/// Returns the guides of all commands, in the order of `--help`.
-pub fn guides() -> impl Iterator<Item = Guide> {
-    COMMANDS.iter().map(|command| command.guide)
+/// Returns the names and guides of all commands, in the order of `--help`.
+pub fn guides() -> impl Iterator<Item = (&'static str, Guide)> {
+    COMMANDS.iter().map(|command| (command.name, command.guide))
 }
 
 /// Returns the command line as clap knows it, for man pages and completions.
 pub fn command() -> clap::Command {
-    let verbs = COMMANDS.iter().map(|command| command.defined().after_long_help(command.guide.help()));
+    let verbs = COMMANDS.iter().map(|command| {
+        let defined = command.defined();
+        let help = command.guide.help(&defined);
+        defined.after_long_help(help)
+    });
     let command = Cli::command().subcommands(verbs);
     let command = command.subcommand(help()).after_help(guide::short_help()).after_long_help(guide::help());
     command.allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
@@ -119,11 +125,11 @@ fn help() -> clap::Command {
 
 impl Command {
     fn defined(&self) -> clap::Command {
-        (self.define)(clap::Command::new(self.guide.verb))
+        (self.define)(clap::Command::new(self.name))
     }
 
     fn named(name: &OsStr) -> Option<&'static Command> {
-        COMMANDS.iter().find(|command| name == command.guide.verb)
+        COMMANDS.iter().find(|command| name == command.name)
     }
 }
 

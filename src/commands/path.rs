@@ -9,21 +9,14 @@ use crate::load::Options;
 use crate::ops::tree::rows;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "path",
-    examples: &[
-        Example::new("List the path to the leaf", "pisess path session.jsonl"),
-        Example::new(
-            "Print the ids on the path to the last user message",
-            "pisess path --ids session.jsonl '@^{user}'",
-        ),
-        Example::new("Print the same entries as JSON", "pisess path --json session.jsonl '@^{user}'"),
-    ],
-    found: None,
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("List the path to the leaf", "pisess path session.jsonl"),
+    Example::new(
+        "Print the ids on the path to the last user message",
+        "pisess path --ids session.jsonl '@^{user}'",
+    ),
+    Example::new("Print the same entries as JSON", "pisess path --json session.jsonl '@^{user}'"),
+]);
 
 /// List the entries from the root to an entry.
 ///
@@ -44,7 +37,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = if args.json || args.ids { Options::default() } else { row_options(ui, Form::Readable) };
     let open = OpenSession::open(&args.session, options, ui)?;

@@ -9,20 +9,13 @@ use crate::ops::pick::{PickError, pick};
 use crate::session::entry::EntryIx;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "pick",
-    examples: &[
-        Example::new("Copy a finding from another branch", "pisess pick session.jsonl a6d84170"),
-        Example::new(
-            "Copy a user message and its replies under an earlier entry",
-            "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
-        ),
-    ],
-    found: None,
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Copy a finding from another branch", "pisess pick session.jsonl a6d84170"),
+    Example::new(
+        "Copy a user message and its replies under an earlier entry",
+        "pisess pick session.jsonl b5d60e41 7a13f8c2 42b8f65a --at 'cause found'",
+    ),
+]);
 
 /// Append copies of entries under the leaf, or under another entry.
 ///
@@ -44,12 +37,10 @@ pub struct Args {
     /// Entry to append under
     #[arg(long, value_name = "REF", default_value = "@")]
     pub at: String,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let mut along = String::new();

@@ -11,21 +11,15 @@ use crate::ops::navigate::{last_request, navigate};
 use crate::session::reference::Position;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "pop",
-    examples: &[
-        Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
-        Example::new(
-            "Undo two user messages at once, with a summary by a model",
-            "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
-        ),
-        Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
-    ],
-    found: Some("there is no user message on the path to the leaf, or a hook cancelled the operation"),
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Undo the last user message, and print it for editing", "pisess pop session.jsonl"),
+    Example::new(
+        "Undo two user messages at once, with a summary by a model",
+        "pisess pop --summarizer 'llm -m MODEL' session.jsonl '@^{user}^^{user}'",
+    ),
+    Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
+])
+.found("there is no user message on the path to the leaf, or a hook cancelled the operation");
 
 /// Undo the last user message, leaving a summary of what followed.
 ///
@@ -47,15 +41,12 @@ pub struct Args {
     /// Label the summary (or the user message, if there is no summary)
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = target(args, &open)?;

@@ -9,32 +9,22 @@ use crate::load::Options;
 use crate::ops::prune::{PayloadKind, Wanted, pruned_file};
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "prune",
-    examples: &[
-        Example::new("List what would be moved", "pisess prune -n --over 1k session.jsonl"),
-        Example::new(
-            "Prune images over 1 MB, and nothing else",
-            "pisess prune --images --over 1M session.jsonl",
-        ),
-        Example::new(
-            "Prune large payloads, and put them back",
-            "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
-        ),
-        Example::new(
-            "Move what no branch needs above its last compaction, and put it back",
-            "pisess prune --compacted session.jsonl && pisess prune --restore session.jsonl",
-        ),
-        Example::new(
-            "List what deleting a branch would remove",
-            "pisess prune -n --branch 5c07d14b session.jsonl",
-        ),
-    ],
-    found: None,
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("List what would be moved", "pisess prune -n --over 1k session.jsonl"),
+    Example::new("Prune images over 1 MB, and nothing else", "pisess prune --images --over 1M session.jsonl"),
+    Example::new(
+        "Prune large payloads, and put them back",
+        "pisess prune --over 1k session.jsonl && pisess prune --restore session.jsonl",
+    ),
+    Example::new(
+        "Move what no branch needs above its last compaction, and put it back",
+        "pisess prune --compacted session.jsonl && pisess prune --restore session.jsonl",
+    ),
+    Example::new(
+        "List what deleting a branch would remove",
+        "pisess prune -n --branch 5c07d14b session.jsonl",
+    ),
+]);
 
 /// Move payloads, old entries or a branch of a session into a file beside it.
 ///
@@ -87,7 +77,6 @@ pub struct Args {
     /// Restore the original (put back what was pruned)
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch", "compacted"])]
     pub restore: bool,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -102,7 +91,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.write.output.as_deref() == Some(Path::new("-")) {
         let failure =

@@ -14,22 +14,16 @@ use pisess_store::{self as store, Reach};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "redact",
-    examples: &[
-        Example::new("Make a copy without secrets", "pisess redact session.jsonl -o clean.jsonl"),
-        Example::new(
-            "Remove the values of a dotenv file, too",
-            "pisess redact session.jsonl --env-file .env -o clean.jsonl",
-        ),
-        Example::new("Report secrets, and write nothing", "pisess redact --check session.jsonl"),
-        Example::new("Report them for all sessions below a directory", "pisess redact --check sessions"),
-    ],
-    found: Some("--check found a secret"),
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Make a copy without secrets", "pisess redact session.jsonl -o clean.jsonl"),
+    Example::new(
+        "Remove the values of a dotenv file, too",
+        "pisess redact session.jsonl --env-file .env -o clean.jsonl",
+    ),
+    Example::new("Report secrets, and write nothing", "pisess redact --check session.jsonl"),
+    Example::new("Report them for all sessions below a directory", "pisess redact --check sessions"),
+])
+.found("--check found a secret");
 
 /// Write a copy of a session without its secrets.
 ///
@@ -62,7 +56,6 @@ pub struct Args {
     /// Include the sessions of all projects (with --check or -n)
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
-    /// What to remove.
     #[command(flatten)]
     pub redaction: RedactionArgs,
     /// Only report what there is to do, and exit 1 if there is anything (here: if a secret is found)
@@ -71,12 +64,10 @@ pub struct Args {
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
-    /// How to write.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.check || args.write.dry_run {
         return report(args, ui);

@@ -25,20 +25,13 @@ use pisess_store::{
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "relocate",
-    examples: &[
-        Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
-        Example::new(
-            "After renaming ~/code/ferry to the current directory, move its sessions",
-            "pisess relocate --moved-from ~/code/ferry .",
-        ),
-    ],
-    found: None,
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
+    Example::new(
+        "After renaming ~/code/ferry to the current directory, move its sessions",
+        "pisess relocate --moved-from ~/code/ferry .",
+    ),
+]);
 
 /// Move sessions to another project directory.
 ///
@@ -80,7 +73,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no directory is given"))?;
     let dir = folder(dir, ui);

@@ -27,24 +27,14 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "show",
-    examples: &[
-        Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
-        Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
-        Example::new(
-            "Quote an answer in Markdown",
-            "pisess show --as markdown session.jsonl '@^{assistant}'",
-        ),
-        Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
-        Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
-        Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
-    ],
-    found: None,
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
+    Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
+    Example::new("Quote an answer in Markdown", "pisess show --as markdown session.jsonl '@^{assistant}'"),
+    Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
+    Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
+    Example::new("List the first entries of the session", "pisess show --children session.jsonl root"),
+]);
 
 /// Show entries in full.
 ///
@@ -70,7 +60,6 @@ pub struct Args {
     /// Output format
     #[arg(long = "as", value_name = "FORMAT", default_value = "text", conflicts_with_all = ["children", "json"])]
     pub format: ShowFormat,
-    /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Print the result as JSON (the entries, in version 3 form)
@@ -88,7 +77,6 @@ pub enum ShowFormat {
     Markdown,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let quotes = args.format == ShowFormat::Markdown;
     let options = if args.children && !args.json || quotes {

@@ -14,34 +14,27 @@ use pisess_store::ReadAt;
 use pisess_store::workers::Pool;
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "stats",
-    examples: &[
-        Example::new("Count one session, as pi's /session does", "pisess stats session.jsonl"),
-        Example::new(
-            "Print the tokens and cost of each day, for the sessions below a directory",
-            "pisess stats --by day .",
-        ),
-        Example::new(
-            "Print the cost in October, for each day and model",
-            "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
-        ),
-        Example::new("Print which sessions read and wrote each file", "pisess stats --by file ."),
-        Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
-        Example::new(
-            "Print the cost of all sessions since May, by model",
-            "pisess stats --all --since 2026-05 --by model",
-        ),
-        Example::new(
-            "Print each request to a model as JSON, for a database",
-            "pisess stats --by entry --json session.jsonl",
-        ),
-    ],
-    found: None,
-    writes: false,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Count one session, as pi's /session does", "pisess stats session.jsonl"),
+    Example::new(
+        "Print the tokens and cost of each day, for the sessions below a directory",
+        "pisess stats --by day .",
+    ),
+    Example::new(
+        "Print the cost in October, for each day and model",
+        "pisess stats --all --since 2026-10 --until 2026-10 --by day,model",
+    ),
+    Example::new("Print which sessions read and wrote each file", "pisess stats --by file ."),
+    Example::new("Print the calls and failures of each tool", "pisess stats --by tool session.jsonl"),
+    Example::new(
+        "Print the cost of all sessions since May, by model",
+        "pisess stats --all --since 2026-05 --by model",
+    ),
+    Example::new(
+        "Print each request to a model as JSON, for a database",
+        "pisess stats --by entry --json session.jsonl",
+    ),
+]);
 
 /// Count tokens, cost, messages, tools and time.
 ///
@@ -65,7 +58,6 @@ pub const GUIDE: Guide = Guide {
 /// including hidden ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The sessions to read.
     #[command(flatten)]
     pub sessions: SessionsArgs,
     /// Print a row for each session, model, day, week, month, project, tool, file or entry (that records a request to
@@ -75,7 +67,6 @@ pub struct Args {
     /// Estimate costs that are not recorded, with the prices in FILE: JSON of LiteLLM
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
-    /// The period to read.
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Print the result as JSON (an object per row)
@@ -83,7 +74,6 @@ pub struct Args {
     pub json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let by_entry = args.by == [By::Entry];
     if args.by.len() > 2

@@ -10,31 +10,22 @@ use crate::load::Options;
 use crate::ops::navigate::navigate;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "summarize",
-    examples: &[
-        Example::new(
-            "Go back to an entry, with the built-in summary of what was tried since",
-            "pisess summarize session.jsonl '@~4'",
-        ),
-        Example::new(
-            "Undo the last user message and print it, with a summary by a model",
-            "pisess summarize --summarizer 'llm -m MODEL' session.jsonl '@^{user}'",
-        ),
-        Example::new(
-            "Go back with your own summary, and label it",
-            "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
-        ),
-        Example::new(
-            "Print what would be summarized, as JSON",
-            "pisess summarize --prepare session.jsonl '@~4'",
-        ),
-    ],
-    found: Some("nothing to summarize and no summary given, or a hook cancelled the operation"),
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Go back to an entry, with the built-in summary of what was tried since",
+        "pisess summarize session.jsonl '@~4'",
+    ),
+    Example::new(
+        "Undo the last user message and print it, with a summary by a model",
+        "pisess summarize --summarizer 'llm -m MODEL' session.jsonl '@^{user}'",
+    ),
+    Example::new(
+        "Go back with your own summary, and label it",
+        "pisess summarize --summary 'The cache made it slower.' --label tried session.jsonl '@~2'",
+    ),
+    Example::new("Print what would be summarized, as JSON", "pisess summarize --prepare session.jsonl '@~4'"),
+])
+.found("nothing to summarize and no summary given, or a hook cancelled the operation");
 
 /// Move to another entry, summarizing the branch you leave.
 ///
@@ -58,15 +49,12 @@ pub struct Args {
     /// Label the summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;

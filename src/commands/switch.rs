@@ -15,29 +15,23 @@ use crate::ops::tree::rows;
 use crate::session::reference::{PREVIOUS, Position};
 use std::path::{Path, PathBuf};
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "switch",
-    examples: &[
-        Example::new(
-            "Switch to another branch, or to an earlier entry",
-            "pisess switch session.jsonl label:green",
-        ),
-        Example::new(
-            "Undo the last user message, and print it for editing",
-            "pisess switch session.jsonl '@^{user}'",
-        ),
-        Example::new("Go back to the leaf before the last move", "pisess switch session.jsonl -"),
-        Example::new("Start over in the same session", "pisess switch session.jsonl root"),
-        Example::new(
-            "Go back, with a summary of what was tried since",
-            "pisess switch --summarize session.jsonl '@~4'",
-        ),
-    ],
-    found: Some("a hook cancelled the operation; with --prepare or --prompt: nothing to summarize"),
-    writes: true,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new(
+        "Switch to another branch, or to an earlier entry",
+        "pisess switch session.jsonl label:green",
+    ),
+    Example::new(
+        "Undo the last user message, and print it for editing",
+        "pisess switch session.jsonl '@^{user}'",
+    ),
+    Example::new("Go back to the leaf before the last move", "pisess switch session.jsonl -"),
+    Example::new("Start over in the same session", "pisess switch session.jsonl root"),
+    Example::new(
+        "Go back, with a summary of what was tried since",
+        "pisess switch --summarize session.jsonl '@~4'",
+    ),
+])
+.found("a hook cancelled the operation; with --prepare or --prompt: nothing to summarize");
 
 /// Switch to another branch or entry.
 ///
@@ -66,15 +60,12 @@ pub struct Args {
     /// Label the summary (or REF, if there is no summary)
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
-    /// Source of the summary.
     #[command(flatten)]
     pub summary: SummaryArgs,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = open.resolve(&args.to)?;

@@ -22,28 +22,22 @@ use crate::session::usage::UsageSums;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "tree",
-    examples: &[
-        Example::new("Draw the conversation, the branch with the leaf first", "pisess tree session.jsonl"),
-        Example::new("Show each tool result in its own row", "pisess tree --unfold session.jsonl"),
-        Example::new(
-            "Show only the user messages, with their times",
-            "pisess tree --filter user-only --times session.jsonl",
-        ),
-        Example::new(
-            "Search entries of every type for a word",
-            "pisess tree --filter all --search midnight session.jsonl",
-        ),
-        Example::new("Draw only the rows near the leaf", "pisess tree --around 10 session.jsonl"),
-        Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
-        Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
-    ],
-    found: Some("--search matched nothing"),
-    writes: false,
-    refers: true,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Draw the conversation, the branch with the leaf first", "pisess tree session.jsonl"),
+    Example::new("Show each tool result in its own row", "pisess tree --unfold session.jsonl"),
+    Example::new(
+        "Show only the user messages, with their times",
+        "pisess tree --filter user-only --times session.jsonl",
+    ),
+    Example::new(
+        "Search entries of every type for a word",
+        "pisess tree --filter all --search midnight session.jsonl",
+    ),
+    Example::new("Draw only the rows near the leaf", "pisess tree --around 10 session.jsonl"),
+    Example::new("Draw the tree as if an earlier entry were the leaf", "pisess tree session.jsonl '@~3'"),
+    Example::new("Print the rows as JSON", "pisess tree --json session.jsonl"),
+])
+.found("--search matched nothing");
 
 /// Draw the conversation as a tree.
 ///
@@ -99,7 +93,6 @@ pub struct Args {
     /// Show the time of each entry, in local time
     #[arg(long)]
     pub times: bool,
-    /// Renderers that turn custom entries into Markdown.
     #[command(flatten)]
     pub renderers: RendererArgs,
     /// Print the result as JSON (an object per row)
@@ -125,7 +118,6 @@ impl Args {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.follow {
         ui.unpage();

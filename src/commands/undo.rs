@@ -17,24 +17,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-/// The examples and exit codes shown after the options in the help, and in the man page.
-pub const GUIDE: Guide = Guide {
-    verb: "undo",
-    examples: &[
-        Example::new("Print what would be undone", "pisess undo -n session.jsonl"),
-        Example::new(
-            "Label the leaf, and undo that",
-            "pisess label session.jsonl @ wrong && pisess undo session.jsonl",
-        ),
-        Example::new(
-            "Undo a switch; `switch -` would go there again",
-            "pisess switch session.jsonl root && pisess undo session.jsonl",
-        ),
-    ],
-    found: Some("there is nothing to undo, or the last entry is a reply or a tool result"),
-    writes: true,
-    refers: false,
-};
+pub const GUIDE: Guide = Guide::new(&[
+    Example::new("Print what would be undone", "pisess undo -n session.jsonl"),
+    Example::new(
+        "Label the leaf, and undo that",
+        "pisess label session.jsonl @ wrong && pisess undo session.jsonl",
+    ),
+    Example::new(
+        "Undo a switch; `switch -` would go there again",
+        "pisess switch session.jsonl root && pisess undo session.jsonl",
+    ),
+])
+.found("there is nothing to undo, or the last entry is a reply or a tool result");
 
 /// Undo the last operation, by appending.
 ///
@@ -57,12 +51,10 @@ pub const GUIDE: Guide = Guide {
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Output and locking options.
     #[command(flatten)]
     pub write: WriteArgs,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let mut undid = String::new();

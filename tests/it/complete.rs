@@ -127,7 +127,7 @@ fn places(verb: &str, missing: &mut Missing) {
 
 /// The forms that the tests of all commands run.
 fn forms(verb: &str, missing: &mut Missing) {
-    let writes = pisess::guides().any(|guide| guide.verb == verb && guide.writes);
+    let writes = pisess::command().find_subcommand(verb).is_some_and(pisess::guide::writes);
     let elsewhere = ELSEWHERE.iter().find(|(known, _)| *known == verb);
     let has = |forms: &[&str]| !forms_of(forms, verb).is_empty();
     let mut add = |table: &str, form: &str| {

@@ -289,11 +289,11 @@ fn output(command: &str, desk: &Desk) -> String {
 fn examples_of_the_help_work() {
     let mut wrong = String::new();
     let desk = Desk::stores();
-    for guide in pisess::guides() {
-        let pasted = examples_in_help(guide.verb, &desk);
-        assert_eq!(pasted.len(), guide.examples.len(), "{}: {pasted:#?}", guide.verb);
+    for (verb, guide) in pisess::guides() {
+        let pasted = examples_in_help(verb, &desk);
+        assert_eq!(pasted.len(), guide.examples.len(), "{verb}: {pasted:#?}");
         for (pasted, example) in pasted.iter().zip(guide.examples) {
-            assert_eq!(unfolded(pasted), example.line, "pisess {} --help", guide.verb);
+            assert_eq!(unfolded(pasted), example.line, "pisess {verb} --help");
             wrong += &failure_of(pasted, example.exit);
         }
     }
@@ -350,8 +350,8 @@ fn the_readme_has_the_tables_of_the_help() {
         let row = format!("| `{form}` | {meaning} |");
         assert!(readme.contains(&row), "README.md has no row {row}");
     }
-    for guide in pisess::guides() {
-        let link = format!("man/pisess-{}.1", guide.verb);
+    for (verb, _) in pisess::guides() {
+        let link = format!("man/pisess-{verb}.1");
         assert!(readme.contains(&link), "README.md does not link {link}");
     }
 }

@@ -435,8 +435,8 @@ fn an_ambiguous_label_lists_its_entries() {
 #[test]
 fn usage_errors_are_json_with_json() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
-    for guide in pisess::guides() {
-        let line = format!("{} ./two-branches.jsonl --no-such-option --json", guide.verb);
+    for (verb, _) in pisess::guides() {
+        let line = format!("{verb} ./two-branches.jsonl --no-such-option --json");
         let done = s.unchanged(&line);
         assert_eq!((done.code, done.stdout.len()), (2, 0), "{line}");
         assert_eq!(done.stderr.lines().count(), 1, "{line}: {}", done.stderr);
@@ -448,7 +448,7 @@ fn usage_errors_are_json_with_json() {
             assert!(keys.contains(&key), "{line}: {key}");
         }
         assert_eq!((error["kind"].as_str(), error["exit"].as_u64()), (Some("usage"), Some(2)), "{line}");
-        let help = format!("see `pisess {} --help`", guide.verb);
+        let help = format!("see `pisess {verb} --help`");
         assert!(error["hint"].as_str().is_some_and(|hint| hint.contains(&help)), "{line}: {}", done.stderr);
     }
 }

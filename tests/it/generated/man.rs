@@ -23,9 +23,9 @@ const RELATED: &[&[&str]] = &[
 pub fn pages() -> Vec<(String, String)> {
     let mut command = pisess::command();
     command.build();
-    let verbs = pisess::guides().map(|guide| {
-        let verb = command.find_subcommand(guide.verb).expect("each guide has its command");
-        (format!("pisess-{}.1", guide.verb), of_command(verb, &guide))
+    let verbs = pisess::guides().map(|(verb, guide)| {
+        let command = command.find_subcommand(verb).expect("each guide has its command");
+        (format!("pisess-{verb}.1"), of_command(command, &guide))
     });
     let main = ("pisess.1".to_owned(), of_all(&command));
     std::iter::once(main).chain(verbs).collect()
@@ -72,7 +72,8 @@ fn of_all(command: &Command) -> String {
 }
 
 fn of_command(command: &Command, guide: &Guide) -> String {
-    let name = format!("pisess-{}", guide.verb);
+    let verb = command.get_name();
+    let name = format!("pisess-{verb}");
     let mut page = Page::new(&name, command);
     page.heading("SYNOPSIS");
     let usage = command.clone().render_usage().to_string();
@@ -89,19 +90,19 @@ fn of_command(command: &Command, guide: &Guide) -> String {
     }
     page.options(command);
     page.examples(guide.examples);
-    if guide.refers {
+    if guide::refers(command) {
         page.heading("REFERENCES");
         page.table(guide::REFERENCES);
     }
     page.heading("EXIT STATUS");
-    page.table(guide.exit_codes());
-    page.paragraph(if guide.writes {
+    page.table(guide.exit_codes(command));
+    page.paragraph(if guide::writes(command) {
         "`pisess(1)` describes how files are written, and what to do while an agent is running."
     } else {
         "This command writes no file. Older formats are read as if they were migrated."
     });
-    let others = pisess::guides().filter(|other| related(guide.verb, other.verb));
-    let others = others.map(|other| format!("pisess-{}", other.verb));
+    let others = pisess::guides().filter(|(other, _)| related(verb, other));
+    let others = others.map(|(other, _)| format!("pisess-{other}"));
     page.see_also(std::iter::once("pisess".to_owned()).chain(others));
     page.text
 }
