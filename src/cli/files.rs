@@ -2,7 +2,9 @@
 
 use super::output::Ui;
 use crate::load::is_small;
+use pisess_store::workers::in_order;
 use pisess_store::{Committed, Disk, OnDisk, Piece, Pieces, ReadAt, copy_range, send_pieces, send_range};
+use std::convert::Infallible;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -42,6 +44,27 @@ impl<'w> Ui<'w> {
         let Some(file) = self.stdout_file()? else { return Ok(false) };
         let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
         send_pieces(pieces, workers, file).map(|()| true)
+    }
+
+    /// Does `work` on all processors, and passes the results to `take` in the order of the items. Progress is shown.
+    pub fn parallel<I: Send, T: Send>(
+        &self,
+        items: Vec<I>,
+        work: impl Fn(I) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) {
+        let progress = self.progress(items.len());
+        let workers = self.processors().min(items.len()).max(1);
+        let work = |item| {
+            let done = work(item);
+            progress.advance();
+            done
+        };
+        let take = |done| {
+            take(done);
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = in_order(items, workers, work, take);
     }
 
     /// Prints the warnings of a successful commit. One about lines that may be missing makes the exit code 4.

@@ -26,8 +26,8 @@ pub struct HookArgs {
     #[arg(long, value_name = "CMD", help_heading = "Hook")]
     pub hook: Option<String>,
     /// Time limit for each CMD
-    #[arg(long, value_name = "SECONDS", default_value_t = 300.0, value_parser = options::seconds, help_heading = "Hook")]
-    timeout: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = options::seconds, help_heading = "Hook")]
+    pub timeout: Duration,
 }
 
 impl HookArgs {
@@ -37,13 +37,8 @@ impl HookArgs {
             Some(command) => ("--hook", command.clone()),
             None => (HOOK, ui.env(HOOK)?),
         };
-        let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout() };
+        let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout };
         Some(hook).filter(|hook| !hook.command.trim().is_empty())
-    }
-
-    /// Returns the time limit of a command.
-    pub fn timeout(&self) -> Duration {
-        Duration::from_secs_f64(self.timeout)
     }
 }
 

@@ -1,8 +1,11 @@
 //! Options that commands share. The command line itself is defined in `commands/mod.rs`.
 
 use crate::ops::tree::Filter;
+use crate::session::dialect::Dialect;
 use clap::{Args, ValueEnum};
+use pisess_store::WriteOptions;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Options of every command.
 #[derive(Args, Clone, Debug)]
@@ -36,12 +39,19 @@ pub enum ColorChoice {
     Never,
 }
 
-/// Options of every command that changes a session.
+/// Options of a command that changes a session, or writes the result elsewhere.
 #[derive(Args, Clone, Debug)]
 pub struct WriteArgs {
     /// Write the result to PATH (- for standard output), not to the session
     #[arg(short, long, value_name = "PATH", help_heading = "Writing")]
     pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub change: ChangeArgs,
+}
+
+/// Options of every command that changes files.
+#[derive(Args, Clone, Debug)]
+pub struct ChangeArgs {
     /// Print what would be written, and write nothing
     #[arg(short = 'n', long, help_heading = "Writing")]
     pub dry_run: bool,
@@ -49,11 +59,18 @@ pub struct WriteArgs {
     #[arg(long, help_heading = "Writing")]
     pub force: bool,
     /// Seconds to wait for the session's lock
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
-    pub wait: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = seconds, help_heading = "Writing")]
+    pub wait: Duration,
     /// Print the result as JSON (with -n, the plan)
     #[arg(long)]
     pub json: bool,
+}
+
+impl ChangeArgs {
+    /// Returns the options of the store for a file of this agent.
+    pub fn options(&self, agent: Dialect) -> WriteOptions {
+        WriteOptions { force: self.force, wait: self.wait, is_omp: agent == Dialect::OhMyPi }
+    }
 }
 
 /// The agents' filter modes.
@@ -84,9 +101,9 @@ impl From<FilterMode> for Filter {
 }
 
 /// Parses a number of seconds, zero or more.
-pub fn seconds(text: &str) -> Result<f64, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(seconds),
+        Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
         _ => Err("expected a number of seconds, zero or more".to_owned()),
     }
 }

@@ -156,9 +156,15 @@ impl SummaryArgs {
         if command.trim().is_empty() {
             return None;
         }
-        let timeout = self.hook.timeout();
         let hint = "--prompt prints its input, to run it by hand";
-        Some(Shell { session: &input.name, option, command, timeout, outcome: UNTOUCHED, hint })
+        Some(Shell {
+            session: &input.name,
+            option,
+            command,
+            timeout: self.hook.timeout,
+            outcome: UNTOUCHED,
+            hint,
+        })
     }
 }
 

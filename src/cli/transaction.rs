@@ -22,14 +22,12 @@ use crate::cli::output::{Exit, Failure, Ui, visible, visible_lines};
 use crate::ops::IdSource;
 use crate::ops::plan::{Action, Change, NewSession, copy_all};
 use crate::session::Session;
-use crate::session::dialect::Dialect;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Attempt, Committed, Freshness, Locked, NewFolder};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// A command's decision.
 #[derive(Debug, Default)]
@@ -97,14 +95,14 @@ impl Target {
         if path == Path::new("-") {
             Target::Stdout
         } else {
-            Target::File { path: path.to_owned(), force: write.force }
+            Target::File { path: path.to_owned(), force: write.change.force }
         }
     }
 
     /// Refuses a JSON report when standard output carries the session.
     fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
         match self {
-            Target::Stdout if write.json && !write.dry_run => {
+            Target::Stdout if write.change.json && !write.change.dry_run => {
                 Err(Failure::cannot("--json: standard output carries the session")
                     .hint("give a path with -o, or omit --json"))
             }
@@ -131,7 +129,7 @@ impl OpenSession {
     ) -> Result<Exit, Failure> {
         let target = Target::of(write, &self.input)?;
         let mut ids = Ids::new(ui)?;
-        if let (Target::Session(_), false) = (&target, write.dry_run) {
+        if let (Target::Session(_), false) = (&target, write.change.dry_run) {
             let mut attempt = |grown: Option<Input>, locked: Locked| {
                 let grown = grown.map(|input| self.reloaded(input)).transpose()?;
                 let now = grown.as_ref().unwrap_or(self);
@@ -141,7 +139,7 @@ impl OpenSession {
                 Ok((attempt, (decision.notification, outcome)))
             };
             let (committed, (notification, outcome)) =
-                under_lock(&self.input, &store_options(write, &self.session), &mut attempt)?;
+                under_lock(&self.input, &write.change.options(self.session.dialect), &mut attempt)?;
             if let Some(committed) = &committed {
                 ui.warn_of(committed);
                 self.input.report_path(ui);
@@ -151,7 +149,7 @@ impl OpenSession {
         }
         let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
         let outcome = Outcome::of(&decision, &target, &self.session);
-        if write.dry_run {
+        if write.change.dry_run {
             return outcome.plan(write, ui);
         }
         // If there is nothing to do, the session is copied unchanged, so that pipelines still work.
@@ -169,7 +167,7 @@ impl OpenSession {
 
     /// Reports on standard error that there was nothing to do, unless the output shows it.
     fn report_nothing(&self, outcome: &Outcome, write: &WriteArgs, ui: &mut Ui) {
-        let is_silent = write.json || outcome.editor_text.is_some();
+        let is_silent = write.change.json || outcome.editor_text.is_some();
         if outcome.action == Action::Nothing && !is_silent {
             ui.status(&format!("nothing to do in {}", self.input.name));
         }
@@ -180,12 +178,12 @@ impl OpenSession {
         let target = Target::elsewhere(&creation.path, write).can_report(write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
         let (mut lines, mut count) = (Vec::new(), 0);
-        if write.json {
+        if write.change.json {
             let mut bytes = Vec::new();
             fill(&mut bytes).map_err(|error| self.input.unreadable(error))?;
             let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
             lines = whole.map(<[u8]>::to_vec).collect();
-        } else if write.dry_run {
+        } else if write.change.dry_run {
             let own = creation.new.own_lines(&self.session, self.input.source());
             (count, lines) = own.map_err(|error| self.input.unreadable(error))?;
         }
@@ -198,7 +196,7 @@ impl OpenSession {
             lines,
             editor_text: creation.editor_text,
         };
-        if write.dry_run {
+        if write.change.dry_run {
             return outcome.plan(write, ui);
         }
         let folder = creation.folder.as_deref().map(NewFolder::make).transpose()?;
@@ -275,15 +273,6 @@ pub fn under_lock<T>(
     }
 }
 
-/// Returns the options of the store for a session.
-pub fn store_options(write: &WriteArgs, session: &Session) -> store::WriteOptions {
-    store::WriteOptions {
-        force: write.force,
-        wait: Duration::from_secs_f64(write.wait),
-        is_omp: session.dialect == Dialect::OhMyPi,
-    }
-}
-
 /// Returns the failure for an error while copying: of the input or of the output.
 pub fn output_or_input(input: &Input, error: io::Error) -> Failure {
     match error.kind() {
@@ -334,7 +323,7 @@ impl Outcome {
 
     /// Prints the plan.
     fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        if write.json {
+        if write.change.json {
             ui.print_json(&self.json(write))?
         } else {
             ui.print(&self.text())?
@@ -366,7 +355,7 @@ impl Outcome {
     /// Prints names and text on standard output, or on standard error if standard output carries the session.
     fn print(&self, write: &WriteArgs, ui: &mut Ui) -> Result<(), Failure> {
         let is_aside = self.path == Path::new("-");
-        if write.json && !is_aside {
+        if write.change.json && !is_aside {
             return ui.print_json(&self.json(write));
         }
         let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
@@ -388,7 +377,7 @@ impl Outcome {
         Object::new()
             .str("path", &self.path.to_string_lossy())
             .str("action", self.action.name())
-            .bool("dryRun", write.dry_run)
+            .bool("dryRun", write.change.dry_run)
             .json("written", &array(lines))
             .text_or_null("editorText", self.editor_text.as_ref())
             .finish()

@@ -5,15 +5,12 @@ use crate::cli::archive::{self, Packer, chosen, report};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{NamedSessions, Places, named};
-use crate::cli::options::seconds;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
 use crate::ops::archive::Filter;
 use pisess_store::WriteOptions;
-use pisess_store::workers::in_order;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -46,6 +43,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "       pisess archive [OPTIONS] --older-than <TIME>\n",
     "       pisess archive [OPTIONS] --list",
 ))]
+#[command(mut_arg("force", |force| force.help("Override refusals (with --delete, does not ask)")))]
 pub struct Args {
     /// The sessions; with --restore and --delete, archived sessions, by id, name or path of the archive
     #[arg(value_name = "SESSION", conflicts_with_all = ["older_than", "empty", "project", "all"])]
@@ -71,18 +69,8 @@ pub struct Args {
     /// Delete archived sessions: asks on a terminal, and otherwise requires --force
     #[arg(long, requires = "sessions")]
     pub delete: bool,
-    /// Print what would be written, and write nothing
-    #[arg(short = 'n', long, help_heading = "Writing")]
-    pub dry_run: bool,
-    /// Override refusals (with --delete, does not ask)
-    #[arg(long, help_heading = "Writing")]
-    pub force: bool,
-    /// Seconds to wait for the session's lock
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
-    pub wait: f64,
-    /// Print the result as JSON (a line for each session; with -n, the plan)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub change: ChangeArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -94,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let archives = places.archived(args.all)?.into_iter();
         let archives = archives.map(|path| (path.clone(), places.session_of(&path))).collect();
         let now = Ids::new(ui)?.now_ms(ui);
-        return archive::list(archives, filter, (args.json, now), ui);
+        return archive::list(archives, filter, (args.change.json, now), ui);
     }
     if args.restore || args.delete {
         return args.change_archives(&places, ui);
@@ -116,10 +104,6 @@ impl Args {
         Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui)
     }
 
-    fn wait(&self) -> Duration {
-        Duration::from_secs_f64(self.wait)
-    }
-
     /// Archives sessions on all processors. All is moved before anything is printed, so that a closed pipe does not end the
     /// command half done.
     fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -137,29 +121,21 @@ impl Args {
                 Err(failure) => done.push((session.clone(), Err(failure))),
             }
         }
-        let (dry_run, wait, now_ms) = (self.dry_run, self.wait(), Ids::new(ui)?.now_ms(ui));
-        let packer = Packer { places, filter, now_ms, dry_run, wait, stdout_is: ui.stdout_is() };
-        let progress = ui.progress(sessions.len());
+        let (change, now_ms) = (&self.change, Ids::new(ui)?.now_ms(ui));
+        let packer = Packer { places, filter, now_ms, change, stdout_is: ui.stdout_is() };
         let work = |path: PathBuf| {
             let archived = packer.archive(&path);
-            progress.advance();
             (path, archived)
         };
         let mut skipped: Vec<Failure> = Vec::new();
-        let take = |(path, archived): (PathBuf, Result<_, Failure>)| {
-            match archived {
-                Ok(None) => {}
-                Ok(Some(row)) => done.push((path, Ok(row))),
-                // Files that are not sessions, and those that another process just moved.
-                Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing()) => {}
-                Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
-                Err(failure) => done.push((path, Err(failure))),
-            }
-            Ok::<(), Infallible>(())
-        };
-        let workers = ui.processors().min(sessions.len()).max(1);
-        let Ok(()) = in_order(sessions, workers, work, take);
-        drop(progress);
+        ui.parallel(sessions, work, |(path, archived)| match archived {
+            Ok(None) => {}
+            Ok(Some(row)) => done.push((path, Ok(row))),
+            // Files that are not sessions, and those that another process just moved.
+            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing()) => {}
+            Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
+            Err(failure) => done.push((path, Err(failure))),
+        });
         match &skipped[..] {
             [] => {}
             [failure] => ui.warn(&format!("skipped {}", failure.line())),
@@ -170,24 +146,25 @@ impl Args {
         if done.is_empty() && skipped.is_empty() && !failed {
             ui.status("no session is chosen");
         }
-        let exit = report(done, self.json, ui)?;
+        let exit = report(done, self.change.json, ui)?;
         Ok(if failed { exit.max(Exit::Cannot) } else { exit })
     }
 
     /// Restores or deletes archived sessions.
     fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {
-        let options = WriteOptions { wait: self.wait(), ..WriteOptions::default() };
+        let ChangeArgs { dry_run, force, wait, json } = self.change;
+        let options = WriteOptions { wait, ..WriteOptions::default() };
         let mut done = Vec::new();
         for session in &self.sessions {
             let changed = chosen(session, places, ui).and_then(|path| {
                 if self.restore {
-                    archive::restore(&path, self.dry_run, &options, places)
+                    archive::restore(&path, dry_run, &options, places)
                 } else {
-                    archive::delete(&path, (self.dry_run, self.force), &options, ui)
+                    archive::delete(&path, (dry_run, force), &options, ui)
                 }
             });
             done.push((session.clone(), changed));
         }
-        report(done, self.json, ui)
+        report(done, json, ui)
     }
 }

@@ -11,10 +11,7 @@ use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
-use pisess_store::workers::in_order;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List what could be imported from Claude Code", "pisess list --all --from claude"),
@@ -74,29 +71,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let importer = Importer {
         agent: args.agent.into(),
-        dry_run: args.write.dry_run,
-        force: args.write.force,
-        wait: Duration::from_secs_f64(args.write.wait),
+        dry_run: args.write.change.dry_run,
+        force: args.write.change.force,
+        wait: args.write.change.wait,
         stdout_is: ui.stdout_is(),
     };
     let sources = places(sources, importer.agent, output, ui);
-    if output == Some(Path::new("-")) && !args.write.dry_run {
+    if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
             (Some((source, place)), _) => stream(&importer, source, place, args, ui),
             (None, Some((_, _, Err(failure)))) => Err(failure),
             (None, _) => Ok(worst),
         };
     }
-    let progress = ui.progress(sources.len());
-    let workers = ui.processors().min(sources.len()).max(1);
     let work = |(source, place): (Surveyed, Place)| {
         let done = importer.import(&source, &place);
-        progress.advance();
         (source.path.clone(), Some(source), done)
-    };
-    let mut take = |outcome| {
-        outcomes.push(outcome);
-        Ok::<(), Infallible>(())
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
@@ -104,9 +94,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         seen.insert((source.survey.origin.name(), source.survey.id.clone()))
     };
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
-    let Ok(()) = in_order(sources, workers, work, &mut take);
-    let Ok(()) = in_order(again, 1, work, &mut take);
-    drop(progress);
+    ui.parallel(sources, work, |outcome| outcomes.push(outcome));
+    outcomes.extend(again.into_iter().map(work));
     worst = worst.max(report(outcomes, args, ui)?);
     Ok(worst)
 }
@@ -114,15 +103,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Reads the sources, on all processors. Returns those that can be imported, and why others that were named cannot.
 #[allow(clippy::type_complexity)]
 fn read(files: Vec<FoundFile>, ui: &Ui) -> (Vec<Surveyed>, Vec<(PathBuf, Option<Surveyed>, Outcome)>) {
-    let progress = ui.progress(files.len());
-    let workers = ui.processors().min(files.len()).max(1);
     let work = |file: FoundFile| {
         let read = survey(&file.path);
-        progress.advance();
         (file, read)
     };
     let (mut sources, mut failures) = (Vec::new(), Vec::new());
-    let take = |(file, read): (FoundFile, Result<Option<Surveyed>, Failure>)| {
+    ui.parallel(files, work, |(file, read)| {
         let name = visible(&file.path.to_string_lossy());
         let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
         match read {
@@ -135,9 +121,7 @@ fn read(files: Vec<FoundFile>, ui: &Ui) -> (Vec<Surveyed>, Vec<(PathBuf, Option<
             }
             Err(failure) => failures.push((file.path, None, Err(failure))),
         }
-        Ok::<(), Infallible>(())
-    };
-    let Ok(()) = in_order(files, workers, work, take);
+    });
     (sources, failures)
 }
 
@@ -149,7 +133,7 @@ fn stream(
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    if args.write.json {
+    if args.write.change.json {
         return Err(Failure::cannot("--json: standard output carries the session")
             .hint("give a path with -o, or omit --json"));
     }
@@ -195,16 +179,16 @@ fn report(
             row(&path, source.as_ref(), &outcome, args, ui)?;
         }
         let failed = all - new - grown - unchanged;
-        if all > 1 && !args.write.json {
+        if all > 1 && !args.write.change.json {
             let new = counted(new, "session", "sessions");
             ui.status(&format!("{new} created, {grown} appended to, {unchanged} unchanged, {failed} failed"));
-        } else if unchanged == 1 && !args.write.json {
+        } else if unchanged == 1 && !args.write.change.json {
             ui.status("nothing to do");
         }
         Ok(())
     };
     let printed = match new + grown {
-        written if written == 0 || args.write.dry_run => print(ui),
+        written if written == 0 || args.write.change.dry_run => print(ui),
         written => ui.print_after(&counted(written, "session", "sessions"), print),
     };
     match printed {
@@ -224,7 +208,7 @@ fn row(
     let path = path.to_string_lossy();
     let done = outcome.as_ref().ok();
     let to = done.map(|done| done.to.to_string_lossy().into_owned());
-    if args.write.json {
+    if args.write.change.json {
         let survey = source.map(|source| &source.survey);
         let text = |text: Option<String>| text.map(Text::from);
         let from = text(survey.map(|survey| survey.origin.name().to_owned()));
@@ -235,14 +219,14 @@ fn row(
             .text_or_null("sessionId", text(survey.map(|survey| survey.id.clone())).as_ref())
             .text_or_null("to", text(to).as_ref())
             .str("action", done.map_or("failed", |done| done.action.name()))
-            .bool("dryRun", args.write.dry_run)
+            .bool("dryRun", args.write.change.dry_run)
             .number("entries", done.map_or(0, |done| done.entries) as f64)
             .text_or_null("error", error.as_ref());
         return ui.print_json(&row.finish());
     }
     match done.zip(to) {
         Some((done, _)) if done.action == Action::Nothing => Ok(()),
-        Some((done, to)) if args.write.dry_run => {
+        Some((done, to)) if args.write.change.dry_run => {
             let entries = counted(done.entries, "entry", "entries");
             let to = visible(&to);
             ui.print(&format!("{} -> {to} ({}, {entries})\n", visible(&path), done.action.name()))

@@ -104,7 +104,7 @@ struct Labelled<'a> {
 
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let form = if args.write.json { Form::Agent } else { Form::Readable };
+    let form = if args.write.change.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
     let meant = |reference| match reference {
         "@" => Ok(last_of_conversation(&open.session, open.session.leaf)),
@@ -122,7 +122,7 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let session = &open.session;
     let changes = meant_changes(session, only);
     let labelled = Labelled { session, drawing: rows(session, session.leaf), changes };
-    if args.write.json {
+    if args.write.change.json {
         labelled.changes.iter().try_for_each(|change| ui.print_json(&labelled.json(change)))?
     } else {
         labelled.print(ui)?

@@ -28,9 +28,7 @@ use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
-use pisess_store::workers::in_order;
 use pisess_store::{self as store, FoundFile, Glance};
-use std::convert::Infallible;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -264,9 +262,8 @@ fn readings(
     let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };
-    let progress = ui.progress(files.len());
-    let workers = ui.processors().min(files.len()).max(1);
-    let (inner, stdout_is) = (ui.processors() / workers, ui.stdout_is());
+    let inner = ui.processors() / ui.processors().min(files.len()).max(1);
+    let stdout_is = ui.stdout_is();
     let work = |(file, is_fork): (FoundFile, bool)| {
         let digest = ListStatsOptions { entries: is_fork, period };
         let options = options(inner, digest);
@@ -274,22 +271,17 @@ fn readings(
             Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
             None => one(&file, &options, &agents, stdout_is),
         };
-        progress.advance();
         (file, reading)
     };
     let (mut list, mut unread, mut notes, mut own) = (Vec::new(), Vec::new(), Vec::new(), Own::default());
-    let take = |(file, reading): (FoundFile, Result<Option<WithNote>, Failure>)| {
-        match reading {
-            Ok(Some((reading, damaged))) => {
-                list.push(own.take(reading));
-                notes.extend(damaged);
-            }
-            Ok(None) => {}
-            Err(failure) => unread.push((file, failure)),
+    ui.parallel(files, work, |(file, reading)| match reading {
+        Ok(Some((reading, damaged))) => {
+            list.push(own.take(reading));
+            notes.extend(damaged);
         }
-        Ok::<(), Infallible>(())
-    };
-    let Ok(()) = in_order(files, workers, work, take);
+        Ok(None) => {}
+        Err(failure) => unread.push((file, failure)),
+    });
     (list, unread, notes)
 }
 

@@ -5,17 +5,15 @@ use crate::cli::locate::{Expanded, NEEDS_RECURSION, everything, expanded, is_bel
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::transaction::{output_or_input, store_options};
+use crate::cli::transaction::output_or_input;
 use crate::load::{Options, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
 use owo_colors::Style;
-use pisess_store::workers::in_order;
 use pisess_store::{self as store, Batch, FoundFile, Reach, SessionFile, StoreError};
 use serde::Serialize;
-use std::convert::Infallible;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -107,7 +105,7 @@ struct Outcome {
 
 impl Args {
     fn writes(&self) -> bool {
-        !self.check && !self.write.dry_run
+        !self.check && !self.write.change.dry_run
     }
 }
 
@@ -137,7 +135,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("to migrate the sessions in a directory, give it with -r"));
     }
     let reach = if args.writes() {
-        reach_of_change(&args.sessions, args.recursive, args.write.force, ui)?
+        reach_of_change(&args.sessions, args.recursive, args.write.change.force, ui)?
     } else {
         Reach::Visible
     };
@@ -151,7 +149,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let batch = Batch::new();
     let mut outcomes: Vec<_> = failures.iter().map(Outcome::missing).collect();
-    outcomes.extend(migrated(&files, args, &batch, ui));
+    outcomes.extend(migrated(files, args, &batch, ui));
     for outcome in &mut outcomes {
         outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
     }
@@ -174,7 +172,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let open = OpenSession::open(session, Options::default(), ui)?;
     let (loaded, source) = (&open.session, open.input.source());
-    if args.write.dry_run || args.check {
+    if args.write.change.dry_run || args.check {
         return report(&[Outcome::of(session, loaded, before(loaded))], args, ui);
     }
     // A version 3 file is copied byte for byte.
@@ -184,7 +182,7 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     match args.write.output.as_deref().filter(|output| *output != Path::new("-")) {
         Some(output) => {
-            ui.warn_of(&store::create(output, open.input.file(), args.write.force, &mut fill)?);
+            ui.warn_of(&store::create(output, open.input.file(), args.write.change.force, &mut fill)?);
         }
         None => fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&open.input, error))?,
     }
@@ -192,32 +190,23 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Migrates many files on all processors; returns the outcomes in the order of the files.
-fn migrated(files: &[FoundFile], args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
-    let progress = ui.progress(files.len());
-    let workers = ui.processors().min(files.len()).max(1);
-    let options = Options { workers: ui.processors() / workers, ..Options::default() };
-    let work = |file: &FoundFile| {
-        let outcome = match one(&file.path, args, batch, &options) {
-            Err(failure) if failure.is_transcript() && !file.named => None,
-            Err(failure) => Some(Outcome::failed(&file.path, &failure)),
-            Ok(outcome) => Some(outcome),
-        };
-        progress.advance();
-        outcome
+fn migrated(files: Vec<FoundFile>, args: &Args, batch: &Batch, ui: &Ui) -> Vec<Outcome> {
+    let workers = ui.processors() / ui.processors().min(files.len()).max(1);
+    let options = Options { workers, ..Options::default() };
+    let work = |file: FoundFile| match one(&file.path, args, batch, &options) {
+        Err(failure) if failure.is_transcript() && !file.named => None,
+        Err(failure) => Some(Outcome::failed(&file.path, &failure)),
+        Ok(outcome) => Some(outcome),
     };
     let mut done = Vec::new();
-    let keep = |outcome: Option<Outcome>| {
-        done.extend(outcome);
-        Ok::<(), Infallible>(())
-    };
-    let Ok(()) = in_order(files, workers, work, keep);
+    ui.parallel(files, work, |outcome| done.extend(outcome));
     done
 }
 
 /// Migrates one file. If another process changes or replaces it in the meantime, as another migration does,
 /// the file is opened again, until the wait is over.
 fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Outcome, Failure> {
-    let (start, wait) = (Instant::now(), Duration::from_secs_f64(args.write.wait));
+    let (start, wait) = (Instant::now(), args.write.change.wait);
     loop {
         match attempt(path, args, batch, options) {
             Err(failure) if failure.is_change() && start.elapsed() < wait => {}
@@ -234,7 +223,7 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
         return Ok(Outcome::of(path, &session, before(&session)));
     }
     let backup = args.backup.as_ref().map(|suffix| store::with_suffix(path, suffix));
-    let locked = store::lock(&file, &store_options(&args.write, &session))?;
+    let locked = store::lock(&file, &args.write.change.options(session.dialect))?;
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
     let committed = batch.rewrite(locked, backup.as_deref(), &mut fill)?.done()?;
     let warnings = committed.troubles.iter().map(ToString::to_string).collect();
@@ -316,7 +305,7 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
 }
 
 fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
-    if args.write.json {
+    if args.write.change.json {
         return outcomes.iter().try_for_each(|outcome| {
             let row = serde_json::to_vec(outcome).expect("strings and numbers can be written");
             ui.print_json(&row)

@@ -102,7 +102,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let place = match (&args.write.output, open.input.file()) {
         (Some(path), _) => path.clone(),
         (None, Some(file)) => own_path(file),
-        (None, None) if args.write.dry_run && !args.restore => PathBuf::from("-"),
+        (None, None) if args.write.change.dry_run && !args.restore => PathBuf::from("-"),
         (None, None) => {
             return Err(open.input.cannot("a stream cannot be pruned").hint("give the path of a file"));
         }
@@ -114,7 +114,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None => Task::Payloads(args.wanted()),
     };
     let job = Job { task, write: &args.write, open: &open, pruned: pruned_file(&place), place };
-    match (args.restore, args.write.dry_run) {
+    match (args.restore, args.write.change.dry_run) {
         (false, true) => job.plan(ui),
         (false, false) => job.prune(ui),
         (true, _) => job.restore(ui),

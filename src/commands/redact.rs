@@ -69,7 +69,7 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.check || args.write.dry_run {
+    if args.check || args.write.change.dry_run {
         return report(args, ui);
     }
     if args.all {
@@ -120,7 +120,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Ok((report, input)) => {
                 let found = report.secrets();
                 for places in &found {
-                    if args.write.json {
+                    if args.write.change.json {
                         ui.print_json(&row(&file.path, places))?
                     } else {
                         ui.print(&line(&input, places))?
@@ -142,7 +142,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let secrets = counted(secrets, "secret", "secrets");
         ui.status(&format!("{} searched: {secrets}", counted(searched, "session", "sessions")));
     }
-    Ok(exit.max(if secrets == 0 || args.write.dry_run { Exit::Done } else { Exit::Found }))
+    Ok(exit.max(if secrets == 0 || args.write.change.dry_run { Exit::Done } else { Exit::Found }))
 }
 
 struct Job<'a> {
@@ -159,7 +159,7 @@ impl Job<'_> {
         let committed = store::create_checked(
             path,
             self.input.file(),
-            self.args.write.force,
+            self.args.write.change.force,
             &mut |out| {
                 let made = redact(self.input.source(), &mut redactor.borrow_mut(), self.workers, Some(out))?;
                 report.replace(made);
@@ -177,7 +177,7 @@ impl Job<'_> {
         summarize(&report, self.input, true, ui);
         let name = path.to_string_lossy();
         ui.print_after(&name, |ui| {
-            if self.args.write.json {
+            if self.args.write.change.json {
                 ui.print_json(&outcome(&name, &report))
             } else {
                 ui.print(&format!("{}\n", visible(&name)))
@@ -188,7 +188,7 @@ impl Job<'_> {
 
     /// Writes the copy to standard output, but only if no secret that was found is left in it.
     fn stream(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        if self.args.write.json {
+        if self.args.write.change.json {
             return Err(Failure::usage("--json: standard output carries the session")
                 .hint("give a path with -o, or omit --json"));
         }

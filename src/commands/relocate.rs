@@ -4,7 +4,7 @@ use crate::agents::stores::{Here, Store, absolute};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{Places, stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::{Input, OpenSession};
-use crate::cli::options::seconds;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::counted;
@@ -23,7 +23,6 @@ use pisess_store::{
     self as store, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions,
 };
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("Move a session to the current directory", "pisess relocate session.jsonl ."),
@@ -52,6 +51,7 @@ pub const GUIDE: Guide = Guide::new(&[
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
     "       pisess relocate [OPTIONS] --moved-from <DIR> <DIR>",
 ))]
+#[command(mut_arg("force", |force| force.help("Override refusals (such as to move a session that an agent may have open)")))]
 pub struct Args {
     /// The sessions, given by path or name, and last their new project directory (DIR)
     #[arg(value_name = "SESSION", required = true)]
@@ -59,24 +59,14 @@ pub struct Args {
     /// Move all sessions of this directory and of those below it
     #[arg(long, value_name = "DIR")]
     pub moved_from: Option<PathBuf>,
-    /// Print what would be written, and write nothing
-    #[arg(short = 'n', long, help_heading = "Writing")]
-    pub dry_run: bool,
-    /// Override refusals (such as to move a session that an agent may have open)
-    #[arg(long, help_heading = "Writing")]
-    pub force: bool,
-    /// Seconds to wait for the session's lock
-    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = seconds, help_heading = "Writing")]
-    pub wait: f64,
-    /// Print the result as JSON (an object per session; with -n, the plan)
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub change: ChangeArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no directory is given"))?;
     let dir = folder(dir, ui);
-    if !dir.is_dir() && !args.force {
+    if !dir.is_dir() && !args.change.force {
         let dir = visible(&dir.to_string_lossy());
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
             .hint("the directory comes last; --force accepts one that does not exist"));
@@ -103,7 +93,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     };
     let finished: Vec<_> = sessions.into_iter().map(finish).collect();
     let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
-    let printed = if args.dry_run { print(ui) } else { ui.print_after("the sessions are moved", print) };
+    let printed =
+        if args.change.dry_run { print(ui) } else { ui.print_after("the sessions are moved", print) };
     if let Err(failure) = printed
         && failure.exit() >= batch.worst
     {
@@ -188,9 +179,9 @@ impl Relocation {
     }
 }
 
+/// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
 fn write_options(args: &Args) -> WriteOptions {
-    // As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
-    WriteOptions { force: args.force, wait: Duration::from_secs_f64(args.wait), is_omp: true }
+    args.change.options(Dialect::OhMyPi)
 }
 
 struct Batch<'a> {
@@ -215,7 +206,7 @@ impl Batch<'_> {
             Err(failure) => {
                 self.worst = self.worst.max(ui.report(&failure));
                 let (path, to) = (session.to_owned(), session.to_owned());
-                if !self.args.json {
+                if !self.args.change.json {
                     return Ok(());
                 }
                 Relocation { path, to, status: "failed", by_name: false }
@@ -223,7 +214,7 @@ impl Batch<'_> {
         };
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
         let left: Vec<_> = outcome.left().iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        if self.args.json {
+        if self.args.change.json {
             let names: Vec<_> = left.iter().map(|path| Text::from(path.as_str())).collect();
             return ui.print_json(
                 &Object::new()
@@ -266,7 +257,7 @@ impl Batch<'_> {
         let old = file.resolved().to_owned();
         let to = destination(&old, dialect, old_cwd.as_deref(), cwd, ui);
         let is_current = old == to && old_cwd.as_deref() == Some(cwd);
-        let status = match (is_current, self.args.dry_run) {
+        let status = match (is_current, self.args.change.dry_run) {
             (true, _) => "current",
             (false, true) => "planned",
             (false, false) => "moved",
@@ -282,7 +273,7 @@ impl Batch<'_> {
         }
         if status == "moved" {
             let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();
-            open.input.refuse_running(&folders, self.args.force)?;
+            open.input.refuse_running(&folders, self.args.change.force)?;
             let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));
             self.rewrite(&open.input, &changes, ui)?;
             self.moved.insert(old.clone(), to.clone());

@@ -59,7 +59,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let mut undid = String::new();
     let exit = open.change(&args.write, ui, |now, fresh| {
-        if !args.write.force {
+        if !args.write.change.force {
             not_rewritten(now)?;
         }
         let bodies = now.bodies();
@@ -68,7 +68,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         undid = described(now, &undone).map_err(|error| now.input.unreadable(error))?;
         Ok(undone.change.into())
     })?;
-    let verb = if args.write.dry_run { "would undo" } else { "undid" };
+    let verb = if args.write.change.dry_run { "would undo" } else { "undid" };
     ui.status(&format!("{verb} {undid}"));
     Ok(exit)
 }

@@ -3,6 +3,7 @@
 use super::{Row, Status};
 use crate::cli::locate::Places;
 use crate::cli::open::Input;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::load::Options;
@@ -10,6 +11,7 @@ use crate::ops::archive::{
     Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
 };
 use crate::ops::list::{ListInput, Listed, read};
+use crate::session::dialect::Dialect;
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::usage::SubAgents;
 use pisess_store::{
@@ -19,7 +21,7 @@ use pisess_store::{
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// A session that changed within this time is not chosen by a filter.
 const SETTLED_MS: i64 = 10 * 60 * 1000;
@@ -32,10 +34,8 @@ pub struct Packer<'a> {
     pub filter: Option<Filter>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
-    /// Whether nothing is written.
-    pub dry_run: bool,
-    /// How long to wait for a lock.
-    pub wait: Duration,
+    /// How to write.
+    pub change: &'a ChangeArgs,
     /// Whether a file is standard output.
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
 }
@@ -77,7 +77,7 @@ impl Packer<'_> {
         if let Some(failure) = input.running_agent(&[&cwd]) {
             return Err(failure.hint("end that agent first"));
         }
-        if self.dry_run {
+        if self.change.dry_run {
             return Ok(Some(Row {
                 path: session.to_owned(),
                 to: Some(to),
@@ -99,7 +99,7 @@ impl Packer<'_> {
 
     /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
     fn options(&self) -> WriteOptions {
-        WriteOptions { force: false, wait: self.wait, is_omp: true }
+        WriteOptions { force: false, ..self.change.options(Dialect::OhMyPi) }
     }
 
     fn listed(&self, input: &Input) -> Result<Listed, Failure> {

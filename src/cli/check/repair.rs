@@ -5,7 +5,7 @@ use super::{RepairArgs, checked};
 use crate::cli::locate::{Expanded, NEEDS_RECURSION, expanded, is_below, reach_of_change};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::transaction::{output_or_input, store_options, under_lock};
+use crate::cli::transaction::{output_or_input, under_lock};
 use crate::load::Options;
 use crate::ops::check::{Checkup, Finding, Group};
 use pisess_store::{self as store, Attempt, Beside, Committed, Reach, SessionFile, StoreError, with_suffix};
@@ -29,14 +29,14 @@ pub fn repair(
         report.repairs(ui);
         return Ok(report.exit);
     }
-    if args.backup.is_none() && !args.write.dry_run {
+    if args.backup.is_none() && !args.write.change.dry_run {
         return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
-    let reach = if args.write.dry_run {
+    let reach = if args.write.change.dry_run {
         Reach::Visible
     } else {
-        reach_of_change(sessions, recursive, args.write.force, ui)?
+        reach_of_change(sessions, recursive, args.write.change.force, ui)?
     };
     let Expanded { files, by_name, mut failures } = expanded(sessions, reach, ui);
     let is_one = files.len() + failures.len() == 1;
@@ -73,13 +73,13 @@ fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Re
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(input, &options)?;
     let repair = Repair { path, args, input };
-    if args.write.dry_run {
+    if args.write.change.dry_run {
         return report.session(path, checkup.findings(), ui);
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
             let create = |fill: &mut Fill| {
-                store::create(output, input.file(), args.write.force, fill).map(Attempt::Done)
+                store::create(output, input.file(), args.write.change.force, fill).map(Attempt::Done)
             };
             let (attempt, rejected) = repair.write_both(&checkup, output, create)?;
             repair.done(checkup.findings(), Some((attempt.done()?, rejected)), report, ui)
@@ -117,7 +117,7 @@ impl Repair<'_> {
             return self.done(checkup.findings(), None, report, ui);
         }
         let backup = self.args.backup.as_ref().map(|suffix| with_suffix(self.path, suffix));
-        let store_options = store_options(&self.args.write, checkup.session());
+        let writing = self.args.write.change.options(checkup.session().dialect);
         let mut attempt = |grown: Option<Input>, locked: store::Locked| {
             let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
             let checkup = grown.as_ref().unwrap_or(checkup);
@@ -128,12 +128,12 @@ impl Repair<'_> {
             let (attempt, rejected) = self.write_both(checkup, self.path, rewrite)?;
             Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
         };
-        let (committed, (findings, rejected)) = under_lock(self.input, &store_options, &mut attempt)?;
+        let (committed, (findings, rejected)) = under_lock(self.input, &writing, &mut attempt)?;
         self.done(&findings, committed.map(|committed| (committed, rejected)), report, ui)
     }
 
     fn to_stdout(&self, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
-        if self.args.write.json {
+        if self.args.write.change.json {
             return Err(Failure::cannot("--json: standard output carries the session")
                 .hint("give a path with -o, or omit --json"));
         }

@@ -51,12 +51,12 @@ impl<'a> Report<'a> {
         }
         for finding in findings {
             let is_done = self.count(finding);
-            if self.args.write.json {
-                let repaired = self.args.repair.then_some(is_done && !self.args.write.dry_run);
+            if self.args.write.change.json {
+                let repaired = self.args.repair.then_some(is_done && !self.args.write.change.dry_run);
                 ui.print_json(&row(path, finding, repaired))?;
             }
         }
-        let groups = match (self.args.write.json, self.args.repair) {
+        let groups = match (self.args.write.change.json, self.args.repair) {
             (true, _) => Vec::new(),
             // Each repaired entry is reported on a separate line.
             (false, true) => findings.iter().map(Group::of).collect(),
@@ -86,7 +86,7 @@ impl<'a> Report<'a> {
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
     pub fn repairs(&self, ui: &mut Ui) {
-        let done = if self.args.write.dry_run { "to repair" } else { "repaired" };
+        let done = if self.args.write.change.dry_run { "to repair" } else { "repaired" };
         ui.status(&format!("{} {done}, {} left", self.repaired, self.counts.iter().sum::<usize>()));
     }
 
@@ -100,7 +100,7 @@ impl<'a> Report<'a> {
             Severity::Warning => self.styles.label,
             Severity::Note => self.styles.dim,
         };
-        let severity = match (is_done, self.args.write.dry_run) {
+        let severity = match (is_done, self.args.write.change.dry_run) {
             (true, false) => "repaired",
             (true, true) => "to repair",
             (false, _) => finding.severity.name(),

@@ -27,7 +27,7 @@ impl Job<'_> {
         fresh: &mut IdSource,
     ) -> Result<Prune, Failure> {
         let choice = self.choice(now, reference)?;
-        if !self.write.force && !self.write.dry_run {
+        if !self.write.change.force && !self.write.change.dry_run {
             self.refuse(now, reference, &choice)?;
         }
         let removal = Removal::new("branch", &now.session, now.input.source(), choice.leaves, fresh);

@@ -13,7 +13,7 @@ use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
-use super::transaction::{Attempted, store_options, under_lock};
+use super::transaction::{Attempted, under_lock};
 use crate::format::size;
 use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
@@ -22,6 +22,7 @@ use crate::ops::prune::{
     Damaged, Operation, Payloads, Prune, Removal, Restore, Wanted, WithPruned, above_compactions, operations,
     pruned_file,
 };
+use crate::session::dialect::Dialect;
 use crate::session::reference::Position;
 use crate::session::usage::Usage;
 use pisess_store::{
@@ -192,15 +193,17 @@ impl Job<'_> {
 
     /// As with oh-my-pi, a process that has the file open for writing, or just wrote to it, owns it.
     fn options(&self) -> WriteOptions {
-        let options = store_options(self.write, &self.open.session);
-        WriteOptions { is_omp: options.is_omp || self.removes_entries(), ..options }
+        let is_owned = self.removes_entries();
+        self.write.change.options(if is_owned { Dialect::OhMyPi } else { self.open.session.dialect })
     }
 
     /// Refuses to remove entries of a session that an agent may have open: it would continue from one that is gone.
     fn refuse_running(&self) -> Result<(), Failure> {
         let cwd = self.open.session.header.cwd.as_ref().filter(|_| self.removes_entries());
         let cwd = cwd.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
-        self.open.input.refuse_running(&cwd.iter().map(|cwd| &**cwd).collect::<Vec<_>>(), self.write.force)
+        self.open
+            .input
+            .refuse_running(&cwd.iter().map(|cwd| &**cwd).collect::<Vec<_>>(), self.write.change.force)
     }
 
     /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
@@ -268,7 +271,7 @@ impl Job<'_> {
     /// Writes a pruned copy, whose file beside it includes what was pruned before.
     fn prune_elsewhere(&self, ui: &mut Ui) -> Result<(Option<Committed>, Outcome), Failure> {
         let prune = self.find(self.open, ui)?;
-        let force = self.write.force;
+        let force = self.write.change.force;
         let old =
             self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
         let is_needed = old.is_some() || !prune.is_empty();

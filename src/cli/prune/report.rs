@@ -103,7 +103,7 @@ impl Job<'_> {
                 format!("{}; {sizes}", Outcome::of(&prune, session).described())
             }
         };
-        if self.write.json {
+        if self.write.change.json {
             ui.status(&summary)
         } else {
             ui.print(&(summary + "\n"))?
@@ -121,7 +121,7 @@ impl Job<'_> {
         let sizes = if matches!(self.task, Task::Restore) { vec![] } else { vec![text, Column::number("")] };
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
         for PlanRow { id, line, field, what } in rows {
-            if self.write.json {
+            if self.write.change.json {
                 let field = field.map(Text::from);
                 let row = Object::new()
                     .text_or_null("id", Some(&id).filter(|id| !id.is_empty()))
@@ -161,7 +161,7 @@ impl Job<'_> {
 
     fn print_outcome(&self, is_written: bool, outcome: &Outcome, ui: &mut Ui) -> Result<(), Failure> {
         let pruned = self.pruned.to_string_lossy();
-        if self.write.json {
+        if self.write.change.json {
             let action = match (is_written, &self.write.output) {
                 (false, _) => "nothing",
                 (true, None) => "rewrite",

@@ -4,7 +4,7 @@ use super::report::{Outcome, PlanRow};
 use super::{Job, existing, own_path};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::transaction::{Attempted, store_options, under_lock};
+use crate::cli::transaction::{Attempted, under_lock};
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Restore, SideError, SideFile, pruned_file};
 use pisess_store::{self as store, Attempt, Locked, SessionFile};
@@ -19,7 +19,7 @@ impl Job<'_> {
             ui.status(&format!("{}: nothing was pruned", self.open.input.name));
             return self.report(None, &Outcome::default(), ui);
         };
-        if self.write.dry_run {
+        if self.write.change.dry_run {
             let restore = self.places(self.open, &pruned)?;
             let rows = restore.placed.iter().map(|placed| PlanRow {
                 id: placed.id.borrowed(),
@@ -33,10 +33,10 @@ impl Job<'_> {
             let restore = self.places(self.open, &pruned)?;
             let whole = restore.whole(self.open.input.source(), &pruned);
             let committed =
-                store::create(&self.place, file, self.write.force, &mut |out| copy_all(&whole, out))?;
+                store::create(&self.place, file, self.write.change.force, &mut |out| copy_all(&whole, out))?;
             return self.report(Some(committed), &Outcome::restored(&restore.placed), ui);
         }
-        let options = store_options(self.write, &self.open.session);
+        let options = self.write.change.options(self.open.session.dialect);
         let mut unremoved = None;
         let mut remove = |is_whole: bool| {
             if is_whole {
@@ -75,7 +75,7 @@ impl Job<'_> {
     fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
         let restore = opened(now, pruned)?;
         let name = visible(&pruned.path().to_string_lossy());
-        match restore.lost.first().filter(|_| !self.write.force) {
+        match restore.lost.first().filter(|_| !self.write.change.force) {
             None => Ok(restore),
             Some((id, field)) => Err(now
                 .input
