@@ -14,7 +14,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::ops::navigate::Navigation;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, branch, details};
-use crate::ops::switch::{Switch, behind_notes, switch};
+use crate::ops::switch::{behind_notes, switch};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::reference::Position;
@@ -121,8 +121,7 @@ impl Move<'_> {
             }
             let label = now.session.find(&summary).zip(name.as_ref());
             now.label_is_free(now.session.find(&summary), name.as_ref())?;
-            let wanted = Switch { place: now.session.leaf, label };
-            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+            let change = switch(&now.session, &now.bodies(), now.session.leaf, label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification: None })
         })
@@ -146,9 +145,9 @@ impl Move<'_> {
         let (draft, name) = (self.draft()?, self.name()?);
         self.open.change(write, ui, |now, fresh| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
-            let wanted = Switch { place: found(&place), label: found(&target).zip(name.as_ref()) };
+            let label = found(&target).zip(name.as_ref());
             now.label_is_free(found(&target), name.as_ref())?;
-            let change = switch(&now.session, &now.bodies(), &wanted, fresh)
+            let change = switch(&now.session, &now.bodies(), found(&place), label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             let moved = Moved { old_leaf: id_of(&now.session, now.session.leaf), summary: None };
             let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));

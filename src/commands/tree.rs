@@ -11,7 +11,6 @@ use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
-use crate::ops::heading::{Heading, heading};
 use crate::ops::tree::{Drawing, draw, live};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
@@ -130,8 +129,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
     let drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
-    let heading = ui.stdout_is_terminal().then(|| heading(&open.session, usage(open)));
-    print(args, open, drawing, heading.as_ref(), ui)?;
+    let usage = ui.stdout_is_terminal().then(|| usage(open));
+    print(args, open, drawing, usage, ui)?;
     Ok(if found_none { Exit::Found } else { Exit::Done })
 }
 
@@ -151,12 +150,12 @@ fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exi
     }
 }
 
-/// Prints the rows of a drawing.
+/// Prints the rows of a drawing, below a heading if the usage for it is given.
 fn print(
     args: &Args,
     open: &OpenSession,
     mut drawing: Drawing,
-    heading: Option<&Heading>,
+    usage: Option<UsageSums>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let around = args.around.filter(|_| !drawing.is_live());
@@ -173,7 +172,7 @@ fn print(
     let folds = args.folds() && !drawing.is_live();
     let pruned = if drawing.is_live() { Vec::new() } else { pruned(open) };
     let pruned = pruned.iter().map(|operation| operation.entries).sum();
-    Painter::new(Drawn { around, folds, ..args.drawn(pruned) }, &drawing, &edits, ui)?.paint(heading, ui)
+    Painter::new(Drawn { around, folds, ..args.drawn(pruned) }, &drawing, &edits, ui)?.paint(usage, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.

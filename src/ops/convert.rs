@@ -21,7 +21,6 @@ use crate::session::{Format, Session};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
-use pisess_json::write::Object;
 use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
@@ -51,7 +50,10 @@ pub fn convert(
     let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(session, bodies, &pieces)? {
-        let entry = named(&name.unwrap_or_default(), leaf.as_ref(), fresh.entry_id(session), &new.timestamp);
+        let (id, name) = (fresh.entry_id(session), name.unwrap_or_default());
+        let entry = NewEntry::new("session_info", id, leaf.as_ref(), &new.timestamp, |entry| {
+            entry.text("name", &name)
+        });
         leaf = Some(entry.id.clone());
         pieces.push(Piece::New(entry));
     }
@@ -138,15 +140,4 @@ fn last_title(
     let line = bodies.line(ix)?;
     let title = Raw::checked(line.trim_ascii()).get_text("title").map(Text::into_owned);
     Ok(title.filter(|title| !title.is_blank()))
-}
-
-fn named(name: &Text, parent: Option<&Text>, id: String, timestamp: &str) -> NewEntry {
-    let line = Object::new()
-        .str("type", "session_info")
-        .str("id", &id)
-        .text_or_null("parentId", parent)
-        .str("timestamp", timestamp)
-        .text("name", name)
-        .finish();
-    NewEntry { id: Text::from(id), line }
 }

@@ -4,10 +4,11 @@
 //! has no way to remove an edit, so an undo is an edit with the entry's own content. A tool call and its
 //! result are kept or omitted together, because a model's API accepts neither alone.
 
-use super::{IdSource, parent_id};
+use super::IdSource;
+use super::chain::Chain;
 use crate::agents::pi::context::in_force;
 use crate::agents::pi::edits::{Edit, Edits};
-use crate::ops::plan::{Change, NewEntry};
+use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::content::text_content;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -52,13 +53,8 @@ impl From<io::Error> for EditError {
     }
 }
 
-/// The content of an entry as the model sees it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
-    Nothing,
-    /// This JSON.
-    Content(Vec<u8>),
-}
+/// The content of an entry as the model sees it, as JSON; `None` if it sees nothing.
+type Seen = Option<Vec<u8>>;
 
 /// Returns edits of the entries, in path order; none if nothing changes.
 ///
@@ -91,35 +87,23 @@ pub fn edit(
         changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
     }
     halves(session, bodies, &context, &edits, &changes)?;
-    let mut change = Change::default();
-    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
+    let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
         let Some((before, after)) = changes.remove(&ix) else { continue };
         if before != after {
-            let (id, target) = (fresh.entry_id(session), session.id(ix));
-            let line = line(&id, parent.as_ref(), &fresh.timestamp(), &target, &after);
-            let id = Text::from(id);
-            parent = Some(id.clone());
-            change.entries.push(NewEntry { id, line });
+            show(&mut chain, ix, after);
         }
     }
-    Ok(change)
+    Ok(chain.change)
 }
 
-/// Returns the line of an edit, in pi's key order.
-pub(super) fn line(id: &str, parent: Option<&Text>, timestamp: &str, target: &Text, seen: &Seen) -> Vec<u8> {
-    let replacement = match seen {
-        Seen::Nothing => b"null".to_vec(),
-        Seen::Content(content) => Object::new().json("content", content).finish(),
-    };
-    Object::new()
-        .str("type", "context_edit")
-        .str("id", id)
-        .text_or_null("parentId", parent)
-        .str("timestamp", timestamp)
-        .text("targetId", target)
-        .json("replacement", &replacement)
-        .finish()
+/// Adds an edit, after which the model sees this content of an entry.
+pub(super) fn show(chain: &mut Chain, target: EntryIx, seen: Seen) {
+    let replacement = seen.map(|content| Object::new().json("content", &content).finish());
+    let target = chain.session.id(target);
+    chain.add("context_edit", |entry| {
+        entry.text("targetId", &target).json("replacement", replacement.as_deref().unwrap_or(b"null"))
+    });
 }
 
 /// Whether pi can edit the entry. An entry without an id cannot be referred to.
@@ -137,7 +121,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 fn seen(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     match edits.of(session, ix) {
         None => stored(bodies, ix),
-        Some(Edit::Omit) => Ok(Seen::Nothing),
+        Some(Edit::Omit) => Ok(None),
         Some(Edit::Replace(by)) => replaced(bodies, by),
     }
 }
@@ -146,7 +130,7 @@ fn seen(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits)
 pub(super) fn replaced(bodies: &dyn EntryReader, edit: EntryIx) -> io::Result<Seen> {
     let line = bodies.line(edit)?;
     match Raw::checked(line.trim_ascii()).get("replacement") {
-        Some(replacement) if replacement.is_null() => Ok(Seen::Nothing),
+        Some(replacement) if replacement.is_null() => Ok(None),
         replacement => Ok(content(replacement.and_then(|replacement| replacement.get("content")))),
     }
 }
@@ -158,19 +142,19 @@ pub(super) fn stored(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Seen> 
     Ok(content(entry.get("message").unwrap_or(entry).get("content")))
 }
 
-fn content(content: Option<Raw>) -> Seen {
+pub(super) fn content(content: Option<Raw>) -> Seen {
     let content = content.filter(|content| !content.is_null());
-    Seen::Content(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+    Some(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
 fn becomes(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
     let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
-        Wanted::Omit => Ok(Seen::Nothing),
+        Wanted::Omit => Ok(None),
         Wanted::Undo => stored(bodies, ix),
-        Wanted::Replace(text) if takes_blocks => Ok(Seen::Content(text_content(text))),
-        Wanted::Replace(text) => Ok(Seen::Content(encoded(text))),
+        Wanted::Replace(text) if takes_blocks => Ok(Some(text_content(text))),
+        Wanted::Replace(text) => Ok(Some(encoded(text))),
     }
 }
 
@@ -199,7 +183,7 @@ fn halves(
         }
         let [before, after] = &turns[call];
         let results = states(*result)?;
-        let is_whole = |calls: &HashSet<Text>, result| calls.contains(id) == (result != Seen::Nothing);
+        let is_whole = |calls: &HashSet<Text>, result: Seen| calls.contains(id) == result.is_some();
         if is_whole(before, results.0) && !is_whole(after, results.1) {
             parted.insert(*call);
         }
@@ -245,8 +229,5 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
 }
 
 fn calls_in(seen: &Seen) -> HashSet<Text<'static>> {
-    match seen {
-        Seen::Nothing => HashSet::default(),
-        Seen::Content(content) => call_ids(Some(Raw::checked(content))).map(Text::into_owned).collect(),
-    }
+    call_ids(seen.as_ref().map(|content| Raw::checked(content))).map(Text::into_owned).collect()
 }

@@ -6,12 +6,12 @@
 //! refers to a label moves to the entry after it. oh-my-pi does not do this and loses the entries after a
 //! label; pisess follows pi in both dialects.
 
+use super::IdSource;
 use super::switch::mark;
-use super::{IdSource, label};
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{Entries, NewSession, Piece};
+use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -107,7 +107,7 @@ fn finished(
         let keeps_time = session.agent().keeps_label_times;
         let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
         let (id, name) = (fresh.entry_id(session), session.text(change.name));
-        let label = label::entry(id, end.as_ref(), &time, &session.id(target), Some(&name));
+        let label = NewEntry::label(id, end.as_ref(), &time, &session.id(target), Some(&name));
         end = Some(label.id.clone());
         has_labels = true;
         pieces.push(Piece::New(label));

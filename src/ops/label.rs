@@ -1,13 +1,13 @@
 //! Setting and clearing labels.
 
-use super::{IdSource, parent_id};
-use crate::ops::plan::{Change, NewEntry};
+use super::IdSource;
+use super::chain::Chain;
+use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::labels::Labels;
 use crate::session::reference::{Position, is_form};
 use pisess_json::text::Text;
-use pisess_json::write::Object;
 
 /// Labels `target`, or clears its label if `name` is `None`; the change is empty if nothing changes. The
 /// label is an entry under the leaf and becomes the leaf, as in both agents.
@@ -46,15 +46,11 @@ pub fn move_label(
 /// Returns label entries for the changes that have an effect, chained under the leaf.
 fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSource) -> Change {
     let labels = Labels::new(session);
-    let mut parent = parent_id(session, session.leaf).map(Text::into_owned);
-    let mut change = Change::default();
+    let mut chain = Chain::under(session, session.leaf, fresh);
     for &(target, name) in changes.iter().filter(|(target, name)| labels.name(*target).as_ref() != *name) {
-        let (id, time) = (fresh.entry_id(session), fresh.timestamp());
-        let entry = entry(id, parent.as_ref(), &time, &session.id(target), name);
-        parent = Some(entry.id.clone());
-        change.entries.push(entry);
+        chain.label(&session.id(target), name);
     }
-    change
+    chain.change
 }
 
 /// Why an entry cannot have a label.
@@ -133,23 +129,4 @@ pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
     let is_part =
         |ix: &EntryIx| !session.entry(*ix).kind.is_bookkeeping() && !session.entry(*ix).kind.is_setting();
     session.upwards(leaf).find(is_part).or(leaf)
-}
-
-/// Returns a label entry, in the agents' key order.
-pub fn entry(
-    id: String,
-    parent: Option<&Text>,
-    timestamp: &str,
-    target: &Text,
-    name: Option<&Text>,
-) -> NewEntry {
-    let line = Object::new()
-        .str("type", "label")
-        .str("id", &id)
-        .text_or_null("parentId", parent)
-        .str("timestamp", timestamp)
-        .text("targetId", target)
-        .with(name, |entry, name| entry.text("label", name))
-        .finish();
-    NewEntry { id: Text::from(id), line }
 }

@@ -2,6 +2,8 @@
 //! the others return what they found, or write to a given output.
 
 pub mod plan;
+
+mod chain;
 mod required;
 
 pub mod append;
@@ -13,7 +15,6 @@ pub mod diff;
 pub mod edit;
 pub mod fork;
 pub mod grep;
-pub mod heading;
 pub mod label;
 pub mod list;
 pub mod navigate;

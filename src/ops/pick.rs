@@ -15,7 +15,7 @@ use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use crate::session::tree::{Ancestry, Tree, active};
 use foldhash::{HashMap, HashSet};
@@ -104,12 +104,6 @@ pub fn pick(
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
     Ok(Picked { change: Change::from(entries), along })
-}
-
-/// Returns the entry that the member `key` of an entry refers to.
-fn named(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
-    let line = bodies.line(ix)?;
-    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
 }
 
 /// Tool calls and their results.

@@ -10,6 +10,7 @@ use pisess_json::Raw;
 use pisess_json::edit::Edit as LineEdit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
+use pisess_json::write::Object;
 use pisess_store::{ReadAt, copy_range};
 use std::io::{self, Write};
 
@@ -30,6 +31,34 @@ pub struct NewEntry {
     pub id: Text<'static>,
     /// Its JSON, without the newline.
     pub line: Vec<u8>,
+}
+
+impl NewEntry {
+    /// Returns an entry in the agents' key order: its envelope, then its own members.
+    pub fn new(
+        kind: &str,
+        id: String,
+        parent: Option<&Text>,
+        timestamp: &str,
+        members: impl FnOnce(Object) -> Object,
+    ) -> NewEntry {
+        let envelope = Object::new().str("type", kind).str("id", &id).text_or_null("parentId", parent);
+        let line = members(envelope.str("timestamp", timestamp)).finish();
+        NewEntry { id: Text::from(id), line }
+    }
+
+    /// Returns a label of an entry, or one that clears it if `name` is `None`.
+    pub fn label(
+        id: String,
+        parent: Option<&Text>,
+        timestamp: &str,
+        target: &Text,
+        name: Option<&Text>,
+    ) -> NewEntry {
+        NewEntry::new("label", id, parent, timestamp, |entry| {
+            entry.text("targetId", target).with(name, |entry, name| entry.text("label", name))
+        })
+    }
 }
 
 /// The effect of a commit on a file.

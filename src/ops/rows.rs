@@ -2,6 +2,7 @@
 //! on a page.
 
 use super::branches::notes_at_leaf;
+use super::edit::{content, stored};
 use super::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
@@ -228,27 +229,15 @@ pub fn edited(
         if is_active[target.at()] && !is_active[ix.at()] {
             continue;
         }
-        let content = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
-        match content {
+        let new = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
+        match new {
             None => drop(edits.insert(target, Edited::Omitted)),
-            Some(content) if is_stored(bodies, target, content)? => drop(edits.remove(&target)),
+            // The content that the entry itself has undoes earlier edits.
+            Some(own) if content(own) == stored(bodies, target)? => drop(edits.remove(&target)),
             Some(_) => drop(edits.insert(target, Edited::Replaced)),
         }
     }
     Ok(edits)
-}
-
-/// Whether an edit has the entry's own content, which undoes earlier edits.
-fn is_stored(bodies: &dyn EntryReader, target: EntryIx, content: Option<Raw>) -> io::Result<bool> {
-    let line = bodies.line(target)?;
-    let entry = Raw::checked(line.trim_ascii());
-    let stored = entry.get("message").unwrap_or(entry).get("content");
-    let bytes = |content: Option<Raw>| {
-        content
-            .filter(|content| !content.is_null())
-            .map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec())
-    };
-    Ok(bytes(stored) == bytes(content))
 }
 
 /// The size and the age of an entry's subtree, which includes the entry. Notes do not count, except those that are a

@@ -1,6 +1,7 @@
 //! Entries that contain a summary: compactions and branch summaries, in the agents' key order.
 
-use super::{IdSource, label, parent_id};
+use super::chain::Chain;
+use super::{IdSource, parent_id};
 use crate::agents::Agent;
 use crate::agents::prepare::FileLists;
 use crate::ops::plan::{Change, NewEntry};
@@ -47,16 +48,17 @@ pub fn compaction(
 ) -> Change {
     let id = fresh.entry_id(session);
     let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
-    let entry = base("compaction", &id, parent_id(session, session.leaf).as_ref(), &fresh.timestamp())
-        .text("summary", &summary.text)
-        .text("firstKeptEntryId", &kept)
-        .number("tokensBefore", compaction.tokens_before)
-        .json("details", &summary.details);
-    let entry = flagged(entry, session.agent(), summary)
-        .with(compaction.system_message.as_ref(), |entry, message| {
+    let parent = parent_id(session, session.leaf);
+    Change::of(NewEntry::new("compaction", id.clone(), parent.as_ref(), &fresh.timestamp(), |entry| {
+        let entry = entry
+            .text("summary", &summary.text)
+            .text("firstKeptEntryId", &kept)
+            .number("tokensBefore", compaction.tokens_before)
+            .json("details", &summary.details);
+        flagged(entry, session.agent(), summary).with(compaction.system_message.as_ref(), |entry, message| {
             entry.json("systemMessage", &timed(message, fresh))
-        });
-    Change::of(NewEntry { id: Text::from(id), line: entry.finish() })
+        })
+    }))
 }
 
 /// Returns the message with the time of the compaction.
@@ -125,18 +127,16 @@ fn with_summary(
     name: Option<&Text>,
     fresh: &mut IdSource,
 ) -> Change {
-    let id = fresh.entry_id(session);
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
-    let entry = base("branch_summary", &id, parent_id(session, parent).as_ref(), &fresh.timestamp())
-        .text("fromId", &from)
-        .text("summary", &summary.text)
-        .json("details", &summary.details);
-    let line = flagged(entry, session.agent(), summary).finish();
-    let summary = NewEntry { id: Text::from(id), line };
-    let label = name.map(|name| {
-        label::entry(fresh.entry_id(session), Some(&summary.id), &fresh.timestamp(), &summary.id, Some(name))
+    let mut chain = Chain::under(session, parent, fresh);
+    chain.add("branch_summary", |entry| {
+        let entry = entry.text("fromId", &from).text("summary", &summary.text);
+        flagged(entry.json("details", &summary.details), session.agent(), summary)
     });
-    Change::from(std::iter::once(summary.clone()).chain(label).collect::<Vec<_>>())
+    if let Some((name, summary)) = name.zip(chain.parent.clone()) {
+        chain.label(&summary, Some(name));
+    }
+    chain.change
 }
 
 /// Returns `details`: the lists of files, as both agents store them.
@@ -145,10 +145,6 @@ pub fn details(files: &FileLists) -> Vec<u8> {
         .json("readFiles", &texts(&files.read_files))
         .json("modifiedFiles", &texts(&files.modified_files))
         .finish()
-}
-
-fn base(kind: &str, id: &str, parent: Option<&Text>, timestamp: &str) -> Object {
-    Object::new().str("type", kind).str("id", id).text_or_null("parentId", parent).str("timestamp", timestamp)
 }
 
 fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {

@@ -4,12 +4,13 @@
 //! the mark, at the new position: the last entry of the file is the leaf, and no model sees a `custom` entry
 //! of an unknown type.
 
-use super::{IdSource, label, parent_id};
+use super::chain::Chain;
+use super::{IdSource, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
 use pisess_json::Raw;
@@ -20,16 +21,7 @@ use std::io;
 /// The `customType` of a mark.
 pub const MARK: &str = "pisess.switch";
 
-/// The parameters of a move.
-#[derive(Clone, Copy, Debug)]
-pub struct Switch<'a> {
-    /// The new position.
-    pub place: Position,
-    /// An entry to be labelled, and its label.
-    pub label: Option<(EntryIx, &'a Text<'a>)>,
-}
-
-/// Returns a mark at the position, unless the leaf is there already, and the label, unless it is set already;
+/// Returns a mark at the position, unless the leaf is there already, and a label of an entry, unless it is set already;
 /// the change is empty if there is nothing to do.
 ///
 /// # Errors
@@ -37,24 +29,21 @@ pub struct Switch<'a> {
 pub fn switch(
     session: &Session,
     bodies: &dyn EntryReader,
-    switch: &Switch,
+    place: Position,
+    label: Option<(EntryIx, &Text)>,
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
-    let mut change = Change::default();
-    let mut leaf = parent_id(session, session.leaf).map(Text::into_owned);
-    if !is_at(session, bodies, switch.place)? {
-        let (id, to) = (fresh.entry_id(session), parent_id(session, switch.place));
-        let mark = mark(leaf.as_ref(), to.as_ref(), id, &fresh.timestamp());
-        leaf = Some(mark.id.clone());
-        change.entries.push(mark);
+    let mut chain = Chain::under(session, session.leaf, fresh);
+    if !is_at(session, bodies, place)? {
+        let (id, to) = (chain.fresh.entry_id(session), parent_id(session, place));
+        chain.push(mark(chain.parent.as_ref(), to.as_ref(), id, &chain.fresh.timestamp()));
     }
     if let Some((target, name)) =
-        switch.label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
+        label.filter(|&(ix, name)| Labels::new(session).name(ix).as_ref() != Some(name))
     {
-        let (id, target) = (fresh.entry_id(session), session.id(target));
-        change.entries.push(label::entry(id, leaf.as_ref(), &fresh.timestamp(), &target, Some(name)));
+        chain.label(&session.id(target), Some(name));
     }
-    Ok(change)
+    Ok(chain.change)
 }
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
@@ -163,8 +152,7 @@ fn leaf_after(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::R
     if session.entry(ix).kind != Kind::Leaf {
         return Ok(Some(ix));
     }
-    let line = bodies.line(ix)?;
-    Ok(Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)))
+    named(session, bodies, ix, "targetId")
 }
 
 /// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records

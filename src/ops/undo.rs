@@ -13,14 +13,14 @@
 //! ```
 
 use super::append::filled;
-use super::edit::{line, replaced, stored};
-use super::label;
+use super::chain::Chain;
+use super::edit::{replaced, show, stored};
 use super::switch::{behind_marks, leaf_before, mark_entry, moved};
 use super::{IdSource, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
@@ -74,34 +74,20 @@ pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -
         Some(before(session, bodies, first)?)
     };
     let to = back_to.unwrap_or(session.leaf);
-    let to_id = parent_id(session, to).map(Text::into_owned);
-    let mut chain = Chain { change: Change::default(), parent: to_id.clone() };
-    restore_labels(session, first, &entries, &mut chain, fresh);
-    restore_name(session, bodies, first, &entries, &mut chain, fresh)?;
+    let mut chain = Chain::under(session, to, fresh);
+    restore_labels(first, &entries, &mut chain);
+    restore_name(bodies, first, &entries, &mut chain)?;
     if back_to.is_none() {
-        restore_edits(session, bodies, first, &entries, &mut chain, fresh)?;
+        restore_edits(bodies, first, &entries, &mut chain)?;
     }
     let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
     let data = Object::new()
         .text_or_null("from", parent_id(session, session.leaf).as_ref())
-        .text_or_null("to", to_id.as_ref())
+        .text_or_null("to", parent_id(session, to).as_ref())
         .json("undid", &texts(&undid));
-    let mark = mark_entry(data, chain.parent.as_ref(), fresh.entry_id(session), &fresh.timestamp());
-    chain.push(mark);
+    let id = chain.fresh.entry_id(session);
+    chain.push(mark_entry(data, chain.parent.as_ref(), id, &chain.fresh.timestamp()));
     Ok(Undone { change: chain.change, entries, back_to })
-}
-
-/// New entries, each under the previous one.
-struct Chain {
-    change: Change,
-    parent: Option<Text<'static>>,
-}
-
-impl Chain {
-    fn push(&mut self, entry: NewEntry) {
-        self.parent = Some(entry.id.clone());
-        self.change.entries.push(entry);
-    }
 }
 
 /// Returns the first and the last entry of the last operation that was not taken back.
@@ -202,13 +188,8 @@ fn before(session: &Session, bodies: &dyn EntryReader, first: EntryIx) -> io::Re
 
 /// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
 /// the same label.
-fn restore_labels(
-    session: &Session,
-    first: EntryIx,
-    entries: &[EntryIx],
-    chain: &mut Chain,
-    fresh: &mut IdSource,
-) {
+fn restore_labels(first: EntryIx, entries: &[EntryIx], chain: &mut Chain) {
+    let session = chain.session;
     let (mut before, mut now) = (HashMap::default(), HashMap::default());
     for change in &session.collected.labels {
         let target = session.bytes(change.target);
@@ -228,9 +209,7 @@ fn restore_labels(
     for target in targets.into_iter().filter(|&target| seen.insert(session.bytes(target))) {
         let old = name(&before, session.bytes(target));
         if old != name(&now, session.bytes(target)) {
-            let (id, time) = (fresh.entry_id(session), fresh.timestamp());
-            let parent = chain.parent.clone();
-            chain.push(label::entry(id, parent.as_ref(), &time, &session.text(target), old.as_ref()));
+            chain.label(&session.text(target), old.as_ref());
         }
     }
 }
@@ -243,14 +222,13 @@ fn is_name(session: &Session, ix: EntryIx) -> bool {
 
 /// Restores the name that the operation replaced.
 fn restore_name(
-    session: &Session,
     bodies: &dyn EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,
-    fresh: &mut IdSource,
 ) -> io::Result<()> {
-    let Some(&named) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
+    let session = chain.session;
+    let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
     let field = |ix: EntryIx, keys: [&str; 2]| {
         let line = bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
@@ -260,35 +238,29 @@ fn restore_name(
     let earlier = (0..first.at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
     let old = match earlier {
         Some(ix) => field(ix, ["name", "title"])?,
-        None => field(named, ["previousTitle"; 2])?,
+        None => field(renamed, ["previousTitle"; 2])?,
     };
     let now = session.name();
     if now.as_ref().map_or(old.is_empty(), |now| *now == old) {
         return Ok(());
     }
-    let (agent, id) = (session.agent(), Text::from(fresh.entry_id(session)));
+    let (agent, id) = (session.agent(), Text::from(chain.fresh.entry_id(session)));
     let entry = (agent.name_entry)(&old, now.as_ref()).finish();
-    let line = filled(Raw::checked(&entry), &id, chain.parent.as_ref(), fresh);
+    let line = filled(Raw::checked(&entry), &id, chain.parent.as_ref(), chain.fresh);
     chain.push(NewEntry { id, line });
-    chain.change.title_line = (agent.title_line)(&old, &fresh.timestamp());
+    chain.change.title_line = (agent.title_line)(&old, &chain.fresh.timestamp());
     Ok(())
 }
 
 /// Shows the targets of edits as they were seen before.
 fn restore_edits(
-    session: &Session,
     bodies: &dyn EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,
-    fresh: &mut IdSource,
 ) -> io::Result<()> {
-    let target = |edit: EntryIx| {
-        let line = bodies.line(edit)?;
-        Ok::<_, io::Error>(
-            Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)),
-        )
-    };
+    let session = chain.session;
+    let target = |edit: EntryIx| named(session, bodies, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let mut earlier = HashMap::default();
     for edit in session.upwards(session.entry(first).parent).filter(is_edit) {
@@ -301,10 +273,7 @@ fn restore_edits(
             Some(&edit) => replaced(bodies, edit)?,
             None => stored(bodies, edited)?,
         };
-        let id = fresh.entry_id(session);
-        let time = fresh.timestamp();
-        let line = line(&id, chain.parent.as_ref(), &time, &session.id(edited), &before);
-        chain.push(NewEntry { id: Text::from(id), line });
+        show(chain, edited, before);
     }
     Ok(())
 }

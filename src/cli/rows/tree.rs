@@ -5,14 +5,15 @@ use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styl
 use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
-use crate::ops::heading::Heading;
 use crate::ops::label::last_of_conversation;
 use crate::ops::rows::{Extent, Fold, extents, folded, folds};
 use crate::ops::tree::Drawing;
+use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::below_home;
 use crate::session::reference::Position;
 use crate::session::tree::TreeRow;
+use crate::session::usage::UsageSums;
 use owo_colors::Style;
 use std::ops::Range;
 
@@ -22,19 +23,18 @@ const MOST_LEVELS: usize = 24;
 /// The minimum length of a rule, on either side of its text.
 const RULE: usize = 2;
 
-/// Prints the heading of the session, above its tree.
-fn print_heading(heading: &Heading, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
-    let home = ui.home().filter(|home| home.len() > 1);
-    let folder = heading.cwd.as_ref().map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
-    let usage = heading.usage;
+/// Prints the heading of the session, above its tree: its name, its project, its size, and its usage.
+fn print_heading(session: &Session, usage: UsageSums, glyphs: Glyphs, ui: &mut Ui) -> Result<(), Failure> {
+    let (home, cwd) = (ui.home().filter(|home| home.len() > 1), session.header.cwd.as_ref());
+    let folder = cwd.map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let used = usage.tokens() > 0.0;
     let facts: Vec<_> = folder
         .into_iter()
-        .chain([counted(heading.entries, "entry", "entries")])
+        .chain([counted(session.entries.len(), "entry", "entries")])
         .chain(used.then(|| format!("{} tokens", tokens(usage.tokens()))))
         .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
         .collect();
-    let name = heading.name.as_ref().map(|name| visible(&name.to_string()));
+    let name = session.name().map(|name| visible(&name.to_string()));
     let width = ui.width().unwrap_or(usize::MAX);
     let facts = facts.join(glyphs.dot);
     let name = name.map_or_else(String::new, |name| {
@@ -134,18 +134,18 @@ impl<'a> Painter<'a> {
         })
     }
 
-    /// Prints the heading, how many entries were pruned, and the rows, and how many are left out before and after them. After a heading, a pager opens
-    /// at the leaf.
-    pub fn paint(&self, heading: Option<&Heading>, ui: &mut Ui) -> Result<(), Failure> {
+    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, and how many are left
+    /// out before and after them. After a heading, a pager opens at the leaf.
+    pub fn paint(&self, usage: Option<UsageSums>, ui: &mut Ui) -> Result<(), Failure> {
         let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.last()].entry);
         let shown = self.look.drawing.around(entries(), self.around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
-        if let Some(heading) = heading {
+        if let Some(usage) = usage {
             let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
             let [before, pruned, after] = [above, self.pruned, below].map(|count| usize::from(count > 0));
             let before = before + pruned;
             ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
-            print_heading(heading, self.look.glyphs, ui)?;
+            print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
         }
         if self.pruned > 0 {
             let entries = if self.pruned == 1 { "entry" } else { "entries" };

@@ -14,10 +14,9 @@ use super::removal::alone;
 use crate::ops::branches::branches;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{EntryReader, FileReader};
+use crate::session::read::entry_reader::{FileReader, named};
 use crate::session::tree::Tree;
 use foldhash::HashSet;
-use pisess_json::Raw;
 use pisess_store::ReadAt;
 use std::io;
 
@@ -43,7 +42,7 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         if !leaves[ix.at()]
-            && let Some(target) = target_of(session, &bodies, ix)?
+            && let Some(target) = named(session, &bodies, ix, "targetId")?
         {
             leaves[target.at()] = false;
         }
@@ -97,9 +96,4 @@ fn may_leave(kind: Kind) -> bool {
             | Kind::Usage
             | Kind::ModelUsage
     )
-}
-
-fn target_of(session: &Session, bodies: &dyn EntryReader, edit: EntryIx) -> io::Result<Option<EntryIx>> {
-    let line = bodies.line(edit)?;
-    Ok(Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id)))
 }

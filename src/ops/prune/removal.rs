@@ -14,7 +14,7 @@ use crate::ops::plan::NewEntry;
 use crate::ops::switch::mark;
 use crate::session::collected::LabelChange;
 use crate::session::entry::{EntryIx, Kind, LineNo};
-use crate::session::read::entry_reader::{EntryReader, FileReader};
+use crate::session::read::entry_reader::{EntryReader, FileReader, named};
 use crate::session::read::line_chunks::each_line;
 use crate::session::reference::Position;
 use crate::session::{Format, ProblemKind, Session};
@@ -309,9 +309,7 @@ fn first_kept(
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let line = bodies.line(ix)?;
-    let kept = Raw::checked(line.trim_ascii()).get_text("firstKeptEntryId");
-    let kept = kept.filter(|id| !id.is_empty()).and_then(|id| session.find(&id));
+    let kept = named(session, bodies, ix, "firstKeptEntryId")?;
     let Some(kept) = kept.filter(|kept| leaves[kept.at()]) else { return Ok(None) };
     let mut next = ix;
     for above in session.upwards(Some(ix)) {
@@ -330,7 +328,5 @@ fn leaf_without(session: &Session, bodies: &dyn EntryReader, leaves: &[bool]) ->
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));
     }
-    let line = bodies.line(last)?;
-    let target = Raw::checked(line.trim_ascii()).get_text("targetId").and_then(|id| session.find(&id));
-    Ok(target.filter(|ix| !leaves[ix.at()]))
+    Ok(named(session, bodies, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
 }

@@ -3,6 +3,7 @@
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Span};
 use crate::session::file_calls::FileCall;
+use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::borrow::Cow;
@@ -221,6 +222,12 @@ pub struct Context {
     pub messages: Vec<Message>,
     /// The other members of the agent's result, in its order, as JSON (`thinkingLevel`, `model`, …).
     pub settings: Vec<(&'static str, Vec<u8>)>,
+}
+
+/// Returns the entry that a member of an entry names.
+pub fn named(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+    let line = bodies.line(ix)?;
+    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
 }
 
 /// Returns the kind of an entry, given only its line.
