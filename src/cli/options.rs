@@ -1,6 +1,5 @@
 //! Options that commands share. The command line itself is defined in `commands/mod.rs`.
 
-use crate::ops::tree::Filter;
 use crate::session::dialect::Dialect;
 use clap::{Args, ValueEnum};
 use pisess_store::WriteOptions;
@@ -70,33 +69,6 @@ impl ChangeArgs {
     /// Returns the options of the store for a file of this agent.
     pub fn options(&self, agent: Dialect) -> WriteOptions {
         WriteOptions { force: self.force, wait: self.wait, is_omp: agent == Dialect::OhMyPi }
-    }
-}
-
-/// The agents' filter modes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FilterMode {
-    /// All but settings and bookkeeping
-    Default,
-    /// Like default, without tool results
-    NoTools,
-    /// Only user messages
-    UserOnly,
-    /// Only entries with a label
-    LabeledOnly,
-    /// Every entry
-    All,
-}
-
-impl From<FilterMode> for Filter {
-    fn from(mode: FilterMode) -> Filter {
-        match mode {
-            FilterMode::Default => Filter::Default,
-            FilterMode::NoTools => Filter::NoTools,
-            FilterMode::UserOnly => Filter::UserOnly,
-            FilterMode::LabeledOnly => Filter::LabeledOnly,
-            FilterMode::All => Filter::All,
-        }
     }
 }
 

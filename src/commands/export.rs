@@ -4,7 +4,7 @@ use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::{Expanded, expanded};
 use crate::cli::open::{Input, OpenSession};
-use crate::cli::options::{FilterMode, positive_amount};
+use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::prune::requests;
 use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
@@ -96,7 +96,7 @@ pub struct Args {
     pub no_thinking: bool,
     /// Choose which entries to show
     #[arg(long, value_name = "MODE")]
-    pub filter: Option<FilterMode>,
+    pub filter: Option<Filter>,
     /// Show at most N lines of what a tool printed, read, wrote or changed
     #[arg(long, value_name = "N")]
     pub max_lines: Option<usize>,
@@ -153,8 +153,8 @@ impl Args {
     /// Returns what is left out.
     fn cuts(&self) -> Cuts {
         Cuts {
-            filter: self.filter.map(Filter::from),
-            tools: self.no_tools || self.filter == Some(FilterMode::NoTools),
+            filter: self.filter,
+            tools: self.no_tools || self.filter == Some(Filter::NoTools),
             thinking: self.no_thinking,
             lines: self.max_lines,
             last: None,

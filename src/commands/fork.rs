@@ -17,7 +17,6 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
-use clap::ValueEnum;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::OnDisk;
@@ -77,7 +76,7 @@ pub struct Args {
     pub branches: bool,
     /// Convert the new session for this agent
     #[arg(long = "for", value_name = "AGENT")]
-    pub agent: Option<AgentName>,
+    pub agent: Option<Dialect>,
     /// Set the working directory of the new session to DIR
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
@@ -88,24 +87,6 @@ pub struct Args {
     pub hook: HookArgs,
     #[command(flatten)]
     pub write: WriteArgs,
-}
-
-/// An agent, by the name of its command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AgentName {
-    /// pi
-    Pi,
-    /// oh-my-pi
-    Omp,
-}
-
-impl From<AgentName> for Dialect {
-    fn from(name: AgentName) -> Dialect {
-        match name {
-            AgentName::Pi => Dialect::Pi,
-            AgentName::Omp => Dialect::OhMyPi,
-        }
-    }
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -129,7 +110,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
     let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd: cwd.map(Text::from) };
     let (session, bodies) = (&open.session, open.bodies());
-    let is_for_other = args.agent.is_some_and(|agent| Dialect::from(agent) != session.dialect);
+    let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
         let new = match (args.branches, args.subtree) {
             (true, _) => Ok(fork_all(session, &options, fresh)),
@@ -202,7 +183,7 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
         (None, Some(cwd)) => stores_seen_from_recorded(Path::new(&cwd.to_string()), ui),
         (None, None) => stores_seen_from(ui.folder(), ui),
     };
-    let agent = args.agent.map_or(open.session.dialect, Dialect::from);
+    let agent = args.agent.unwrap_or(open.session.dialect);
     let store = stores.iter().find(|store| store.agent == agent)?;
     let folder = store.project_folders().first()?;
     (*folder != OnDisk.real(beside(file.path()))).then(|| folder.clone())

@@ -4,9 +4,9 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::import::{Done, Importer, Place, Surveyed, found, places, survey};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::commands::fork::AgentName;
 use crate::format::counted;
 use crate::ops::plan::Action;
+use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -47,7 +47,7 @@ pub struct Args {
     pub sources: Vec<PathBuf>,
     /// Convert the new session for this agent
     #[arg(long = "for", value_name = "AGENT", default_value = "pi")]
-    pub agent: AgentName,
+    pub agent: Dialect,
     #[command(flatten)]
     pub write: WriteArgs,
 }
@@ -70,7 +70,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("give an existing directory with -o"));
     }
     let importer = Importer {
-        agent: args.agent.into(),
+        agent: args.agent,
         dry_run: args.write.change.dry_run,
         force: args.write.change.force,
         wait: args.write.change.wait,

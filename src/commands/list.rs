@@ -15,14 +15,11 @@ use crate::cli::sessions::{NONE_HERE, PathsArgs, warn_of_torn};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
-    ListInput, ListRow, Listed, Nesting, Order, Own, Reading, families, first_message, group, read, rows,
-    sort,
+    ListInput, ListRow, Listed, Order, Own, Reading, families, first_message, group, read, rows, sort,
 };
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
-use clap::ValueEnum;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -85,14 +82,14 @@ pub struct Args {
     pub repo: bool,
     /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them
     #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
-    pub from: Option<SourceName>,
+    pub from: Option<Origin>,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
-    #[arg(long, value_name = "KEY", default_value = "modified", value_parser = order(), hide_possible_values = true)]
+    #[arg(long, value_name = "KEY", default_value = "modified", hide_possible_values = true)]
     pub sort: Order,
     /// List at most N sessions
     #[arg(long, value_name = "N")]
@@ -107,34 +104,10 @@ pub struct Args {
     pub json: bool,
 }
 
-/// An agent whose sessions can be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum SourceName {
-    /// Claude Code
-    Claude,
-    /// Codex
-    Codex,
-}
-
-impl From<SourceName> for Origin {
-    fn from(name: SourceName) -> Origin {
-        match name {
-            SourceName::Claude => Origin::Claude,
-            SourceName::Codex => Origin::Codex,
-        }
-    }
-}
-
-fn order() -> impl TypedValueParser<Value = Order> {
-    let names = Order::NAMED.map(|(name, _)| PossibleValue::new(name));
-    let names = names.map(|name| if name.get_name() == "modified" { name.alias("time") } else { name });
-    PossibleValuesParser::new(names).try_map(|name| Order::named(&name).ok_or("unknown key"))
-}
-
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let origin = args.from.map(Origin::from);
+    let origin = args.from;
     let mut list: Vec<Listed> = Vec::new();
     let is_here = args.paths.is_empty() && !args.all;
     let all = args.all || args.repo && is_here;
@@ -179,8 +152,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let torn = list.iter().filter(|session| session.is_torn).map(|session| session.path.clone());
     warn_of_torn(&torn.collect::<Vec<_>>(), ui);
     sort(&mut list, args.sort);
-    let nesting = if args.forks { Nesting::Forks } else { Nesting::Agents };
-    let mut rows = limited(rows(&list, nesting), args.limit);
+    let mut rows = limited(rows(&list, args.forks), args.limit);
     if args.repo {
         group(&mut list, &mut rows, |session| repositories.of(&places.absolute(&session.cwd)));
     }

@@ -4,14 +4,13 @@ use crate::agents::row::Form;
 use crate::cli::follow::{Changes, Dirty, FollowedSession};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::options::FilterMode;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
 use crate::cli::prune::{pruned, requests};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
-use crate::ops::tree::{Drawing, draw, live};
+use crate::ops::tree::{Drawing, Filter, draw, live};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
@@ -70,7 +69,7 @@ pub struct Args {
     pub at: Option<String>,
     /// Choose which entries to show
     #[arg(long, value_name = "MODE", default_value = "default")]
-    pub filter: FilterMode,
+    pub filter: Filter,
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
@@ -102,7 +101,7 @@ pub struct Args {
 impl Args {
     fn folds(&self) -> bool {
         // Searches and `--filter all` show every row.
-        !self.unfold && self.filter != FilterMode::All && self.search.trim().is_empty()
+        !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
     }
 
     fn drawn(&self, pruned: usize) -> Drawn {
@@ -127,7 +126,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Result<Exit, Failure> {
-    let drawing = draw(&open.session, leaf, args.filter.into(), &args.search);
+    let drawing = draw(&open.session, leaf, args.filter, &args.search);
     let found_none = drawing.places.is_empty() && !args.search.trim().is_empty();
     let usage = ui.stdout_is_terminal().then(|| usage(open));
     print(args, open, drawing, usage, ui)?;
@@ -143,7 +142,7 @@ fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exi
     loop {
         if dirty.has(followed.path()) {
             let entries = followed.new_entries(ui);
-            let drawing = live(&followed.open.session, &entries, args.filter.into(), &args.search);
+            let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;
         }
         dirty = changes.wait(ui)?;

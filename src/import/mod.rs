@@ -36,11 +36,11 @@ use uuid::Uuid;
 use writer::{Draft, Place, Take, Writer};
 
 /// An agent whose sessions can be imported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Origin {
-    /// Claude Code.
+    /// Claude Code
     Claude,
-    /// Codex.
+    /// Codex
     Codex,
 }
 

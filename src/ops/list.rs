@@ -8,7 +8,7 @@ use crate::load::peek::Head;
 use crate::load::{LoadError, Options, load};
 use crate::ops::branches::branches;
 use crate::ops::prune::Whole;
-use crate::session::ProblemKind;
+use crate::session::{Header, ProblemKind};
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
@@ -178,9 +178,10 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
 }
 
 /// The sort key of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
     /// The newest message first.
+    #[value(alias = "time")]
     Modified,
     /// The most recently started first.
     Created,
@@ -196,26 +197,6 @@ pub enum Order {
     Tokens,
     /// The most expensive first.
     Cost,
-}
-
-impl Order {
-    /// The orders by their names.
-    pub const NAMED: [(&'static str, Order); 8] = [
-        ("modified", Order::Modified),
-        ("created", Order::Created),
-        ("name", Order::Name),
-        ("project", Order::Project),
-        ("messages", Order::Messages),
-        ("context", Order::Context),
-        ("tokens", Order::Tokens),
-        ("cost", Order::Cost),
-    ];
-
-    /// Returns the order with a name; `time` is what `grep` calls the first one.
-    pub fn named(name: &str) -> Option<Order> {
-        let name = if name == "time" { "modified" } else { name };
-        Order::NAMED.iter().find(|(known, _)| *known == name).map(|&(_, order)| order)
-    }
 }
 
 /// Sorts a list; sessions that compare equal are sorted newest first, then by path.
@@ -265,18 +246,10 @@ pub struct ListRow {
     pub is_last: bool,
 }
 
-/// The kinds of sessions that are nested below others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nesting {
-    /// Sub-agents and advisors, below their sessions.
-    Agents,
-    /// Also forks, below their sources.
-    Forks,
-}
-
-/// Returns the rows of a sorted list. A session whose parent is not in the list is at the top level.
-pub fn rows(list: &[Listed], nesting: Nesting) -> Vec<ListRow> {
-    let parents = parents(list, nesting);
+/// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks below their sources if
+/// `nests_forks`. A session whose parent is not in the list is at the top level.
+pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
+    let parents = parents(list, nests_forks);
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
     for (at, parent) in parents.iter().enumerate() {
@@ -324,7 +297,7 @@ pub fn group(
 }
 
 /// Returns the parent of each session, such that there are no cycles.
-fn parents(list: &[Listed], nesting: Nesting) -> Vec<Option<usize>> {
+fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     let by_path: HashMap<&Path, usize> =
         list.iter().enumerate().map(|(at, session)| (session.path.as_path(), at)).collect();
     let by_id: HashMap<&[u8], usize> =
@@ -332,7 +305,7 @@ fn parents(list: &[Listed], nesting: Nesting) -> Vec<Option<usize>> {
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (at, session) in list.iter().enumerate() {
         let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner));
-        let source = session.parent.as_ref().filter(|_| nesting == Nesting::Forks);
+        let source = session.parent.as_ref().filter(|_| nests_forks);
         let source = source.and_then(|parent| {
             let path = parent.to_string_lossy();
             by_path.get(Path::new(&*path)).or_else(|| by_id.get(parent.as_bytes()))
@@ -378,30 +351,18 @@ impl Own {
 /// Returns the files in the order in which their sessions were started, each with whether it is a fork or the
 /// source of one. Only headers are read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
-    let heads: Vec<Option<Header>> = files.iter().map(|file| header(&file.path)).collect();
-    let parents: HashSet<&[u8]> = heads.iter().flatten().filter_map(|head| head.parent.as_deref()).collect();
+    let head = |file: &FoundFile| Head::read(&Glance::open(&file.path).ok()?).ok().map(|head| head.header);
+    let heads: Vec<Option<Header>> = files.iter().map(head).collect();
+    let parent = |head: &Header| Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
+    let parents: HashSet<Vec<u8>> = heads.iter().flatten().filter_map(parent).collect();
     let is_related = |file: &FoundFile, head: &Option<Header>| {
         let Some(head) = head else { return false };
         let path = file.path.as_os_str().as_encoded_bytes();
-        head.parent.is_some() || parents.contains(path) || parents.contains(&*head.id)
+        parent(head).is_some() || parents.contains(path) || parents.contains(head.id.as_bytes())
     };
     let related: Vec<bool> = files.iter().zip(&heads).map(|(file, head)| is_related(file, head)).collect();
-    let started = heads.iter().map(|head| head.as_ref().map_or(i64::MAX, |head| head.created));
+    let started = heads.iter().map(|head| head.as_ref().and_then(Header::started_ms).unwrap_or(i64::MAX));
     let mut order: Vec<_> = started.zip(files.into_iter().zip(related)).collect();
     order.sort_by_key(|&(created, _)| created);
     order.into_iter().map(|(_, file)| file).collect()
-}
-
-/// The origin of a session, from its header.
-struct Header {
-    id: Vec<u8>,
-    parent: Option<Vec<u8>>,
-    created: i64,
-}
-
-fn header(path: &Path) -> Option<Header> {
-    let head = Head::read(&Glance::open(path).ok()?).ok()?.header;
-    let parent = Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
-    let created = head.started_ms().unwrap_or(i64::MAX);
-    Some(Header { id: head.id.into_bytes(), parent, created })
 }

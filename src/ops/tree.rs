@@ -14,18 +14,18 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The agents' filter modes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Filter {
-    /// Without settings and bookkeeping.
+    /// All but settings and bookkeeping
     #[default]
     Default,
-    /// The same without tool results.
+    /// Like default, without tool results
     NoTools,
-    /// Only user messages.
+    /// Only user messages
     UserOnly,
-    /// Only entries with a label.
+    /// Only entries with a label
     LabeledOnly,
-    /// Every entry; the agents hide some even here.
+    /// Every entry
     All,
 }
 
