@@ -4,7 +4,6 @@
 //! directory, which may belong to anyone.
 
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use owo_colors::Style;
 use std::collections::BTreeMap;
 use std::env::{consts::EXE_SUFFIX, split_paths};
 use std::ffi::OsString;
@@ -74,7 +73,7 @@ pub fn list(command: clap::Command, ui: &mut Ui) -> Result<Exit, Failure> {
         programs(&command, ui).into_iter().map(|(name, path)| (name, visible(&path.to_string_lossy())));
     let mut table = Table::new([Column::text(""); 2]);
     for (name, what) in built_in.chain(programs) {
-        table.row([name, what].map(|text| vec![(text, Style::new())]).into());
+        table.texts([name, what]);
     }
     table.print(ui)?;
     Ok(Exit::Done)

@@ -21,7 +21,6 @@ use pisess_store::{
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// Printed if directories contain no sessions, and are no projects with sessions in the stores.
 const NO_FILES: &str =
@@ -538,7 +537,7 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> String {
 /// Reads a session as `list` does.
 fn listed(path: &Path) -> Option<Listed> {
     let source = Glance::open(path).ok()?;
-    let modified = source.modified().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
+    let modified = source.modified_ms();
     let agents = SubAgents::default();
     let input = ListInput { path, source: &source, modified, agents: &agents, whole: None };
     let options =

@@ -95,8 +95,8 @@ impl Move<'_> {
             }
             now.label_is_free(None, name.as_ref())?;
             let change = branch(&now.session, place(&old), place(&new), &summary, name.as_ref(), fresh);
-            let moved = Moved { old_leaf: old.clone(), summary: Some(&summary) };
-            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            let moved = |hook| moved(hook, now, &change, old.as_ref(), Some(&summary));
+            let notification = hook.clone().map(moved);
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
         })
     }
@@ -149,8 +149,8 @@ impl Move<'_> {
             now.label_is_free(found(&target), name.as_ref())?;
             let change = switch(&now.session, &now.bodies(), found(&place), label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
-            let moved = Moved { old_leaf: id_of(&now.session, now.session.leaf), summary: None };
-            let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+            let old = id_of(&now.session, now.session.leaf);
+            let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
         })
     }
@@ -275,9 +275,9 @@ impl Move<'_> {
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft_text()?.as_ref())
             .bool("userWantsSummary", self.wants_summary)
-            .text_or_null("customInstructions", summary.instructions.as_deref().map(Text::from).as_ref())
+            .str_or_null("customInstructions", summary.instructions.as_deref())
             .bool("replaceInstructions", summary.replace_instructions)
-            .text_or_null("label", self.label.as_deref().map(Text::from).as_ref())
+            .str_or_null("label", self.label.as_deref())
             .finish())
     }
 
@@ -287,31 +287,27 @@ impl Move<'_> {
     }
 }
 
-/// A completed move, as reported to a hook.
-pub struct Moved<'a> {
-    /// The leaf before the move.
-    pub old_leaf: Option<Text<'static>>,
-    /// The summary that was appended, the first of the new entries.
-    pub summary: Option<&'a Summary>,
-}
-
-impl Moved<'_> {
-    /// Returns the agents' `session_tree` event. The last new entry is the leaf.
-    pub fn notification(self, hook: Hook, open: &OpenSession, change: &Change) -> Notification {
-        let leaf = change.entries.last().map(|entry| entry.id.clone());
-        let context = Context { leaf, ..Context::of(open) };
-        let entry = change.entries.first().filter(|_| self.summary.is_some());
-        let hooked: &[u8] =
-            self.summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
-        let event = Object::new()
-            .str("type", "session_tree")
-            .text_or_null("newLeafId", context.leaf.as_ref())
-            .text_or_null("oldLeafId", self.old_leaf.as_ref())
-            .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
-            .json("fromExtension", hooked)
-            .json("fromHook", hooked);
-        Notification { hook, event, context }
-    }
+/// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new entry is the leaf; the first
+/// is the summary, if there is one.
+pub fn moved(
+    hook: Hook,
+    open: &OpenSession,
+    change: &Change,
+    old_leaf: Option<&Text>,
+    summary: Option<&Summary>,
+) -> Notification {
+    let leaf = change.entries.last().map(|entry| entry.id.clone());
+    let context = Context { leaf, ..Context::of(open) };
+    let entry = change.entries.first().filter(|_| summary.is_some());
+    let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
+    let event = Object::new()
+        .str("type", "session_tree")
+        .text_or_null("newLeafId", context.leaf.as_ref())
+        .text_or_null("oldLeafId", old_leaf)
+        .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
+        .json("fromExtension", hooked)
+        .json("fromHook", hooked);
+    Notification { hook, event, context }
 }
 
 fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {

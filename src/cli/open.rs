@@ -128,16 +128,6 @@ impl Input {
         }
     }
 
-    /// Records whether the session was found by its name.
-    pub fn found_by_name(self, by_name: bool) -> Input {
-        Input { by_name, ..self }
-    }
-
-    /// Whether the session was found by its name.
-    pub fn by_name(&self) -> bool {
-        self.by_name
-    }
-
     /// Whether the input is a stream.
     pub fn is_stream(&self) -> bool {
         self.file().is_none()

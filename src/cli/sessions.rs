@@ -11,10 +11,9 @@ use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use notify::RecursiveMode;
 use owo_colors::Style;
-use pisess_store;
 use pisess_store::workers::in_order;
+use pisess_store::{FoundFile, modified_ms};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// Printed if no session belongs to the current directory and no other place to look is given.
 pub const NONE_HERE: &str = "no sessions for the current directory (hint: --all includes all projects)";
@@ -68,7 +67,7 @@ impl PathsArgs {
 
 /// The sessions found; none has been read yet.
 pub struct Sessions {
-    files: Vec<Target>,
+    files: Vec<FoundFile>,
     /// The sub-agents among all that were found.
     pub agents: SubAgents,
     /// The exit code, unless reading fails.
@@ -107,15 +106,6 @@ impl Origin {
     }
 }
 
-/// A session to read.
-#[derive(Clone, Debug)]
-pub struct Target {
-    /// Its path; `-` for standard input.
-    pub path: PathBuf,
-    /// Whether the path itself was given.
-    named: bool,
-}
-
 impl SessionsArgs {
     /// Finds the sessions, without files last modified before the period. Reports paths that cannot be
     /// searched, and continues.
@@ -137,8 +127,7 @@ impl SessionsArgs {
         let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
         let is_late =
             |path: &Path| period.from.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
-        let found = found.into_iter().filter(|file| file.named || is_late(&file.path));
-        let files: Vec<_> = found.map(|file| Target { named: file.named, path: file.path }).collect();
+        let files: Vec<_> = found.into_iter().filter(|file| file.named || is_late(&file.path)).collect();
         if is_empty {
             ui.warn(NONE_HERE);
         }
@@ -153,7 +142,7 @@ impl SessionsArgs {
             return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
         let path = PathBuf::from("-");
-        let stdin = Target { path, named: true };
+        let stdin = FoundFile { path, owner: None, named: true };
         let agents = SubAgents::default();
         let (files, exit) = (vec![stdin], Exit::Done);
         Ok(Sessions { files, agents, exit, is_one: true, is_of_stores: false, origin: None })
@@ -178,8 +167,8 @@ impl Sessions {
     pub fn read<T: Send>(
         self,
         ui: &mut Ui,
-        work: impl Fn(&Target, &Input) -> Result<T, Failure> + Sync,
-        mut take: impl FnMut(&mut Ui, &Target, T) -> Result<(), Failure>,
+        work: impl Fn(&Path, &Input) -> Result<T, Failure> + Sync,
+        mut take: impl FnMut(&mut Ui, &Path, T) -> Result<(), Failure>,
     ) -> Result<Exit, Failure> {
         let mut exit = self.exit;
         let stdin = match &self.files[..] {
@@ -190,9 +179,9 @@ impl Sessions {
         let stdout_is = ui.stdout_is();
         let is_alone = self.is_one;
         let workers = ui.processors();
-        let done = |target: Target| {
+        let done = |target: FoundFile| {
             let read = |input: &Input| {
-                let found = work(&target, input)?;
+                let found = work(&target.path, input)?;
                 Ok((found, is_torn(input.source()).unwrap_or(false)))
             };
             let result = match &stdin {
@@ -206,7 +195,7 @@ impl Sessions {
         in_order(self.files, workers, done, |(target, result)| match result {
             Ok((found, is_torn)) => {
                 torn.extend(is_torn.then(|| target.path.clone()));
-                take(ui, &target, found)
+                take(ui, &target.path, found)
             }
             Err(failure) if is_alone => Err(failure),
             Err(failure) if target.named => {
@@ -244,9 +233,4 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
 pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
     let lines = lines[usize::from(count != 1)];
     format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", first.0)
-}
-
-fn modified_ms(path: &Path) -> Option<i64> {
-    let since = pisess_store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
 }

@@ -102,10 +102,7 @@ impl Target {
     /// Refuses a JSON report when standard output carries the session.
     fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
         match self {
-            Target::Stdout if write.change.json && !write.change.dry_run => {
-                Err(Failure::cannot("--json: standard output carries the session")
-                    .hint("give a path with -o, or omit --json"))
-            }
+            Target::Stdout if write.change.json && !write.change.dry_run => Err(Failure::carries_session()),
             target => Ok(target),
         }
     }

@@ -18,7 +18,6 @@ use crate::session::reference::Position;
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use owo_colors::Style;
-use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::PathBuf;
@@ -140,7 +139,7 @@ impl BranchList<'_> {
             .text_or_null("label", self.label(branch).as_ref())
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
-            .json("tokens", self.size(branch).map_or("null".to_owned(), js::number).as_bytes())
+            .number_or_null("tokens", self.size(branch))
             .bool("active", branch.active)
             .json("question", question.as_deref().unwrap_or(b"null"))
             .finish()

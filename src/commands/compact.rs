@@ -12,7 +12,7 @@ use crate::cli::transaction::Decision;
 use crate::format::tokens;
 use crate::load::{Options, load};
 use crate::ops::plan::Change;
-use crate::ops::summary::{Compaction, Summary, compaction, details};
+use crate::ops::summary::{Compaction, compaction, details};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
@@ -103,7 +103,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if !goes_on(&now.session, leaf.as_ref()) {
             return Err(now.input.busy("another process compacted it or moved to another branch meanwhile"));
         }
-        let change = compaction(&now.session, &ready.compaction, &ready.summary, fresh);
+        let change = compaction(&now.session, &ready, fresh);
         let notification = hook.clone().map(|hook| {
             let leaf = change.entries.last().map(|entry| entry.id.clone());
             let context = Context { leaf, ..Context::of(now) };
@@ -152,12 +152,6 @@ fn ends_in_compaction(session: &Session) -> bool {
 
 /// The number of tokens that both agents reserve for a reply by default; reported to hooks.
 const RESERVE_TOKENS: f64 = 16_384.0;
-
-/// A compaction that lacks only its id.
-struct Ready {
-    compaction: Compaction,
-    summary: Summary,
-}
 
 /// A compaction in progress.
 struct Compact<'a> {
@@ -241,7 +235,7 @@ impl Compact<'_> {
             .map_err(|error| self.open.input.unreadable(error))
     }
 
-    fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Ready, Failure> {
+    fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
         let mut source = self.args.summary.given(&self.open.input, ui)?;
@@ -258,13 +252,11 @@ impl Compact<'_> {
         let files = details(&(session.agent().files)(&preparation.file_ops));
         let around = |text| (session.agent().compaction_text)(text, &preparation.file_ops.all());
         let path = session.path(session.leaf);
-        Ok(Ready {
+        Ok(Compaction {
             summary: source.stored(files, around),
-            compaction: Compaction {
-                first_kept: preparation.first_kept,
-                tokens_before: preparation.tokens_before,
-                system_message: (session.agent().checkpoint)(&path, &self.bodies).map_err(unreadable)?,
-            },
+            first_kept: preparation.first_kept,
+            tokens_before: preparation.tokens_before,
+            system_message: (session.agent().checkpoint)(&path, &self.bodies).map_err(unreadable)?,
         })
     }
 
@@ -300,13 +292,9 @@ impl Compact<'_> {
             .json("preparation", &self.preparation_json(preparation)?)
             .json("branchEntries", &entries(&path, &self.bodies)?)
             .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
-            .text_or_null("customInstructions", self.instructions().as_ref())
+            .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
             .json("model", model.map_or(b"null", |(_, model)| model));
         Ok(occasion(&self.args, event))
-    }
-
-    fn instructions(&self) -> Option<Text<'_>> {
-        self.args.summary.instructions.as_deref().map(Text::from)
     }
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
@@ -351,7 +339,7 @@ impl Compact<'_> {
             .json("fileOps", &agents::file_ops_json(&preparation.file_ops))
             .json("settings", &settings)
             .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
-            .text_or_null("customInstructions", self.instructions().as_ref())
+            .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
             .finish())
     }
 }
@@ -361,7 +349,7 @@ fn on_path(session: &Session, id: &Text) -> Option<EntryIx> {
 }
 
 /// Returns the event for a hook after the compaction is written (`session_compact`).
-fn done(args: &Args, ready: &Ready, change: &Change) -> Object {
+fn done(args: &Args, ready: &Compaction, change: &Change) -> Object {
     let event = Object::new()
         .str("type", "session_compact")
         .json("compactionEntry", change.entries.first().map_or(b"null", |entry| &entry.line))

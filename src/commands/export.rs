@@ -285,7 +285,7 @@ fn one(args: &Args, session: &Path, format: ExportFormat, ui: &mut Ui) -> Result
     let path = output.to_string_lossy();
     ui.print_after(&path, |ui| {
         if !args.json {
-            return ui.print(&format!("{}\n", visible(&path)));
+            return ui.print_path(&path);
         }
         let row = Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
         ui.print_json(&row.with(removed.as_ref(), |row, removed| counted(row, &removed.report)).finish())

@@ -189,14 +189,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut searched = Searched::default();
     let exit = sessions.read(
         ui,
-        |target, input| {
-            let answer = readers.with(|reader| searcher.search(&target.path, input, reader))?;
+        |path, input| {
+            let answer = readers.with(|reader| searcher.search(path, input, reader))?;
             Ok((answer, input.file().map(Seen::of)))
         },
-        |ui, target, (answer, seen)| {
-            searcher.print(&target.path, &answer, &mut searched, ui)?;
+        |ui, path, (answer, seen)| {
+            searcher.print(path, &answer, &mut searched, ui)?;
             if args.follow {
-                searched.take_in(&target.path, seen, answer);
+                searched.take_in(path, seen, answer);
             }
             Ok(())
         },

@@ -8,7 +8,6 @@ use crate::format::counted;
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
-use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::FoundFile;
 use std::path::{Path, PathBuf};
@@ -134,8 +133,7 @@ fn stream(
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if args.write.change.json {
-        return Err(Failure::cannot("--json: standard output carries the session")
-            .hint("give a path with -o, or omit --json"));
+        return Err(Failure::carries_session());
     }
     importer.print(source, place, &mut *ui.verbatim())?;
     ui.flush()?;
@@ -191,10 +189,7 @@ fn report(
         written if written == 0 || args.write.change.dry_run => print(ui),
         written => ui.print_after(&counted(written, "session", "sessions"), print),
     };
-    match printed {
-        Err(failure) if failure.exit() >= worst => Err(failure),
-        _ => Ok(worst),
-    }
+    worst.printed(printed)
 }
 
 /// Prints the row of a source.
@@ -210,18 +205,15 @@ fn row(
     let to = done.map(|done| done.to.to_string_lossy().into_owned());
     if args.write.change.json {
         let survey = source.map(|source| &source.survey);
-        let text = |text: Option<String>| text.map(Text::from);
-        let from = text(survey.map(|survey| survey.origin.name().to_owned()));
-        let error = text(outcome.as_ref().err().map(Failure::line));
         let row = Object::new()
             .str("path", &path)
-            .text_or_null("from", from.as_ref())
-            .text_or_null("sessionId", text(survey.map(|survey| survey.id.clone())).as_ref())
-            .text_or_null("to", text(to).as_ref())
+            .str_or_null("from", survey.map(|survey| survey.origin.name()))
+            .str_or_null("sessionId", survey.map(|survey| &*survey.id))
+            .str_or_null("to", to.as_deref())
             .str("action", done.map_or("failed", |done| done.action.name()))
             .bool("dryRun", args.write.change.dry_run)
             .number("entries", done.map_or(0, |done| done.entries) as f64)
-            .text_or_null("error", error.as_ref());
+            .str_or_null("error", outcome.as_ref().err().map(Failure::line).as_deref());
         return ui.print_json(&row.finish());
     }
     match done.zip(to) {
@@ -231,7 +223,7 @@ fn row(
             let to = visible(&to);
             ui.print(&format!("{} -> {to} ({}, {entries})\n", visible(&path), done.action.name()))
         }
-        Some((_, to)) => ui.print(&format!("{}\n", visible(&to))),
+        Some((_, to)) => ui.print_path(&to),
         None => Ok(()),
     }
 }

@@ -21,14 +21,12 @@ use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use owo_colors::Style;
-use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
@@ -275,8 +273,7 @@ fn one(
         // A named file may be a FIFO.
         true => {
             let input = Input::open_path(&file.path, stdout_is)?;
-            let modified = store::modified(&file.path).unwrap_or(UNIX_EPOCH);
-            let modified = milliseconds(modified);
+            let modified = store::modified_ms(&file.path).unwrap_or_default();
             let (path, source) = (&*file.path, input.source());
             let (pruned, damaged) = split(pruned_of(&input));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
@@ -285,7 +282,7 @@ fn one(
         false => {
             let source = Glance::open(&file.path)?;
             refuse_stdout(&file.path, stdout_is(source.handle()))?;
-            let modified = milliseconds(source.modified());
+            let modified = source.modified_ms();
             let (pruned, damaged) = split(pruned_from(&file.path, &source));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(&source));
             let input = ListInput { path: &file.path, source: &source, modified, agents, whole };
@@ -309,7 +306,7 @@ fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Optio
     if survey.origin != origin || survey.messages == 0 {
         return Ok(None);
     }
-    let modified = milliseconds(store::modified(&file.path).unwrap_or(UNIX_EPOCH));
+    let modified = store::modified_ms(&file.path).unwrap_or_default();
     let agents = SubAgents::default();
     let name = crate::cli::output::visible(&file.path.to_string_lossy());
     let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, whole: None };
@@ -322,11 +319,6 @@ fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Optio
         (question.text, question.is_whole) = (whole, true);
     }
     Ok(Some(reading))
-}
-
-fn milliseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
@@ -347,9 +339,8 @@ fn print_json(
         let session = &list[row.at];
         let agent = origin.map_or(session.agent.agent().name, Origin::name);
         let object = json(session, agent, row, last == Some(&session.path));
-        let repository =
-            session.repository.as_ref().map(|path| Text::from(path.to_string_lossy().into_owned()));
-        let object = if repo { object.text_or_null("repository", repository.as_ref()) } else { object };
+        let repository = session.repository.as_ref().map(|path| path.to_string_lossy());
+        let object = if repo { object.str_or_null("repository", repository.as_deref()) } else { object };
         ui.print_json(&object.finish())?;
     }
     Ok(())
@@ -357,12 +348,10 @@ fn print_json(
 
 fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
     let path = |path: &Path| path.to_string_lossy().into_owned();
-    let time = |time: Option<i64>| time.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let input = Input::open_path(&session.path, &|_| false).ok();
     let question = input.and_then(|input| first_message(session, input.source()).ok());
     let kept = || session.question.as_ref().map(|question| question.text.clone()).unwrap_or_default();
-    let context = session.context.map_or("null".to_owned(), js::number);
     Object::new()
         .str("path", &path(&session.path))
         .text("id", &session.id)
@@ -371,8 +360,8 @@ fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
         .text_or_null("name", session.name.as_ref())
         .text("cwd", &session.cwd)
         .text_or_null("parentSessionPath", session.parent.as_ref())
-        .json("created", time(session.created).as_bytes())
-        .json("modified", time(Some(session.modified)).as_bytes())
+        .str_or_null("created", session.created.map(iso_string).as_deref())
+        .str("modified", &iso_string(session.modified))
         .number("messageCount", f64::from(session.messages))
         .number("entryCount", f64::from(session.entries))
         .number("branchCount", f64::from(session.branches))
@@ -381,7 +370,7 @@ fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
         .json("tokens", &session.usage.tokens_json())
         .number("cost", session.usage.cost)
         .number("unpriced", session.usage.unpriced as f64)
-        .json("contextTokens", context.as_bytes())
+        .number_or_null("contextTokens", session.context)
         .json("labels", &texts(session.labels.iter()))
         .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
         .number("depth", row.depth as f64)

@@ -1,7 +1,7 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, Moved};
+use crate::cli::navigation::{Move, moved};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -96,9 +96,8 @@ fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) ->
         }
         now.label_is_free(None, name.as_ref())?;
         let change = merged(session, found(&from), &summary, name.as_ref(), fresh);
-        let old_leaf = session.leaf.map(|leaf| session.id(leaf).into_owned());
-        let moved = Moved { old_leaf, summary: Some(&summary) };
-        let notification = hook.clone().map(|hook| moved.notification(hook, now, &change));
+        let old = session.leaf.map(|leaf| session.id(leaf));
+        let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
         Ok(Decision { change, reported: 1, editor_text: None, notification })
     })
 }

@@ -9,7 +9,6 @@ use crate::cli::transaction::output_or_input;
 use crate::load::{Options, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
-use owo_colors::Style;
 use pisess_store::{self as store, Batch, FoundFile, Reach, SessionFile, StoreError};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -353,7 +352,7 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
             count(Status::Current).to_string(),
             count(Status::Failed).to_string(),
         ];
-        table.row(cells.map(|text| vec![(text, Style::new())]).into());
+        table.texts(cells);
     }
     table
 }

@@ -180,7 +180,7 @@ impl Job<'_> {
             if self.args.write.change.json {
                 ui.print_json(&outcome(&name, &report))
             } else {
-                ui.print(&format!("{}\n", visible(&name)))
+                ui.print_path(&name)
             }
         })?;
         Ok(Exit::Done)
@@ -189,8 +189,7 @@ impl Job<'_> {
     /// Writes the copy to standard output, but only if no secret that was found is left in it.
     fn stream(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
         if self.args.write.change.json {
-            return Err(Failure::usage("--json: standard output carries the session")
-                .hint("give a path with -o, or omit --json"));
+            return Err(Failure::carries_session());
         }
         let mut report = Report::default();
         let copy = store::spool_written(&mut |out| {

@@ -95,15 +95,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let print = |ui: &mut Ui| finished.into_iter().try_for_each(|(at, done)| batch.note(at, done, ui));
     let printed =
         if args.change.dry_run { print(ui) } else { ui.print_after("the sessions are moved", print) };
-    if let Err(failure) = printed
-        && failure.exit() >= batch.worst
-    {
-        return Err(failure);
-    }
-    if args.moved_from.is_some() && planned.is_empty() && batch.worst == Exit::Done {
+    let exit = batch.worst.printed(printed)?;
+    if args.moved_from.is_some() && planned.is_empty() && exit == Exit::Done {
         ui.status("no session of that directory in the stores");
     }
-    Ok(batch.worst)
+    Ok(exit)
 }
 
 fn folder(path: &Path, ui: &Ui) -> PathBuf {
@@ -241,7 +237,7 @@ impl Batch<'_> {
                 if outcome.by_name {
                     ui.status(&format!("{} {path}", if path == to { "changed" } else { "moved" }));
                 }
-                ui.print(&format!("{}\n", visible(&to)))
+                ui.print_path(&to)
             }
         }
     }
@@ -278,7 +274,7 @@ impl Batch<'_> {
             self.rewrite(&open.input, &changes, ui)?;
             self.moved.insert(old.clone(), to.clone());
         }
-        Ok(Relocation { path: old, to, status, by_name: open.input.by_name() })
+        Ok(Relocation { path: old, to, status, by_name: open.input.by_name })
     }
 
     /// Changes the header of a session.

@@ -98,8 +98,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
     let exit = sessions.read(
         ui,
-        |target, input| {
-            let agents = agents.as_ref().map(|agents| (&*target.path, agents));
+        |path, input| {
+            let agents = agents.as_ref().map(|agents| (path, agents));
             let source = input.source();
             let (pruned, damaged) = split(pruned_of(input));
             let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
@@ -112,7 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             }
             Ok((harvested, input.name.clone(), damaged))
         },
-        |ui, target, (harvested, name, damaged)| {
+        |ui, path, (harvested, name, damaged)| {
             if let Some(damaged) = damaged {
                 warn_uncounted(&damaged, ui);
             }
@@ -121,15 +121,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             }
             if by_entry {
                 let entries = harvested.entries.iter().filter(|entry| is_wanted(entry));
-                return rows.add(target, &harvested, entries, ui);
+                return rows.add(path, &harvested, entries, ui);
             }
             let copies = seen.copies(&harvested);
             let entries = harvested.entries.iter().zip(copies).filter(|(_, copied)| !copied);
-            groups.add(
-                &target.path,
-                &harvested,
-                entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)),
-            );
+            groups.add(path, &harvested, entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
             Ok(())
         },
     )?;

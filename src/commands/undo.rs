@@ -12,10 +12,9 @@ use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::{SessionFile, modified, with_suffix};
+use pisess_store::{SessionFile, modified_ms, with_suffix};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("Print what would be undone", "pisess undo -n session.jsonl"),
@@ -93,10 +92,7 @@ fn refused(error: UndoError, open: &OpenSession) -> Failure {
 fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let Some(path) = open.input.file().map(SessionFile::path) else { return Ok(()) };
     let last = open.session.entries.iter().map(|entry| entry.time_ms).max().unwrap_or(Entry::NO_TIME);
-    let is_newer = |path: &Path| {
-        let since = modified(path).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        since.is_some_and(|since| i64::try_from(since.as_millis()).is_ok_and(|time| time > last))
-    };
+    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time > last);
     let name = &open.input.name;
     let (operation, hint) = if is_newer(&pruned_file(path)) {
         ("prune", format!("`pisess prune --restore {name}`"))

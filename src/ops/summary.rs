@@ -28,9 +28,11 @@ pub struct Summary {
     pub from_hook: bool,
 }
 
-/// The fields of a compaction besides its summary.
+/// A compaction to be stored.
 #[derive(Clone, Debug)]
 pub struct Compaction {
+    /// Its summary.
+    pub summary: Summary,
     /// The first entry of the kept part; `None` keeps nothing.
     pub first_kept: Option<EntryIx>,
     /// The size of the context before the compaction, in tokens.
@@ -40,12 +42,8 @@ pub struct Compaction {
 }
 
 /// Appends a compaction under the leaf.
-pub fn compaction(
-    session: &Session,
-    compaction: &Compaction,
-    summary: &Summary,
-    fresh: &mut IdSource,
-) -> Change {
+pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSource) -> Change {
+    let summary = &compaction.summary;
     let id = fresh.entry_id(session);
     let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
     let parent = parent_id(session, session.leaf);

@@ -66,6 +66,16 @@ impl Object {
         }
     }
 
+    /// Adds a string or `null`.
+    pub fn str_or_null(self, key: &str, value: Option<&str>) -> Self {
+        self.text_or_null(key, value.map(Text::from).as_ref())
+    }
+
+    /// Adds a number, as [`Object::number`] does, or `null`.
+    pub fn number_or_null(self, key: &str, value: Option<f64>) -> Self {
+        self.number(key, value.unwrap_or(f64::NAN))
+    }
+
     /// Adds the members that `add` adds, if there is a value.
     pub fn with<T>(self, value: Option<T>, add: impl FnOnce(Self, T) -> Self) -> Self {
         match value {

@@ -122,6 +122,12 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
     DISK.stat_at(path).ok().filter(|stat| stat.kind == FileType::Regular).map(|stat| stat.modified)
 }
 
+/// Returns the same in milliseconds since 1970; `None` also for a time before that.
+pub fn modified_ms(path: &Path) -> Option<i64> {
+    let since = modified(path)?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
 /// A directory to be searched.
 struct Folder {
     path: PathBuf,

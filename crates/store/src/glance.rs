@@ -37,9 +37,10 @@ impl Glance {
         &self.file
     }
 
-    /// Returns when its content was last modified.
-    pub fn modified(&self) -> SystemTime {
-        self.modified
+    /// Returns when its content was last modified, in milliseconds since 1970.
+    pub fn modified_ms(&self) -> i64 {
+        let since = self.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
     }
 }
 

@@ -105,7 +105,7 @@ pub use create::{
 pub use disk::{Disk, OnDisk};
 pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
-pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, paths_in, with_suffix};
+pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, modified_ms, paths_in, with_suffix};
 pub use glance::{Glance, in_folder};
 pub use lock::{Freshness, Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};

@@ -5,7 +5,6 @@ use crate::format::{ID, age, id_end, size};
 use crate::ops::archive::{Facts, Filter};
 use crate::ops::list::titled;
 use crate::session::paths::below_home;
-use owo_colors::Style;
 use pisess_json::time::iso_string;
 use pisess_json::write::Object;
 use pisess_store::{Archive, Glance, ReadAt};
@@ -90,7 +89,7 @@ pub fn list(
             size(contents.archived as usize),
             visible(&titled(&facts.title, facts.messages)),
         ];
-        table.row(cells.map(|text| vec![(text, Style::new())]).into());
+        table.texts(cells);
     }
     table.print(ui)?;
     Ok(exit)
@@ -101,7 +100,6 @@ impl Listed {
         let Listed { path, session, contents, facts } = self;
         let header = &facts.header;
         let created = header.started_ms();
-        let created = created.map_or("null".to_owned(), |time| format!("\"{}\"", iso_string(time)));
         let session = session.as_ref().map(|path| path.to_string_lossy().into_owned());
         Object::new()
             .str("path", &path.to_string_lossy())
@@ -111,7 +109,7 @@ impl Listed {
             .text_or_null("name", facts.name.as_ref())
             .text("title", &facts.title)
             .text("cwd", &header.cwd.clone().unwrap_or_default())
-            .json("created", created.as_bytes())
+            .str_or_null("created", created.map(iso_string).as_deref())
             .str("modified", &iso_string(facts.modified))
             .number("messageCount", f64::from(facts.messages))
             .number("files", contents.files as f64)

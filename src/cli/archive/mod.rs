@@ -59,21 +59,18 @@ impl Row {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         if json {
-            let number = |number: Option<u64>| number.map_or("null".to_owned(), |number| number.to_string());
-            let to = to.map(|to| pisess_json::text::Text::from(&*to).into_owned());
             let row = Object::new()
                 .str("path", &path)
-                .text_or_null("to", to.as_ref())
+                .str_or_null("to", to.as_deref())
                 .str("status", self.status.name())
-                .json("bytes", number(self.bytes.map(|(bytes, _)| bytes)).as_bytes())
-                .json("archivedBytes", number(self.bytes.map(|(_, archived)| archived)).as_bytes());
+                .number_or_null("bytes", self.bytes.map(|(bytes, _)| bytes as f64))
+                .number_or_null("archivedBytes", self.bytes.map(|(_, archived)| archived as f64));
             return ui.print_json(&row.finish());
         }
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
             (Status::Planned, Some(to)) => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
-            (_, Some(to)) => ui.print(&format!("{}\n", visible(&to))),
-            (_, None) => ui.print(&format!("{}\n", visible(&path))),
+            (_, to) => ui.print_path(&to.unwrap_or(path)),
         }
     }
 }
@@ -105,8 +102,5 @@ pub fn report(done: Vec<(PathBuf, Result<Row, Failure>)>, json: bool, ui: &mut U
         0 => print(ui),
         _ => ui.print_after(&counted(written, "session", "sessions"), print),
     };
-    match printed {
-        Err(failure) if failure.exit() >= worst => Err(failure),
-        _ => Ok(worst),
-    }
+    worst.printed(printed)
 }

@@ -21,7 +21,6 @@ use pisess_store::{
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// A session that changed within this time is not chosen by a filter.
 const SETTLED_MS: i64 = 10 * 60 * 1000;
@@ -104,7 +103,7 @@ impl Packer<'_> {
 
     fn listed(&self, input: &Input) -> Result<Listed, Failure> {
         let path = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
-        let modified = milliseconds(path).unwrap_or_default();
+        let modified = store::modified_ms(path).unwrap_or_default();
         let agents = SubAgents::default();
         let options = Options {
             workers: 1,
@@ -122,13 +121,8 @@ impl Packer<'_> {
     fn changed_recently(&self, session: &Path) -> Result<bool, Failure> {
         let beside = companions(session).map_err(odd)?;
         let mut paths = beside.iter().map(|file| &*file.path).chain([session]);
-        Ok(paths.any(|path| milliseconds(path).is_some_and(|time| time > self.now_ms - SETTLED_MS)))
+        Ok(paths.any(|path| store::modified_ms(path).is_some_and(|time| time > self.now_ms - SETTLED_MS)))
     }
-}
-
-fn milliseconds(path: &Path) -> Option<i64> {
-    let since = store::modified(path)?.duration_since(UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
 }
 
 fn odd(error: impl std::fmt::Display) -> Failure {

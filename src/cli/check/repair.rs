@@ -50,8 +50,11 @@ pub fn repair(
     for file in files {
         let repaired = report.repaired;
         let input = Input::open_path(&file.path, ui.stdout_is());
-        let input = input.map(|input| input.found_by_name(by_name.contains(&file.path)));
-        match input.and_then(|input| one(&input, args, &mut report, ui)) {
+        let repaired_now = input.and_then(|mut input| {
+            input.by_name = by_name.contains(&file.path);
+            one(&input, args, &mut report, ui)
+        });
+        match repaired_now {
             Ok(()) => {}
             Err(failure) if failure.is_transcript() && !file.named => {}
             Err(failure) if is_one => return Err(failure),
@@ -134,8 +137,7 @@ impl Repair<'_> {
 
     fn to_stdout(&self, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
         if self.args.write.change.json {
-            return Err(Failure::cannot("--json: standard output carries the session")
-                .hint("give a path with -o, or omit --json"));
+            return Err(Failure::carries_session());
         }
         if !checkup.rejected().is_empty() {
             return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")

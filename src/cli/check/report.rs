@@ -186,7 +186,7 @@ fn row(path: &Path, finding: &Finding, repaired: Option<bool>) -> Vec<u8> {
         .str("message", &finding.message)
         .str("consequence", finding.consequence)
         .bool("repairable", finding.is_repairable())
-        .text_or_null("fix", finding.fix.as_deref().map(Text::from).as_ref())
+        .str_or_null("fix", finding.fix.as_deref())
         .with(repaired, |row, repaired| row.bool("repaired", repaired))
         .finish()
 }

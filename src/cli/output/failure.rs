@@ -1,6 +1,7 @@
 //! The error type and the table of exit codes.
 
 use crate::format::{escaped_json, visible};
+use pisess_json::write::Object;
 use serde::Serialize;
 use std::fmt::Display;
 
@@ -28,6 +29,16 @@ impl Exit {
             Exit::Cannot => 2,
             Exit::Busy => 3,
             Exit::Written => 4,
+        }
+    }
+}
+
+impl Exit {
+    /// Returns how a batch ends whose worst part ended like this, given whether the results were printed.
+    pub fn printed(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
+        match printed {
+            Err(failure) if failure.exit() >= self => Err(failure),
+            _ => Ok(self),
         }
     }
 }
@@ -69,22 +80,6 @@ pub(in crate::cli) enum FailureKind {
     Command,
 }
 
-/// A failure as `--json` prints it.
-#[derive(Serialize)]
-struct Report<'a> {
-    error: Error<'a>,
-}
-
-#[derive(Serialize)]
-struct Error<'a> {
-    kind: FailureKind,
-    message: String,
-    path: Option<&'a str>,
-    line: Option<u32>,
-    hint: Option<&'a str>,
-    exit: u8,
-}
-
 impl Failure {
     pub(in crate::cli) fn new(exit: Exit, kind: FailureKind, message: impl Display) -> Self {
         let error = anyhow::anyhow!("{message}");
@@ -124,6 +119,12 @@ impl Failure {
     /// Returns a failure because another process has locked or changed the session (exit 3).
     pub fn busy(message: impl Display) -> Self {
         Failure::new(Exit::Busy, FailureKind::Busy, message)
+    }
+
+    /// Returns the failure for a report on standard output, which carries a session.
+    pub fn carries_session() -> Self {
+        let failure = Failure::cannot("--json: standard output carries the session");
+        failure.hint("give a path with -o, or omit --json")
     }
 
     /// Returns the failure with a hint on what to try.
@@ -205,21 +206,17 @@ impl Failure {
 
     /// Returns the failure as JSON, on one line.
     pub fn json(&self) -> String {
-        let error = Error {
-            kind: self.kind,
-            message: match &self.details[..] {
-                [] => format!("{:#}", self.error),
-                details => {
-                    let details: Vec<_> = details.iter().map(|detail| detail.trim()).collect();
-                    format!("{:#}: {}", self.error, details.join(", "))
-                }
-            },
-            path: self.path.as_deref(),
-            line: self.line,
-            hint: self.hint.as_deref(),
-            exit: self.exit.code(),
-        };
-        escaped_json(&serde_json::to_string(&Report { error }).expect("strings and numbers can be written"))
+        let details: Vec<_> = self.details.iter().map(|detail| detail.trim()).collect();
+        let colon = if details.is_empty() { "" } else { ": " };
+        let error = Object::new()
+            .json("kind", &serde_json::to_vec(&self.kind).expect("a name can be written"))
+            .str("message", &format!("{:#}{colon}{}", self.error, details.join(", ")))
+            .str_or_null("path", self.path.as_deref())
+            .number_or_null("line", self.line.map(f64::from))
+            .str_or_null("hint", self.hint.as_deref())
+            .number("exit", f64::from(self.exit.code()));
+        let report = Object::new().json("error", &error.finish()).finish();
+        escaped_json(&String::from_utf8_lossy(&report))
     }
 
     /// Returns how the command ends.

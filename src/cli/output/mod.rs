@@ -216,6 +216,11 @@ impl<'w> Ui<'w> {
         self.stdout().write_all(text.as_bytes()).map_err(Failure::output)
     }
 
+    /// Prints a path on a line.
+    pub fn print_path(&mut self, path: &str) -> Result<(), Failure> {
+        self.print(&format!("{}\n", visible(path)))
+    }
+
     /// Prints one JSON value on one line.
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
         let mut out = self.verbatim();

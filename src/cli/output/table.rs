@@ -83,6 +83,11 @@ impl Table {
         self.rows.push(cells);
     }
 
+    /// Adds a row of plain texts.
+    pub fn texts(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.row(cells.into_iter().map(|text| vec![(text, Style::new())]).collect());
+    }
+
     /// Returns the width at which no cell has to be truncated.
     pub fn width(&self) -> usize {
         self.widths.iter().sum::<usize>() + GAP * self.columns.len().saturating_sub(1)

@@ -7,7 +7,6 @@ use crate::format::{counted, size, tokens};
 use crate::ops::prune::{Placed, Prune};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo};
-use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::Committed;
@@ -122,11 +121,10 @@ impl Job<'_> {
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
         for PlanRow { id, line, field, what } in rows {
             if self.write.change.json {
-                let field = field.map(Text::from);
                 let row = Object::new()
                     .text_or_null("id", Some(&id).filter(|id| !id.is_empty()))
                     .number("line", f64::from(line.0))
-                    .text_or_null("field", field.as_ref())
+                    .str_or_null("field", field)
                     .with(what, |row, (kind, bytes)| row.text("kind", &kind).number("bytes", bytes as f64));
                 ui.print_json(&row.finish())?;
                 continue;
@@ -134,7 +132,7 @@ impl Job<'_> {
             let shown = |text: &Text| visible(&text.to_string_lossy());
             let sizes = what.into_iter().flat_map(|(kind, bytes)| [shown(&kind), size(bytes)]);
             let cells = [shown(&id)].into_iter().chain(sizes).chain([visible(field.unwrap_or_default())]);
-            table.row(cells.map(|text| vec![(text, Style::new())]).collect());
+            table.texts(cells);
             table.stream(ui)?;
         }
         table.print(ui)
@@ -186,7 +184,7 @@ impl Job<'_> {
             ui.status(&format!("{}: {what} restored", self.open.input.name))
         } else {
             ui.status(&format!("{}: {what} pruned, {}", self.open.input.name, size(outcome.bytes)));
-            ui.print(&format!("{}\n", visible(&pruned)))?;
+            ui.print_path(&pruned)?;
         }
         Ok(())
     }

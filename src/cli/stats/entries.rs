@@ -1,7 +1,6 @@
 //! `--by entry`: prints a row for each billed entry.
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
-use crate::cli::sessions::Target;
 use crate::ops::stats::{Counted, EntryStats};
 use crate::session::usage::{UsageSums, model_name, places};
 use owo_colors::Style;
@@ -30,12 +29,12 @@ impl EntryRows {
     /// Prints the billed entries of a session.
     pub fn add<'h>(
         &mut self,
-        target: &Target,
+        path: &Path,
         harvest: &'h EntryStats,
         entries: impl Iterator<Item = &'h Counted>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let path = target.path.to_string_lossy();
+        let path = path.to_string_lossy();
         for entry in entries.filter(|entry| entry.is_billed()) {
             if self.json {
                 ui.print_json(&json(&path, harvest, entry))?;
@@ -78,25 +77,23 @@ impl EntryRows {
 
 fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
     let some = |text: Text<'_>| Some(text.into_owned()).filter(|text| !text.is_empty());
-    let name = |name: Option<&str>| name.map(|name| Text::from(name).into_owned());
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
     let tokens = sums.unwrap_or_else(|| b"null".to_vec());
     let agents = places(Path::new(path), harvest.agents(entry));
     let agents: Vec<Text> = agents.iter().map(|end| Text::from(&**end)).collect();
-    let cost = entry.usage.and_then(|usage| usage.cost).map_or("null".to_owned(), js::number);
     Object::new()
         .str("path", path)
         .text("sessionId", &harvest.header.id)
         .text_or_null("id", some(harvest.id(entry)).as_ref())
         .text_or_null("parentId", some(harvest.parent_id(entry)).as_ref())
-        .json("line", entry.line.map_or("null".to_owned(), |line| line.0.to_string()).as_bytes())
+        .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
         .str("role", harvest.role_name(entry))
-        .text_or_null("provider", name(harvest.provider(entry)).as_ref())
-        .text_or_null("model", name(harvest.model(entry)).as_ref())
-        .text_or_null("tool", name(harvest.tool(entry)).as_ref())
+        .str_or_null("provider", harvest.provider(entry))
+        .str_or_null("model", harvest.model(entry))
+        .str_or_null("tool", harvest.tool(entry))
         .text_or_null("timestamp", some(harvest.timestamp(entry)).as_ref())
         .json("tokens", &tokens)
-        .json("cost", cost.as_bytes())
+        .number_or_null("cost", entry.usage.and_then(|usage| usage.cost))
         .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| row.bool("estimated", true))
         .bool("subAgents", entry.of_agents)
         .with(entry.of_agents.then_some(agents), |object, agents| {

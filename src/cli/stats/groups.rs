@@ -221,10 +221,7 @@ impl Groups {
 fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {
-        object = match &key.value {
-            Some(key) => object.str(key_name(by), key),
-            None => object.json(key_name(by), b"null"),
-        };
+        object = object.str_or_null(key_name(by), key.value.as_deref());
     }
     let paths: Vec<_> = group.sessions.iter().map(|(path, _)| Text::from(path.as_str())).collect();
     let object = object

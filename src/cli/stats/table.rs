@@ -16,9 +16,7 @@ const SHORTEST_KEY: usize = 24;
 /// Prints the sums of one session, or of all sessions.
 pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
-    let mut row = |name: &str, text: String| {
-        table.row([name.to_owned(), text].map(|text| vec![(text, Style::new())]).into());
-    };
+    let mut row = |name: &str, text: String| table.texts([name.to_owned(), text]);
     if totals.sessions != 1 {
         row("sessions", grouped(totals.sessions as f64));
     }
@@ -218,7 +216,7 @@ impl GroupTable<'_> {
             let totals = &group.totals;
             let counts = [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
             let cells = self.keys(group).into_iter().chain(counts).chain([ids.join(" ")]);
-            table.row(cells.map(|text| vec![(text, Style::new())]).collect());
+            table.texts(cells);
         }
         table
     }
