@@ -23,9 +23,6 @@ impl<'w> Ui<'w> {
     }
 
     /// Prints a range of bytes of a source.
-    ///
-    /// # Errors
-    /// If it cannot be read or written.
     pub fn send(&mut self, source: &dyn ReadAt, range: Range<u64>) -> io::Result<()> {
         match self.stdout_file()? {
             Some(file) => send_range(source, range, file),
@@ -34,9 +31,6 @@ impl<'w> Ui<'w> {
     }
 
     /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
-    ///
-    /// # Errors
-    /// If they cannot be read or written.
     pub fn send_pieces<'p>(
         &mut self,
         pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,

@@ -57,10 +57,6 @@ pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(St
 }
 
 /// Returns a text, without trailing newlines.
-///
-/// # Errors
-///
-/// As for [`read`].
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
     let (_, bytes) = read(path, "a text file", MOST_TEXT, session, ui)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())

@@ -66,9 +66,6 @@ struct Known {
 
 impl Searcher {
     /// Searches a session from the start.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Answer, Failure> {
         if let Some(pruned) = if self.with_pruned { pruned_of(input)? } else { None } {
             let whole = pruned.whole(input.source());
@@ -136,9 +133,6 @@ impl Searcher {
     }
 
     /// Prints the rows of a session.
-    ///
-    /// # Errors
-    /// If standard output cannot be written.
     pub fn print(
         &self,
         path: &Path,

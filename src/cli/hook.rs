@@ -154,9 +154,6 @@ impl Notification {
 }
 
 /// Returns entries as they are stored, or would be after a migration.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn entries(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))

@@ -136,9 +136,6 @@ impl Places {
     }
 
     /// Returns the archives of the project, or of all projects.
-    ///
-    /// # Errors
-    /// If a directory cannot be read.
     pub fn archived(&self, all: bool) -> Result<Vec<PathBuf>, StoreError> {
         let mut found = BTreeSet::new();
         for (root, archives) in self.archives() {
@@ -160,9 +157,6 @@ impl Places {
 
     /// Returns the archives of the project, or of all projects, to be read like sessions. One that cannot be read is an
     /// error, as if it was named.
-    ///
-    /// # Errors
-    /// If a directory cannot be read.
     pub fn archived_files(&self, all: bool) -> Result<impl Iterator<Item = FoundFile>, StoreError> {
         let file = |path| FoundFile { path, owner: None, named: true };
         Ok(self.archived(all)?.into_iter().map(file))

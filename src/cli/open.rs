@@ -227,9 +227,6 @@ impl OpenSession {
     }
 
     /// Adds the rows of a few entries, in file order, to a session that was opened without rows.
-    ///
-    /// # Errors
-    /// As [`OpenSession::open`].
     pub fn add_rows(&mut self, entries: &[EntryIx], options: Options) -> Result<(), Failure> {
         let options = Options { workers: self.options.workers, ..options };
         if let Some(rows) = &options.rows

@@ -55,9 +55,6 @@ impl PeriodArgs {
 }
 
 /// Returns the period that the value of an option names, in milliseconds since 1970.
-///
-/// # Errors
-/// If it is not a time.
 pub fn named(option: &str, text: &str, ui: &Ui) -> Result<Range<i64>, Failure> {
     let (now, clock) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui));
     range(text.trim(), now, &clock)

@@ -32,9 +32,6 @@ pub struct RedactionArgs {
 
 impl RedactionArgs {
     /// Returns the redactor for a session, which removes these values, too.
-    ///
-    /// # Errors
-    /// If the input is not a session.
     pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
         let people = self.paths.then(|| people(cwd.as_deref(), ui));
@@ -42,9 +39,6 @@ impl RedactionArgs {
     }
 
     /// Returns the values in the named files. None of them may be standard input if a session is.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
         let mut all = Values::default();
         let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));

@@ -48,9 +48,6 @@ fn parse(text: &str) -> Result<Renderer, String> {
 
 impl RendererArgs {
     /// Returns the Markdown of the entries for which a renderer replied.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
     pub fn render(
         &self,
         open: &OpenSession,
@@ -89,9 +86,6 @@ impl RendererArgs {
     }
 
     /// Does the same as [`RendererArgs::render`], with each text on one line, for rows.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
     pub fn rows(
         &self,
         open: &OpenSession,

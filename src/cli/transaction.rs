@@ -219,9 +219,6 @@ impl OpenSession {
 }
 
 /// Commits a change to a session that is locked; there is no commit if there is nothing to do.
-///
-/// # Errors
-/// If it cannot be written.
 pub fn commit(
     change: &Change,
     session: &Session,

@@ -9,9 +9,6 @@ const LINES: [usize; 7] = [80, 40, 20, 10, 5, 2, 0];
 
 /// Leaves out as little as possible so that what `write` writes has at most `most` bytes: lines of output first, then
 /// thinking, then tools, then entries between the first request and the last answers. Returns whether it fits.
-///
-/// # Errors
-/// If `write` fails.
 pub fn fit(
     contents: &mut Contents,
     most: u64,

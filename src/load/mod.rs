@@ -85,9 +85,6 @@ impl Default for Options {
 }
 
 /// Reads only the header of a session.
-///
-/// # Errors
-/// If the source is not a session, or cannot be read.
 pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
     header::read(source).map(|preamble| preamble.header)
 }

@@ -31,9 +31,6 @@ pub struct Head {
 
 impl Head {
     /// Reads up to the header.
-    ///
-    /// # Errors
-    /// If the source is not a session, or cannot be read.
     pub fn read(source: &dyn ReadAt) -> Result<Head, LoadError> {
         let preamble = header::read(source)?;
         Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
@@ -41,17 +38,11 @@ impl Head {
 }
 
 /// Returns the name of a session.
-///
-/// # Errors
-/// If the source cannot be read.
 pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     name_near_end(head, source, u64::MAX)
 }
 
 /// Like [`name`], but searches at most `bytes` bytes at the end of the source.
-///
-/// # Errors
-/// If the source cannot be read.
 pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     let given = match head.title_slot {
         Some(_) => None,
@@ -73,9 +64,6 @@ fn agent_at_start(source: &dyn ReadAt) -> Dialect {
 /// Returns the header and the last whole lines of a session, at most `bytes` bytes of them, as a session. If
 /// a session of version 1 is longer, its lines are omitted, because its entries are identified by their
 /// index.
-///
-/// # Errors
-/// If the source is not a session, or cannot be read.
 pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let preamble = header::read(source)?;
     let mut ends = source.read_range(0..preamble.end)?;

@@ -15,9 +15,6 @@ use std::io;
 
 /// Adds the rows of entries, which must be in file order. The row of a tool result depends on the tool calls
 /// of other entries: if a result is given, or the strings no longer fit, adds nothing and returns `false`.
-///
-/// # Errors
-/// If reading fails.
 pub fn add_rows(
     session: &mut Session,
     source: &dyn ReadAt,

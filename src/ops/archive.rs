@@ -87,9 +87,6 @@ pub fn companions(session: &Path) -> Result<Vec<Companion>, OddFile> {
 }
 
 /// Returns the hashes of the blobs that a session refers to.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn blobs_of(source: &dyn ReadAt) -> io::Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     each_line(source, |line| {
@@ -146,9 +143,6 @@ pub struct Facts {
 
 impl Facts {
     /// Writes what a list shows of a session, followed by the lines up to its header.
-    ///
-    /// # Errors
-    /// If they cannot be read.
     pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
         let mut facts = Object::new()
             .str("agent", listed.agent.agent().name)

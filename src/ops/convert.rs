@@ -24,9 +24,6 @@ use pisess_json::text::Text;
 use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn convert(
     session: &Session,
     bodies: &dyn EntryReader,

@@ -57,9 +57,6 @@ impl From<io::Error> for EditError {
 type Seen = Option<Vec<u8>>;
 
 /// Returns edits of the entries, in path order; none if nothing changes.
-///
-/// # Errors
-/// See [`EditError`].
 pub fn edit(
     session: &Session,
     bodies: &dyn EntryReader,

@@ -36,9 +36,6 @@ pub struct ForkOptions<'a> {
 }
 
 /// Forks the path to `end`.
-///
-/// # Errors
-/// If the source cannot be read.
 pub fn fork(
     session: &Session,
     bodies: &dyn EntryReader,
@@ -53,9 +50,6 @@ pub fn fork(
 
 /// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
 /// `top` or a descendant, else the last of these in the file.
-///
-/// # Errors
-/// If the source cannot be read.
 pub fn fork_subtree(
     session: &Session,
     bodies: &dyn EntryReader,

@@ -101,9 +101,6 @@ pub struct ListInput<'a> {
 }
 
 /// Reads one session. The options must request a digest and usage.
-///
-/// # Errors
-/// If the file is not a session, or cannot be read.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
     let mut digest = std::mem::take(&mut session.collected.digest);

@@ -61,9 +61,6 @@ impl From<io::Error> for PickError {
 }
 
 /// Copies the entries under `onto`, in tree order.
-///
-/// # Errors
-/// See [`PickError`].
 pub fn pick(
     session: &Session,
     bodies: &dyn EntryReader,

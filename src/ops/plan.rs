@@ -211,9 +211,6 @@ impl NewSession {
     }
 
     /// Returns the number of its lines, and those of them that are not copied as they are.
-    ///
-    /// # Errors
-    /// If reading fails.
     pub fn own_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<(usize, Vec<Vec<u8>>)> {
         let mut own = self.head.clone();
         let pieces = match &self.entries {
@@ -268,9 +265,6 @@ impl Piece {
     }
 
     /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write(&self, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
@@ -372,9 +366,6 @@ impl Write for SkipLine<'_> {
 }
 
 /// Copies every byte of a session.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     copy(source, Span { start: 0, len: source.len() }, out)
 }

@@ -73,9 +73,6 @@ impl Report {
 
 /// Finds the secrets of a session. If `out` is given, writes the session without them; lines with nothing to
 /// remove are copied byte for byte. A secret found in one place is removed in all places, in every spelling.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn redact(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -162,9 +159,6 @@ impl Copying<'_> {
 
 /// Searches a copy again. Adds to the report where text remains that is a secret in one place and ordinary in another,
 /// and returns what else is left: nothing, if the copy is correct.
-///
-/// # Errors
-/// If reading fails.
 pub fn left_over(
     copy: &dyn ReadAt,
     redactor: &mut Redactor,

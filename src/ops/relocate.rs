@@ -41,9 +41,6 @@ pub fn follows(source: &Path) -> Changes {
 }
 
 /// Writes a session with a changed header; all other bytes are unchanged.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn write_with(
     header: &Header,
     changes: &Changes,

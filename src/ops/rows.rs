@@ -209,9 +209,6 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
 /// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn edited(
     session: &Session,
     bodies: &dyn EntryReader,

@@ -97,9 +97,6 @@ pub fn merged(
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn brought_back(
     session: &Session,
     bodies: &dyn EntryReader,

@@ -23,9 +23,6 @@ pub const MARK: &str = "pisess.switch";
 
 /// Returns a mark at the position, unless the leaf is there already, and a label of an entry, unless it is set already;
 /// the change is empty if there is nothing to do.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn switch(
     session: &Session,
     bodies: &dyn EntryReader,
@@ -70,9 +67,6 @@ pub struct Moved {
 }
 
 /// Returns the move that an entry records; `None` if it is not a mark.
-///
-/// # Errors
-/// If its line cannot be read.
 pub fn moved(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
     if session.entry(ix).kind != Kind::Custom {
         return Ok(None);
@@ -93,25 +87,16 @@ pub fn moved(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Re
 }
 
 /// Whether an entry is a mark.
-///
-/// # Errors
-/// If its line cannot be read.
 pub fn is_mark(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
     moved(session, bodies, ix).map(|moved| moved.is_some())
 }
 
 /// Returns the nearest entry at or above a position that is not a mark.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn behind_marks(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
     nearest(session, place, |ix| is_mark(session, bodies, ix))
 }
 
 /// Returns the nearest entry at or above a position that is neither a mark nor a label.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn behind_notes(session: &Session, bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
     nearest(session, place, |ix| is_passing(session, bodies, ix))
 }
@@ -136,9 +121,6 @@ fn is_passing(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::R
 }
 
 /// Returns the leaf as it was before an entry was appended.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn leaf_before(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
     let last = std::iter::successors(ix.before(), |ix| ix.before());
     match last.into_iter().find(|&ix| !session.entry(ix).id.is_empty()) {
@@ -158,9 +140,6 @@ fn leaf_after(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::R
 /// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records
 /// it; otherwise the order of the file shows it: an entry that does not follow the leaf before it was appended
 /// after a move. Returns `None` if the leaf never moved.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn previous_leaf(session: &Session, bodies: &dyn EntryReader) -> io::Result<Option<Position>> {
     let mut ancestry = None;
     for ix in session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()) {

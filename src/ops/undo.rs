@@ -57,9 +57,6 @@ impl From<io::Error> for UndoError {
 }
 
 /// Takes back the last operation that was not taken back before.
-///
-/// # Errors
-/// See [`UndoError`].
 pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, UndoError> {
     let (first, last) = last_operation(session, bodies)?.ok_or(UndoError::Nothing)?;
     let is_reply = session.is_message(last, Role::Assistant) || session.is_message(last, Role::ToolResult);

@@ -130,9 +130,6 @@ pub fn push_valid(out: &mut Vec<u8>, value: &[u8]) {
 
 /// Writes what [`push_valid`] would append. If `known`, the value was found valid while loading, and is not
 /// checked.
-///
-/// # Errors
-/// If writing fails.
 pub fn write_valid(out: &mut (impl Write + ?Sized), value: &[u8], known: bool) -> io::Result<()> {
     if known || string::is_utf8(value) {
         out.write_all(value)

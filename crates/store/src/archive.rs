@@ -146,9 +146,6 @@ impl Archive {
 }
 
 /// Whether a stream has the content of a file.
-///
-/// # Errors
-/// If one of them cannot be read.
 pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool> {
     let (mut ours, mut theirs) = (vec![0; BUFFER], vec![0; BUFFER]);
     let mut at = 0;

@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 
 /// Returns the files at any depth below a directory, sorted, each with whether it is a regular file; symbolic links are not
 /// followed. A directory that does not exist has none.
-///
-/// # Errors
-/// If a directory cannot be read.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
     let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {

@@ -42,9 +42,6 @@ pub fn create_checked(
 
 /// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
 /// (rules 6 and 7).
-///
-/// # Errors
-/// As for [`create`].
 pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
     create_with(&DISK, path, None, false, Content { write, check: None, member: Some(member) })
 }
@@ -165,9 +162,6 @@ impl Drop for Beside {
 /// Writes a file that belongs to the session `source`, to be kept when the session is written (rules 2, 6 and 7). If
 /// `replaces` is false, an existing file is refused, unless a killed run of the same command left it: it has the same
 /// content.
-///
-/// # Errors
-/// As for [`create`].
 pub fn create_beside(
     path: &Path,
     source: Option<&SessionFile>,

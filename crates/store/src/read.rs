@@ -209,9 +209,6 @@ impl Write for Spooled {
 
 /// Reads a stream to its end. If it is long, and `is_promising` returns false for its start, only the start is kept: it may
 /// have no end.
-///
-/// # Errors
-/// If reading or spooling fails.
 pub fn spool(reader: &mut dyn Read, is_promising: fn(&[u8]) -> bool) -> Result<Spooled, StoreError> {
     spool_named(reader, MEMORY, is_promising, Path::new("standard input"))
 }

@@ -12,9 +12,6 @@ const AHEAD: usize = 4;
 /// Calls `work` on each item, on `workers` threads including the calling one, and passes the results to `take`, on the
 /// calling thread, in the order of the items, each as soon as all before it are done. While the next result is not
 /// done, the calling thread works, too. If `take` fails, no further item is started.
-///
-/// # Errors
-/// If `take` fails.
 pub fn in_order<I, T: Send, E, S>(
     items: S,
     workers: usize,

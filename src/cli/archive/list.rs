@@ -43,9 +43,6 @@ struct Listed {
 }
 
 /// Prints the archived sessions that a filter chooses, newest first.
-///
-/// # Errors
-/// If printing fails.
 pub fn list(
     paths: Vec<(PathBuf, Option<PathBuf>)>,
     filter: Filter,

@@ -30,9 +30,6 @@ pub struct Entries {
 
 impl Entries {
     /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
-    ///
-    /// # Errors
-    /// If the source is not a session, or cannot be read.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
         let home = home.map(|home| Text::from(home).into_owned());
         let rows = Some(RowOptions { home, ..RowOptions::default() });
@@ -84,9 +81,6 @@ impl Entries {
 }
 
 /// Returns the models of the replies in the last MiB.
-///
-/// # Errors
-/// If the source is not a session, or cannot be read.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
     let digest = Some(ListStatsOptions::default());
     let session = load(&peek::ends(source, TAIL)?, &Options { digest, ..Options::default() })?;

@@ -233,9 +233,6 @@ impl<'w> Ui<'w> {
     }
 
     /// Prints and flushes the report of a change that is already written: a failure to do so is exit 4.
-    ///
-    /// # Errors
-    /// If standard output cannot be written.
     pub fn print_after<T>(
         &mut self,
         written: &str,

@@ -119,9 +119,6 @@ pub fn requests(open: &OpenSession, path_to: Option<Position>) -> Option<Vec<(i6
 }
 
 /// Opens a session as it was before parts of it were pruned; `None` if nothing was.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<OpenSession>, Failure> {
     if path == Path::new("-") {
         return Ok(None);

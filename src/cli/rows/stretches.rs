@@ -15,9 +15,6 @@ const THREADS: usize = 8;
 
 /// Draws `count` rows in stretches, on several threads, and prints them in order. Copies of `pen` are used for several
 /// stretches each: `draw` must begin with [`Rows::follow`] if the rows have times.
-///
-/// # Errors
-/// If printing fails.
 pub fn draw_stretches(
     pen: &Rows,
     count: usize,

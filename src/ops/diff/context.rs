@@ -15,9 +15,6 @@ use std::io;
 use std::ops::Range;
 
 /// Returns the differences of the contexts; none if their texts are equal.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let (left_messages, right_messages) = (measured(left)?, measured(right)?);
     let digests = |messages: &[Measured]| messages.iter().map(|message| message.digest).collect::<Vec<_>>();

@@ -62,9 +62,6 @@ pub fn paths(left: &[EntryIx], right: &[EntryIx]) -> Difference {
 }
 
 /// Returns the differences of the paths of two sessions.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
     let contents = [contents(left)?, contents(right)?];
     let partners = in_order(left, partners(left, right, &contents));

@@ -113,9 +113,6 @@ pub struct Resume {
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
 /// Calls `take` with each match, until it breaks.
-///
-/// # Errors
-/// If the file is not a session, or cannot be read.
 pub fn search(
     source: &dyn ReadAt,
     query: &Query,

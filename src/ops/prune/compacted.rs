@@ -21,9 +21,6 @@ use pisess_store::ReadAt;
 use std::io;
 
 /// Returns for each entry whether it leaves.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let bodies = FileReader::new(session, source);
     let (mut stays, compactions) = below_compactions(session);

@@ -77,9 +77,6 @@ impl Prune {
     }
 
     /// Writes the pruned file: what is still needed of the old one, then what is pruned now.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_pruned(
         &self,
         session: &Session,
@@ -101,9 +98,6 @@ impl Prune {
     }
 
     /// Writes the session without what is pruned.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_session(
         &self,
         session: &Session,

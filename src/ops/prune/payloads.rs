@@ -39,9 +39,6 @@ pub struct Payloads {
 
 impl Payloads {
     /// Finds the payloads of a session.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
     pub fn new(session: &Session, source: &dyn ReadAt, wanted: Wanted) -> io::Result<Payloads> {
         let mut found = Vec::new();
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
@@ -70,9 +67,6 @@ impl Payloads {
     }
 
     /// Writes the records of the pruned file.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_records(
         &self,
         session: &Session,
@@ -95,9 +89,6 @@ impl Payloads {
     }
 
     /// Writes the session with notes in place of the payloads.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn write_session(
         &self,
         session: &Session,
@@ -113,9 +104,6 @@ impl Payloads {
 
     /// Returns the size of the context at the leaf before and after pruning, as the sum of the agent's
     /// estimates for its messages.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
     pub fn tokens(&self, session: &Session, source: &dyn ReadAt) -> io::Result<[u64; 2]> {
         let bodies = FileReader::new(session, source);
         let pruned = PrunedReader { bodies: &bodies, prune: self };

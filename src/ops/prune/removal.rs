@@ -70,9 +70,6 @@ pub enum Damaged {
 
 impl Damaged {
     /// Fails if entries cannot be removed from a session, because their ids are not certain.
-    ///
-    /// # Errors
-    /// See above.
     pub fn check(session: &Session) -> Result<(), Damaged> {
         let is_grave =
             |kind| matches!(kind, ProblemKind::NoId | ProblemKind::DuplicateId | ProblemKind::Cycle);
@@ -118,9 +115,6 @@ impl Removal {
 
     /// Returns the removal of the entries for which `leaves` is set, and of their labels. The leaf becomes the
     /// nearest ancestor that stays.
-    ///
-    /// # Errors
-    /// If a line cannot be read.
     pub fn new(
         name: &'static str,
         session: &Session,

@@ -86,9 +86,6 @@ type LineEdits = Vec<(String, Span)>;
 impl Restore {
     /// Finds the places of everything that was pruned. What the session contains needs none: pisess may have been
     /// killed before the pruned file was removed, or right after it was written.
-    ///
-    /// # Errors
-    /// If a file cannot be read.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,

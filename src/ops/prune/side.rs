@@ -257,9 +257,6 @@ impl Record {
 }
 
 /// Writes the first line.
-///
-/// # Errors
-/// If writing fails.
 pub fn write_first(session: &Text, operations: &[Operation], out: &mut dyn Write) -> io::Result<()> {
     let listed = operations.iter().map(|one| {
         Object::new()
@@ -280,9 +277,6 @@ pub fn record(id: &Text, line: LineNo) -> Object {
 }
 
 /// Writes a record with these members and this payload, byte for byte, even if it is invalid.
-///
-/// # Errors
-/// If writing fails.
 pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let fields = members.number("crc", f64::from(crc32fast::hash(payload))).finish();
     out.write_all(&fields[..fields.len() - 1])?;
@@ -292,9 +286,6 @@ pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io:
 }
 
 /// Copies records.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn copy_records<'a>(
     pruned: &dyn ReadAt,
     mut records: impl Iterator<Item = &'a Record>,

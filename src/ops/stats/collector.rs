@@ -24,9 +24,6 @@ use std::hash::BuildHasher;
 use std::ops::{ControlFlow, Range};
 
 /// Returns the facts of a file. `hasher` must be the same for all files that are added up.
-///
-/// # Errors
-/// If the file is not a session, or cannot be read.
 pub fn collect(
     source: &dyn ReadAt,
     options: StatsOptions,
