@@ -259,5 +259,5 @@ impl Known {
 
 /// Returns what identifies a match: the id of its entry, or its text if it has none.
 fn key(hit: &Match) -> Vec<u8> {
-    if hit.id.is_empty() { hit.snippet.text.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
+    if hit.id.is_empty() { hit.hit.snippet.text.clone().into_bytes() } else { hit.id.as_bytes().to_vec() }
 }

@@ -25,7 +25,7 @@ use crate::session::Session;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Attempt, Committed, Freshness, Locked, NewFolder};
+use pisess_store::{self as store, Attempt, Committed, Fill, Freshness, Locked, NewFolder};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -61,9 +61,6 @@ pub struct Creation {
     /// The notification for a hook.
     pub notification: Option<Notification>,
 }
-
-/// Writes a whole session.
-type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
 
 /// The destination of the result.
 #[derive(Debug)]

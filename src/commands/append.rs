@@ -109,14 +109,6 @@ pub struct Words {
 /// The thinking levels of both agents.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
-/// The entries to append.
-enum Given {
-    /// Lines of JSON, and the name of their source for messages.
-    Lines(String, Vec<u8>),
-    /// Entries given by options, with all texts read.
-    Words,
-}
-
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut args = args.clone();
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
@@ -126,8 +118,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let place = now.resolve(&args.at)?;
         now.new_parent(place)?;
         let appended = match &given {
-            Given::Lines(name, text) => lines((name, text), now, place, fresh)?,
-            Given::Words => words(&args.words, now, place, fresh)?,
+            Some((name, text)) => lines((name, text), now, place, fresh)?,
+            None => words(&args.words, now, place, fresh)?,
         };
         unknown = appended.unknown;
         Ok(Decision::from(appended.change))
@@ -138,15 +130,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Returns the entries to append. They are read before anything is locked.
-fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure> {
+/// Returns the lines of JSON to append, and the name of their source for messages; `None` if entries are given by options,
+/// whose texts are then read. All is read before anything is locked.
+fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String, Vec<u8>)>, Failure> {
     if args.words.any() && args.input.is_some() {
         return Err(Failure::cannot("--input: entries are already given by options")
             .hint("run append twice, or give all entries as JSON"));
     }
     if args.words.any() {
         args.words.read(session, ui)?;
-        return Ok(Given::Words);
+        return Ok(None);
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
     if path == Path::new("-") && (session.is_stream() || ui.stdin_is_terminal()) {
@@ -158,8 +151,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Given, Failure
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
-    let (name, bytes) = given::read(path, "a file of JSON lines", given::MOST_ENTRIES, session, ui)?;
-    Ok(Given::Lines(name, bytes))
+    given::read(path, "a file of JSON lines", given::MOST_ENTRIES, session, ui).map(Some)
 }
 
 /// Appends lines of JSON. `source` is the name of their source, for messages.

@@ -79,10 +79,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let filter = Filter { before_ms, empty: args.empty };
     let places = args.places(ui);
     if args.list {
-        let archives = places.archived(args.all)?.into_iter();
-        let archives = archives.map(|path| (path.clone(), places.session_of(&path))).collect();
-        let now = Ids::new(ui)?.now_ms(ui);
-        return archive::list(archives, filter, (args.change.json, now), ui);
+        let (archives, now) = (places.archived(args.all)?, Ids::new(ui)?.now_ms(ui));
+        return archive::list(archives, &places, filter, (args.change.json, now), ui);
     }
     if args.restore || args.delete {
         return args.change_archives(&places, ui);

@@ -51,9 +51,6 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// What became of a source.
-type Outcome = Result<Done, Failure>;
-
 /// Runs the command. All is written before anything is printed, so that a closed pipe does not end the command half done.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (files, failures) = found(&args.sources, ui);
@@ -101,7 +98,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
 /// Reads the sources, on all processors. Returns those that can be imported, and why others that were named cannot.
 #[allow(clippy::type_complexity)]
-fn read(files: Vec<FoundFile>, ui: &Ui) -> (Vec<Surveyed>, Vec<(PathBuf, Option<Surveyed>, Outcome)>) {
+fn read(
+    files: Vec<FoundFile>,
+    ui: &Ui,
+) -> (Vec<Surveyed>, Vec<(PathBuf, Option<Surveyed>, Result<Done, Failure>)>) {
     let work = |file: FoundFile| {
         let read = survey(&file.path);
         (file, read)
@@ -151,12 +151,12 @@ fn note(source: &Surveyed, ui: &mut Ui) {
 
 /// Prints what became of the sources; returns how the command ends.
 fn report(
-    outcomes: Vec<(PathBuf, Option<Surveyed>, Outcome)>,
+    outcomes: Vec<(PathBuf, Option<Surveyed>, Result<Done, Failure>)>,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
-    let action = |outcome: &Outcome| outcome.as_ref().ok().map(|done| done.action);
+    let action = |outcome: &Result<Done, Failure>| outcome.as_ref().ok().map(|done| done.action);
     let count = |wanted: &[Action]| {
         outcomes
             .iter()
@@ -196,7 +196,7 @@ fn report(
 fn row(
     path: &Path,
     source: Option<&Surveyed>,
-    outcome: &Outcome,
+    outcome: &Result<Done, Failure>,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<(), Failure> {

@@ -218,17 +218,14 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     rows
 }
 
-/// A file that could not be listed, and why.
-type Unread = (FoundFile, Failure);
-
-/// Reads all files, on all processors.
+/// Reads all files, on all processors. Returns also the files that could not be listed, and why.
 fn readings(
     files: Vec<FoundFile>,
     origin: Option<Origin>,
     forks: bool,
     period: Period,
     ui: &Ui,
-) -> (Vec<Listed>, Vec<Unread>, Vec<Failure>) {
+) -> (Vec<Listed>, Vec<(FoundFile, Failure)>, Vec<Failure>) {
     let agents = SubAgents::among(&files);
     // A shared entry belongs to the session that was started first.
     let files = if forks { families(files) } else { files.into_iter().map(|file| (file, false)).collect() };

@@ -7,8 +7,9 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
-use crate::ops::stats::{Counted, Prices, Seen, StatsOptions, collect};
+use crate::ops::stats::{Counted, Prices, StatsOptions, collect, copies};
 use crate::session::read::line_chunks::ChunkReader;
+use foldhash::HashSet;
 use foldhash::quality::RandomState;
 use pisess_store::ReadAt;
 use pisess_store::workers::Pool;
@@ -87,7 +88,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
     let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
-    let mut seen = Seen::default();
+    let mut seen = HashSet::default();
     let mut groups = Groups::new(args.by.clone(), ui);
     let mut rows = EntryRows::new(args.json, sessions.is_one);
     if !by_entry {
@@ -123,7 +124,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 let entries = harvested.entries.iter().filter(|entry| is_wanted(entry));
                 return rows.add(path, &harvested, entries, ui);
             }
-            let copies = seen.copies(&harvested);
+            let copies = copies(&mut seen, &harvested);
             let entries = harvested.entries.iter().zip(copies).filter(|(_, copied)| !copied);
             groups.add(path, &harvested, entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
             Ok(())

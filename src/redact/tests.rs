@@ -2,6 +2,7 @@ use super::prefilter::{Calls, Found};
 use super::rules::RULES;
 use super::unescape::Spoken;
 use super::*;
+use crate::session::dice::Dice;
 use pisess_json::Raw;
 use pisess_json::strings::Strings;
 
@@ -336,19 +337,7 @@ fn holds_secret(text: &[u8]) -> bool {
     })
 }
 
-/// Generates pseudo-random numbers from a seed.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    fn one_in(&mut self, count: usize) -> bool {
-        self.below(count) == 0
-    }
-
     /// Writes text as a JSON string, with letters and slashes as escapes here and there.
     fn spelled(&mut self, text: &str) -> String {
         let escapes = self.one_in(3);

@@ -36,6 +36,9 @@ pub mod name;
 
 pub mod migrate;
 
+#[cfg(test)]
+pub(crate) mod dice;
+
 use crate::session::collected::{Collected, OtherName, ParentId};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};

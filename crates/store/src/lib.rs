@@ -114,6 +114,7 @@ pub use seen::{Seen, Since};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
 pub use source::{Source, write_archive};
+pub use temp::Fill;
 
 #[cfg(test)]
 mod tests;

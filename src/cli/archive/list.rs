@@ -1,5 +1,6 @@
 //! `--list`: lists archived sessions, reading only the first bytes of each archive.
 
+use crate::cli::locate::Places;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use crate::format::{ID, age, id_end, size};
 use crate::ops::archive::{Facts, Filter};
@@ -11,49 +12,47 @@ use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// Reads what an archive contains.
-///
-/// # Errors
-/// If it is damaged, or not an archive.
-pub fn facts(path: &Path) -> Result<(Contents, Facts), Failure> {
-    let name = visible(&path.to_string_lossy());
-    let file = Glance::open(path)?;
-    let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
-    let archive =
-        archive.ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
-    let facts = Facts::read(archive.head()).map_err(|error| Failure::load(&name, error))?;
-    let bytes = archive.members().iter().map(|member| member.size).sum();
-    Ok((Contents { files: archive.members().len(), bytes, archived: file.len() }, facts))
-}
-
-/// The sizes of an archive.
-#[derive(Clone, Copy, Debug)]
-pub struct Contents {
+/// An archived session.
+pub struct Archived {
+    path: PathBuf,
+    /// What a list shows of the session.
+    pub facts: Facts,
     files: usize,
     bytes: u64,
     archived: u64,
 }
 
-/// An archived session.
-struct Listed {
-    path: PathBuf,
-    session: Option<PathBuf>,
-    contents: Contents,
-    facts: Facts,
+impl Archived {
+    /// Reads what an archive contains.
+    ///
+    /// # Errors
+    /// If it is damaged, or not an archive.
+    pub fn read(path: &Path) -> Result<Archived, Failure> {
+        let name = visible(&path.to_string_lossy());
+        let file = Glance::open(path)?;
+        let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
+        let archive =
+            archive.ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
+        let facts = Facts::read(archive.head()).map_err(|error| Failure::load(&name, error))?;
+        let bytes = archive.members().iter().map(|member| member.size).sum();
+        let (path, files) = (path.to_owned(), archive.members().len());
+        Ok(Archived { path, facts, files, bytes, archived: file.len() })
+    }
 }
 
 /// Prints the archived sessions that a filter chooses, newest first.
 pub fn list(
-    paths: Vec<(PathBuf, Option<PathBuf>)>,
+    paths: Vec<PathBuf>,
+    places: &Places,
     filter: Filter,
     (json, now): (bool, i64),
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let (mut exit, mut list) = (Exit::Done, Vec::new());
-    for (path, session) in paths {
-        match facts(&path) {
-            Ok((contents, facts)) if filter.fits(facts.modified, facts.messages) => {
-                list.push(Listed { path, session, contents, facts });
+    for path in paths {
+        match Archived::read(&path) {
+            Ok(archived) if filter.fits(archived.facts.modified, archived.facts.messages) => {
+                list.push(archived)
             }
             Ok(_) => {}
             Err(failure) => exit = exit.max(ui.report(&failure)),
@@ -61,7 +60,7 @@ pub fn list(
     }
     list.sort_by_key(|archived| Reverse(archived.facts.modified));
     if json {
-        list.iter().try_for_each(|archived| ui.print_json(&archived.json()))?;
+        list.iter().try_for_each(|archived| ui.print_json(&archived.json(places)))?;
         return Ok(exit);
     }
     let home = ui.home();
@@ -75,15 +74,15 @@ pub fn list(
         Column::text("name or first user message").cut(),
     ];
     let mut table = Table::new(columns);
-    for Listed { contents, facts, .. } in &list {
+    for Archived { facts, bytes, archived, .. } in &list {
         let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
         let cells = [
             age(now, facts.modified).replace(' ', ""),
             visible(id_end(&facts.header.id.to_string_lossy(), ID)),
             visible(&cwd.unwrap_or_default()),
             facts.messages.to_string(),
-            size(contents.bytes as usize),
-            size(contents.archived as usize),
+            size(*bytes as usize),
+            size(*archived as usize),
             visible(&titled(&facts.title, facts.messages)),
         ];
         table.texts(cells);
@@ -92,15 +91,15 @@ pub fn list(
     Ok(exit)
 }
 
-impl Listed {
-    fn json(&self) -> Vec<u8> {
-        let Listed { path, session, contents, facts } = self;
+impl Archived {
+    fn json(&self, places: &Places) -> Vec<u8> {
+        let Archived { path, facts, files, bytes, archived } = self;
         let header = &facts.header;
         let created = header.started_ms();
-        let session = session.as_ref().map(|path| path.to_string_lossy().into_owned());
+        let session = places.session_of(path);
         Object::new()
             .str("path", &path.to_string_lossy())
-            .with(session, |object, session| object.str("session", &session))
+            .with(session, |object, session| object.str("session", &session.to_string_lossy()))
             .text("id", &header.id)
             .str("agent", &facts.agent)
             .text_or_null("name", facts.name.as_ref())
@@ -109,9 +108,9 @@ impl Listed {
             .str_or_null("created", created.map(iso_string).as_deref())
             .str("modified", &iso_string(facts.modified))
             .number("messageCount", f64::from(facts.messages))
-            .number("files", contents.files as f64)
-            .number("bytes", contents.bytes as f64)
-            .number("archivedBytes", contents.archived as f64)
+            .number("files", *files as f64)
+            .number("bytes", *bytes as f64)
+            .number("archivedBytes", *archived as f64)
             .finish()
     }
 }

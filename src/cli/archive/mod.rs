@@ -4,7 +4,7 @@ mod list;
 mod pack;
 mod unpack;
 
-pub use self::list::{facts, list};
+pub use self::list::{Archived, list};
 pub use self::pack::Packer;
 pub use self::unpack::{chosen, delete, restore};
 

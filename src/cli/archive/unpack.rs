@@ -1,6 +1,6 @@
 //! Moves a session from its archive back into its store, and deletes archives.
 
-use super::{Row, Status};
+use super::{Archived, Row, Status};
 use crate::cli::locate::Places;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::load::names::{Known, NameError, choose};
@@ -23,8 +23,8 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
     let name = argument.to_string_lossy();
     let mut known = Vec::new();
     for path in places.archived(true)? {
-        match super::list::facts(&path) {
-            Ok((_, facts)) => known.push(Known {
+        match Archived::read(&path) {
+            Ok(Archived { facts, .. }) => known.push(Known {
                 path,
                 id: facts.header.id.to_string_lossy().into_owned(),
                 name: facts.name.map(|name| name.to_string_lossy().into_owned()),

@@ -8,7 +8,9 @@ use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
 use crate::load::Options;
 use crate::ops::check::{Checkup, Finding, Group};
-use pisess_store::{self as store, Attempt, Beside, Committed, Reach, SessionFile, StoreError, with_suffix};
+use pisess_store::{
+    self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
+};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -94,12 +96,6 @@ fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Re
 
 /// The maximum number of files of removed bytes beside a session.
 const MOST_REJECTED: u32 = 1000;
-
-/// Writes the content of a session file.
-type Fill<'a> = dyn FnMut(&mut dyn io::Write) -> io::Result<()> + 'a;
-
-/// The repaired session, and the file of removed bytes, if any.
-type Written = (Committed, Option<Committed>);
 
 /// The repair of one session.
 struct Repair<'a> {
@@ -192,12 +188,12 @@ impl Repair<'_> {
         }
     }
 
-    /// Reports the repair: the findings that were resolved, and those that remain. A failure here does not affect what is
+    /// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and those that remain. A failure here does not affect what is
     /// written (rule 7 of the store).
     fn done(
         &self,
         findings: &[Finding],
-        written: Option<Written>,
+        written: Option<(Committed, Option<Committed>)>,
         report: &mut Report,
         ui: &mut Ui,
     ) -> Result<(), Failure> {

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::entries::{Entries, models_near_end};
-use crate::cli::archive::facts;
+use crate::cli::archive::Archived;
 use crate::cli::guide;
 use crate::cli::locate::{Places, named};
 use crate::cli::output::Ui;
@@ -161,7 +161,7 @@ fn known(path: &Path) -> Option<KnownSession> {
 }
 
 fn archived(path: &Path) -> Option<KnownSession> {
-    let (_, facts) = facts(path).ok()?;
+    let facts = Archived::read(path).ok()?.facts;
     Some(KnownSession {
         id: facts.header.id.to_string_lossy().into_owned(),
         name: facts.name.map(|name| name.to_string_lossy().into_owned()),

@@ -6,7 +6,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::ops::plan::copy_all;
-use crate::ops::prune::{Restore, SideError, SideFile, pruned_file};
+use crate::ops::prune::{Restore, SideError, pruned_file, read};
 use pisess_store::{self as store, Attempt, Locked, SessionFile};
 use std::path::Path;
 
@@ -96,9 +96,9 @@ impl Job<'_> {
 /// # Errors
 /// If it is damaged, or belongs to another session.
 pub fn opened(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-    let side = SideFile::read(pruned, &now.session.header.id);
-    let side = side.map_err(|error| unusable(pruned.path(), error))?;
-    Restore::new(&now.session, now.input.source(), side, pruned).map_err(|error| now.input.unreadable(error))
+    let operations = read(pruned, &now.session.header.id);
+    let operations = operations.map_err(|error| unusable(pruned.path(), error))?;
+    Restore::new(&now.session, now.input.source(), operations, pruned).map_err(|error| now.input.unreadable(error))
 }
 
 /// Returns the failure for what was pruned from a session, if it cannot be put back.

@@ -8,7 +8,7 @@ use crate::ops::grep::{Around, Match, Turn, around};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::entry::EntryIx;
 use crate::session::paths::below_home;
-use crate::session::search::Snippet;
+use crate::session::search::{Hit, Snippet};
 use crate::session::{Header, Session};
 use owo_colors::Style;
 use pisess_json::text::Text;
@@ -102,7 +102,7 @@ impl Painter {
             _ => String::new(),
         };
         let used = used + columns(&turn);
-        self.push_snippet(&hit.snippet, self.width.saturating_sub(used), style, &mut line);
+        self.push_snippet(&hit.hit.snippet, self.width.saturating_sub(used), style, &mut line);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
         out.push(b'\n');
@@ -156,9 +156,11 @@ impl Painter {
             id: session.id(ix).into_owned(),
             role: if self.json { role } else { row.role }.into_owned(),
             timestamp: session.timestamp(ix).map(Text::into_owned),
-            field: String::new(),
-            range: 0..0,
-            snippet: Snippet { text: row.body.to_string_lossy().into_owned(), hit: 0..0 },
+            hit: Hit {
+                field: String::new(),
+                range: 0..0,
+                snippet: Snippet { text: row.body.to_string_lossy().into_owned(), hit: 0..0 },
+            },
             turn: None,
         }
     }
@@ -195,15 +197,15 @@ fn path_json(path: &Path, header: &Header) -> Object {
 
 fn hit_json(path: &Path, header: &Header, hit: &Match, is_context: bool) -> Vec<u8> {
     let id = Some(&hit.id).filter(|id| !id.is_empty());
-    let field = Text::from(&*hit.field);
+    let field = Text::from(&*hit.hit.field);
     path_json(path, header)
         .text_or_null("id", id)
         .number("line", f64::from(hit.line.0))
         .text("role", &hit.role)
         .text_or_null("field", Some(&field).filter(|field| !field.is_empty()))
-        .number("start", hit.range.start as f64)
-        .number("end", hit.range.end as f64)
-        .text("snippet", &Text::from(&*hit.snippet.text))
+        .number("start", hit.hit.range.start as f64)
+        .number("end", hit.hit.range.end as f64)
+        .text("snippet", &Text::from(&*hit.hit.snippet.text))
         .text_or_null("timestamp", hit.timestamp.as_ref())
         .bool("context", is_context)
         .with(hit.turn.as_ref(), |row, turn| match turn {

@@ -90,7 +90,7 @@ struct Figure {
     name: &'static str,
     /// Its title if numbers are short.
     short: &'static str,
-    cell: fn(&Totals, Numbers) -> String,
+    cell: fn(&Totals, &Layout) -> String,
     /// The higher, the earlier the figure is removed if space is scarce.
     expendable: u8,
 }
@@ -100,20 +100,14 @@ struct Layout {
     /// The maximum width of a key.
     key: usize,
     figures: Vec<Figure>,
-    numbers: Numbers,
-}
-
-/// The format of numbers.
-#[derive(Clone, Copy)]
-struct Numbers {
     /// The number of decimal places of a cost.
     places: usize,
     /// Whether tokens are shortened, as in `12.3k`, to save space.
     is_short: bool,
 }
 
-impl Numbers {
-    fn tokens(self, count: f64) -> String {
+impl Layout {
+    fn tokens(&self, count: f64) -> String {
         if self.is_short { tokens(count) } else { grouped(count) }
     }
 }
@@ -121,7 +115,7 @@ impl Numbers {
 const fn figure(
     [name, short]: [&'static str; 2],
     expendable: u8,
-    cell: fn(&Totals, Numbers) -> String,
+    cell: fn(&Totals, &Layout) -> String,
 ) -> Figure {
     Figure { name, short, cell, expendable }
 }
@@ -132,15 +126,15 @@ const CALLS: Figure = figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_ca
 const FAILED: Figure = figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
 const READS: Figure = figure(["reads"; 2], 1, |totals, _| grouped(totals.reads as f64));
 const WRITES: Figure = figure(["writes"; 2], 1, |totals, _| grouped(totals.writes as f64));
-const INPUT: Figure = figure(["input"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.input));
-const OUTPUT: Figure = figure(["output"; 2], 2, |totals, numbers| numbers.tokens(totals.usage.output));
+const INPUT: Figure = figure(["input"; 2], 2, |totals, layout| layout.tokens(totals.usage.input));
+const OUTPUT: Figure = figure(["output"; 2], 2, |totals, layout| layout.tokens(totals.usage.output));
 const CACHE_WRITE: Figure =
-    figure(["cache write", "cache w"], 3, |totals, numbers| numbers.tokens(totals.usage.cache_write));
+    figure(["cache write", "cache w"], 3, |totals, layout| layout.tokens(totals.usage.cache_write));
 const CACHE_READ: Figure =
-    figure(["cache read", "cache r"], 3, |totals, numbers| numbers.tokens(totals.usage.cache_read));
+    figure(["cache read", "cache r"], 3, |totals, layout| layout.tokens(totals.usage.cache_read));
 const TOTAL: Figure =
-    figure(["total tokens", "total"], 1, |totals, numbers| numbers.tokens(totals.usage.tokens()));
-const COST: Figure = figure(["cost"; 2], 0, |totals, numbers| cost(totals, numbers.places));
+    figure(["total tokens", "total"], 1, |totals, layout| layout.tokens(totals.usage.tokens()));
+const COST: Figure = figure(["cost"; 2], 0, |totals, layout| cost(totals, layout.places));
 const TIME: Figure = figure(["time"; 2], 8, |totals, _| duration(totals.took_ms));
 const FILES: Figure = figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
 
@@ -168,9 +162,9 @@ impl GroupTable<'_> {
         // In a pipe, no key is cut.
         let key =
             if room == usize::MAX { room } else { KEY.min(room / 5 * 2).max(SHORTEST_KEY) / self.by.len() };
-        let numbers = Numbers { places: decimals(self.total.usage.cost), is_short: false };
-        let mut layout = Layout { key, figures: self.figures(), numbers };
-        layout.numbers.is_short = self.table(&layout, None).width() > room;
+        let places = decimals(self.total.usage.cost);
+        let mut layout = Layout { key, figures: self.figures(), places, is_short: false };
+        layout.is_short = self.table(&layout, None).width() > room;
         while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
             let worst = layout.figures.iter().enumerate().max_by_key(|(_, figure)| figure.expendable);
             let Some((worst, _)) = worst else { break };
@@ -181,13 +175,13 @@ impl GroupTable<'_> {
 
     /// Returns the table, with bars of this width and style.
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
-        let Layout { key, figures, numbers } = layout;
-        let name = |figure: &Figure| if numbers.is_short { figure.short } else { figure.name };
+        let Layout { key, figures, is_short, .. } = layout;
+        let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
         let columns = self.by.iter().map(|&by| Column::text(key_name(by)).at_most(*key));
         let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
         let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
         let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
-            let numbers = figures.iter().map(|figure| (figure.cell)(totals, *numbers));
+            let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
             keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
         };
         let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);

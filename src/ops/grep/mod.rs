@@ -17,7 +17,7 @@ mod search;
 mod trail;
 
 pub use around::{Around, Shown, around};
-pub use pattern::{BadPattern, Pattern, PatternOptions};
+pub use pattern::{Pattern, PatternOptions};
 pub use prefilter::Prefilter;
 pub use search::{Match, Query, Resume, Searched, roles, search};
 pub use trail::{Trail, Turn};

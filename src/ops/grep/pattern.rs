@@ -21,11 +21,6 @@ pub struct PatternOptions {
     pub words: bool,
 }
 
-/// A pattern that is not a regular expression.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BadPattern(String);
-
 /// A compiled pattern, and the prefilter for lines that may match it.
 #[derive(Clone, Debug)]
 pub struct Pattern {
@@ -38,7 +33,7 @@ impl Pattern {
     ///
     /// # Errors
     /// If a pattern is not a regular expression, or compiles to too large a program.
-    pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, BadPattern> {
+    pub fn new(patterns: &[String], options: PatternOptions) -> Result<Pattern, String> {
         let is_lower = |pattern: &String| !has_upper_case(pattern, options.fixed);
         let smart = options.smart_case && patterns.iter().all(is_lower);
         let options = PatternOptions { ignore_case: options.ignore_case || smart, ..options };
@@ -58,7 +53,7 @@ impl Pattern {
             .multi_line(true)
             .case_insensitive(options.ignore_case)
             .build()
-            .map_err(|error| BadPattern(error.to_string()))?;
+            .map_err(|error| error.to_string())?;
         Ok(Pattern { regex, prefilter: Prefilter::new(&hir) })
     }
 
@@ -87,14 +82,14 @@ fn described(error: &regex_syntax::Error, pattern: &str) -> String {
     }
 }
 
-fn parse(source: &str, options: PatternOptions) -> Result<Hir, BadPattern> {
+fn parse(source: &str, options: PatternOptions) -> Result<Hir, String> {
     let parsed = ParserBuilder::new()
         .utf8(false)
         .multi_line(true)
         .case_insensitive(options.ignore_case)
         .build()
         .parse(source);
-    parsed.map_err(|error| BadPattern(described(&error, source)))
+    parsed.map_err(|error| described(&error, source))
 }
 
 /// Whether a pattern contains an upper-case letter to match, not as part of a class such as `\S` or `\p{Lu}`.
@@ -164,7 +159,7 @@ mod tests {
     #[test]
     fn each_pattern_stands_by_itself() {
         let bad = Pattern::new(&["a)".to_owned(), "(b".to_owned()], PatternOptions::default());
-        assert_eq!(bad.unwrap_err().to_string(), "unopened group: a)");
+        assert_eq!(bad.unwrap_err(), "unopened group: a)");
         let any = ["x|y".to_owned(), "z".to_owned()];
         let words = PatternOptions { words: true, ..PatternOptions::default() };
         let pattern = Pattern::new(&any, words).unwrap();

@@ -13,7 +13,7 @@ use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble, Version};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
-use crate::session::search::{Hit, Snippet, SnippetSize};
+use crate::session::search::{Hit, SnippetSize};
 use crate::session::tree::active;
 use crate::session::{Header, Session};
 use memchr::{memchr, memrchr};
@@ -66,27 +66,21 @@ pub struct Match {
     pub role: Text<'static>,
     /// Its timestamp, as stored.
     pub timestamp: Option<Text<'static>>,
-    /// The path of the matching field; of an entry that does not match, that of the first text, which is the snippet.
-    pub field: String,
-    /// The position of the match in the decoded field, in UTF-16 units.
-    pub range: Range<usize>,
-    /// The match with the text around it.
-    pub snippet: Snippet,
+    /// Where it matches; of an entry that does not match, the first text.
+    pub hit: Hit,
     /// Where the entry continues the conversation, if it was written while the session was followed.
     pub turn: Option<Turn>,
 }
 
 impl Match {
     /// Returns a match in the entry on this line.
-    fn new(entry: Envelope, line: LineNo, found: Hit) -> Match {
+    fn new(entry: Envelope, line: LineNo, hit: Hit) -> Match {
         Match {
             line,
             id: entry.id.into_owned(),
             role: entry.role_name.into_owned(),
             timestamp: entry.timestamp.map(Text::into_owned),
-            field: found.field,
-            range: found.range,
-            snippet: found.snippet,
+            hit,
             turn: None,
         }
     }

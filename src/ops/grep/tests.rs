@@ -4,26 +4,13 @@
 //! escape, a slash may be escaped, lone surrogates occur. The slow search reads these texts, never a line.
 
 use super::*;
+use crate::session::dice::Dice;
 use crate::session::fields::Scope;
 use crate::session::period::Period;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
-
-/// A deterministic generator of random numbers.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) % limit as u64) as usize
-    }
-
-    fn of<T: Copy>(&mut self, list: &[T]) -> T {
-        list[self.below(list.len())]
-    }
-}
 
 /// Characters that are spelled in several ways, fold in odd ways, or look like an escape.
 const LETTERS: [char; 26] = [
@@ -33,23 +20,23 @@ const LETTERS: [char; 26] = [
 /// A lone surrogate as the generator keeps it; it is written as `\ud83d`.
 const LONE: char = '\u{fffd}';
 
-fn text(chance: &mut Chance) -> String {
-    let length = chance.of(&[0, 1, 2, 3, 5, 8, 13, 40]);
-    let mut text: String = (0..length).map(|_| chance.of(&LETTERS)).collect();
-    if chance.below(8) == 0 {
+fn text(dice: &mut Dice) -> String {
+    let length = dice.of(&[0, 1, 2, 3, 5, 8, 13, 40]);
+    let mut text: String = (0..length).map(|_| dice.of(&LETTERS)).collect();
+    if dice.below(8) == 0 {
         text.push(LONE);
-        text.push(chance.of(&['x', ' ', 'a']));
+        text.push(dice.of(&['x', ' ', 'a']));
     }
     text
 }
 
-fn escaped(unit: u16, chance: &mut Chance) -> String {
-    if chance.below(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") }
+fn escaped(unit: u16, dice: &mut Dice) -> String {
+    if dice.below(2) == 0 { format!("\\u{unit:04x}") } else { format!("\\u{unit:04X}") }
 }
 
 /// Returns the text in quotes, in a spelling that JSON allows.
-fn spelled(text: &str, chance: &mut Chance) -> String {
-    let escapes = chance.below(3);
+fn spelled(text: &str, dice: &mut Dice) -> String {
+    let escapes = dice.below(3);
     let mut out = String::from('"');
     for c in text.chars() {
         let simple = match c {
@@ -59,13 +46,13 @@ fn spelled(text: &str, chance: &mut Chance) -> String {
             '\t' => Some("\\t"),
             '\r' => Some("\\r"),
             '\u{8}' => Some("\\b"),
-            '/' if chance.below(2) == 0 => Some("\\/"),
+            '/' if dice.below(2) == 0 => Some("\\/"),
             _ => None,
         };
         if c == LONE {
-            out.push_str(&escaped(0xd83d, chance));
-        } else if c < ' ' && simple.is_none() || escapes > 0 && chance.below(4 * escapes) == 0 {
-            c.encode_utf16(&mut [0; 2]).iter().for_each(|&unit| out.push_str(&escaped(unit, chance)));
+            out.push_str(&escaped(0xd83d, dice));
+        } else if c < ' ' && simple.is_none() || escapes > 0 && dice.below(4 * escapes) == 0 {
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|&unit| out.push_str(&escaped(unit, dice)));
         } else {
             match simple {
                 Some(simple) => out.push_str(simple),
@@ -85,23 +72,23 @@ struct Made {
 }
 
 impl Made {
-    fn new(chance: &mut Chance) -> Made {
+    fn new(dice: &mut Dice) -> Made {
         let header = r#"{"type":"session","version":3,"id":"made","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/ab"}"#;
         let mut made = Made { lines: format!("{header}\n"), ..Made::default() };
         for at in 0..12 {
-            made.entry(at, chance);
+            made.entry(at, dice);
         }
         made
     }
 
-    fn entry(&mut self, at: usize, chance: &mut Chance) {
+    fn entry(&mut self, at: usize, dice: &mut Dice) {
         let mut fields = Vec::new();
         // Signatures, data, keys and ids have the same letters, but are not searched.
-        let decoy = spelled(&text(chance), chance);
+        let decoy = spelled(&text(dice), dice);
         let (role, body) = {
             let mut say = |path: &str| {
-                let text = text(chance);
-                let spelled = spelled(&text, chance);
+                let text = text(dice);
+                let spelled = spelled(&text, dice);
                 fields.push((path.to_owned(), text));
                 spelled
             };
@@ -180,31 +167,31 @@ fn hits(lines: &str, query: &Query) -> Vec<Match> {
 }
 
 /// Returns a piece of a random text of the session, so that most patterns match somewhere.
-fn piece(made: &Made, chance: &mut Chance) -> String {
-    let (_, fields) = &made.entries[chance.below(made.entries.len())];
-    let (_, text) = &fields[chance.below(fields.len())];
+fn piece(made: &Made, dice: &mut Dice) -> String {
+    let (_, fields) = &made.entries[dice.below(made.entries.len())];
+    let (_, text) = &fields[dice.below(fields.len())];
     let text: Vec<char> = text.chars().filter(|&c| c != LONE).collect();
-    let start = chance.below(text.len() + 1);
-    let length = chance.of(&[1, 1, 2, 3, 6]);
+    let start = dice.below(text.len() + 1);
+    let length = dice.of(&[1, 1, 2, 3, 6]);
     text[start..text.len().min(start + length)].iter().collect()
 }
 
 #[test]
 fn the_same_hits_as_a_search_through_the_texts() {
-    let mut chance = Chance(7);
+    let mut dice = Dice(7);
     let (mut found, mut sieved) = (0, 0);
     for _ in 0..30 {
-        let made = Made::new(&mut chance);
+        let made = Made::new(&mut dice);
         for _ in 0..8 {
-            let piece = piece(&made, &mut chance);
-            let other = self::piece(&made, &mut chance);
+            let piece = piece(&made, &mut dice);
+            let other = self::piece(&made, &mut dice);
             let literal = regex::escape(&piece);
-            let source = match chance.below(5) {
+            let source = match dice.below(5) {
                 0..3 => literal,
                 3 => format!("{literal}|{}", regex::escape(&other)),
                 _ => format!("[ab]?{literal}(?:\\w|{})*", regex::escape(&other)),
             };
-            let options = PatternOptions { ignore_case: chance.below(3) == 0, ..PatternOptions::default() };
+            let options = PatternOptions { ignore_case: dice.below(3) == 0, ..PatternOptions::default() };
             let oracle = regex::RegexBuilder::new(&source)
                 .multi_line(true)
                 .case_insensitive(options.ignore_case)
@@ -215,7 +202,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
             let expected = made.matches(&oracle);
             let got: Vec<_> = hits(&made.lines, &query)
                 .into_iter()
-                .map(|hit| (hit.id.to_string(), hit.field, hit.range))
+                .map(|hit| (hit.id.to_string(), hit.hit.field, hit.hit.range))
                 .collect();
             found += got.len();
             assert_eq!(got, expected, "{source:?} {options:?} in\n{}", made.lines);

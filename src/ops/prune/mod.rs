@@ -24,7 +24,7 @@ pub use payload::{PayloadKind, Wanted};
 pub use payloads::{Payloads, Pruned};
 pub use removal::{Damaged, Removal};
 pub use restore::{Placed, Restore, WithPruned};
-pub use side::{Operation, SideError, SideFile, operations};
+pub use side::{Operation, SideError, operations, read};
 pub use whole::Whole;
 
 use crate::session::Session;

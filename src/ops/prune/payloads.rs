@@ -138,15 +138,13 @@ impl EntryReader for PrunedReader<'_> {
     }
 }
 
-/// Receives a line and its payloads.
-type See<'a> = dyn FnMut(&[u8], &[Payload]) -> io::Result<()> + 'a;
-
+/// Calls `see` with the line of an entry and its payloads.
 fn with_payloads(
     session: &Session,
     source: &dyn ReadAt,
     entry: EntryIx,
     wanted: &Wanted,
-    see: &mut See,
+    see: &mut dyn FnMut(&[u8], &[Payload]) -> io::Result<()>,
 ) -> io::Result<()> {
     let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
     let payloads = payloads(Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted);

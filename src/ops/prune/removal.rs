@@ -15,7 +15,7 @@ use crate::ops::switch::mark;
 use crate::session::collected::LabelChange;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, FileReader, named};
-use crate::session::read::line_chunks::each_line;
+use crate::session::read::line_chunks::{Line, each_line};
 use crate::session::reference::Position;
 use crate::session::{Format, ProblemKind, Session};
 use pisess_json::Raw;
@@ -176,7 +176,7 @@ impl Removal {
         &self,
         session: &Session,
         source: &dyn ReadAt,
-        mut see: impl FnMut(LineNo, Seen) -> io::Result<()>,
+        mut see: impl FnMut(LineNo, Line, Option<EntryIx>, &[Link]) -> io::Result<()>,
     ) -> io::Result<()> {
         let mut leaving = self.entries.iter().copied().peekable();
         let mut links = &self.links[..];
@@ -188,7 +188,7 @@ impl Removal {
             let count = links.iter().take_while(|link| is_here(link.entry)).count();
             let (here, rest) = links.split_at(count);
             links = rest;
-            see(LineNo(number), Seen { bytes: line.bytes, newline: line.newline, leaves, links: here })
+            see(LineNo(number), line, leaves, here)
         })
     }
 
@@ -201,10 +201,10 @@ impl Removal {
     ) -> io::Result<()> {
         let mut after = (session.header.line, None);
         let (mut last, mut ends) = (LineNo(0), true);
-        self.each_line(session, source, |number, line| {
+        self.each_line(session, source, |number, line, leaves, links| {
             (last, ends) = (number, line.newline);
-            if let Some(ix) = line.leaves {
-                line.check_space()?;
+            if let Some(ix) = leaves {
+                check_space(line.bytes)?;
                 let members = side::record(&session.id(ix), number)
                     .str("kind", side::ENTRY)
                     .number("bytes", line.bytes.len() as f64)
@@ -216,8 +216,8 @@ impl Removal {
             if let Some(ix) = session.entry_on(number) {
                 after = (number, some_id(session.id(ix)));
             }
-            line.links.iter().try_for_each(|link| {
-                let value = line.value(link)?;
+            links.iter().try_for_each(|link| {
+                let value = link.old(line.bytes)?;
                 let members = side::record(&session.id(link.entry), number)
                     .str("field", link.field)
                     .str("kind", side::LINK)
@@ -242,17 +242,17 @@ impl Removal {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut ends = true;
-        self.each_line(session, source, |_, line| {
-            if line.leaves.is_some() {
+        self.each_line(session, source, |_, line, leaves, links| {
+            if leaves.is_some() {
                 return Ok(());
             }
             ends = line.newline;
-            if line.links.is_empty() {
+            if links.is_empty() {
                 out.write_all(line.bytes)?;
             } else {
                 let mut edit = Edit::new(line.bytes).map_err(invalid)?;
-                for link in line.links {
-                    edit.replace(line.value(link)?, &link.value);
+                for link in links {
+                    edit.replace(link.old(line.bytes)?, &link.value);
                 }
                 out.write_all(&edit.finish())?;
             }
@@ -265,31 +265,23 @@ impl Removal {
     }
 }
 
-/// A line of the session.
-struct Seen<'a> {
-    bytes: &'a [u8],
-    newline: bool,
-    leaves: Option<EntryIx>,
-    links: &'a [Link],
+impl Link {
+    /// Returns the value that it changes in a line.
+    fn old<'l>(&self, line: &'l [u8]) -> io::Result<Raw<'l>> {
+        let root = Raw::parse(line.trim_ascii()).map_err(invalid)?;
+        root.get(self.field).ok_or_else(|| invalid(pisess_json::Malformed { at: 0 }))
+    }
 }
 
-impl<'a> Seen<'a> {
-    /// Fails if there is white space around the entry that JSON does not allow: the record would not be JSON.
-    fn check_space(&self) -> io::Result<()> {
-        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
-        let start = self.bytes.len() - self.bytes.trim_ascii_start().len();
-        let end = self.bytes.trim_ascii_end().len();
-        if self.bytes[..start].iter().chain(&self.bytes[end..]).all(is_space) {
-            return Ok(());
-        }
-        Err(io::Error::new(io::ErrorKind::InvalidData, "an entry to be pruned is not alone on its line"))
+/// Fails if there is white space around an entry that JSON does not allow: the record would not be JSON.
+fn check_space(line: &[u8]) -> io::Result<()> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r');
+    let start = line.len() - line.trim_ascii_start().len();
+    let end = line.trim_ascii_end().len();
+    if line[..start].iter().chain(&line[end..]).all(is_space) {
+        return Ok(());
     }
-
-    /// Returns the value that a link changes.
-    fn value(&self, link: &Link) -> io::Result<Raw<'a>> {
-        let root = Raw::parse(self.bytes.trim_ascii()).map_err(invalid)?;
-        root.get(link.field).ok_or_else(|| invalid(pisess_json::Malformed { at: 0 }))
-    }
+    Err(io::Error::new(io::ErrorKind::InvalidData, "an entry to be pruned is not alone on its line"))
 }
 
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on

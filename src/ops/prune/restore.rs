@@ -2,7 +2,7 @@
 
 use super::invalid;
 use super::payload::at_path;
-use super::side::{Operation, Record, SideError, SideFile, What};
+use super::side::{self, Operation, Record, SideError, What};
 use super::whole::{From, Part, Parts, Whole};
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
@@ -45,8 +45,8 @@ impl WithPruned {
         source: &dyn ReadAt,
         pruned: Box<dyn ReadAt>,
     ) -> Result<WithPruned, SideError> {
-        let side = SideFile::read(&*pruned, &session.header.id)?;
-        let restore = Restore::new(session, source, side, &*pruned)?;
+        let operations = side::read(&*pruned, &session.header.id)?;
+        let restore = Restore::new(session, source, operations, &*pruned)?;
         Ok(WithPruned { restore, pruned })
     }
 
@@ -80,23 +80,20 @@ struct Line {
     edits: u32,
 }
 
-/// The value at a path, to be replaced by bytes of the pruned file.
-type LineEdits = Vec<(String, Span)>;
-
 impl Restore {
     /// Finds the places of everything that was pruned. What the session contains needs none: pisess may have been
     /// killed before the pruned file was removed, or right after it was written.
     pub fn new(
         session: &Session,
         source: &dyn ReadAt,
-        side: SideFile,
+        operations: Vec<(Operation, Vec<Record>)>,
         pruned: &dyn ReadAt,
     ) -> io::Result<Restore> {
-        let mut lines = Lines::read(session, source, &side, pruned)?;
+        let mut lines = Lines::read(session, source, &operations, pruned)?;
         let mut is_missing = Vec::new();
         let mut placed = Vec::new();
         let mut lost = Vec::new();
-        for (_, records) in side.operations.iter().rev() {
+        for (_, records) in operations.iter().rev() {
             let fates = lines.undo(records)?;
             for (record, fate) in records.iter().zip(&fates).rev() {
                 let field = match &record.what {
@@ -120,7 +117,7 @@ impl Restore {
         is_missing.reverse();
         placed.reverse();
         lost.reverse();
-        Ok(Restore { parts: lines.finish()?, placed, lost, operations: side.operations, is_missing })
+        Ok(Restore { parts: lines.finish()?, placed, lost, operations, is_missing })
     }
 
     /// Returns the session with what was pruned, read from these files.
@@ -173,14 +170,15 @@ struct Lines<'a> {
     ids: Vec<Text<'static>>,
     /// The fields of each entry that were pruned, by any operation.
     fields: HashMap<Text<'static>, Vec<String>>,
-    edits: Vec<LineEdits>,
+    /// For each line with edits, the values at these paths are to be replaced by bytes of the pruned file.
+    edits: Vec<Vec<(String, Span)>>,
 }
 
 impl<'a> Lines<'a> {
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
-        side: &SideFile,
+        operations: &[(Operation, Vec<Record>)],
         pruned: &'a dyn ReadAt,
     ) -> io::Result<Lines<'a>> {
         let mut lines = Vec::new();
@@ -192,7 +190,7 @@ impl<'a> Lines<'a> {
         })?;
         let bodies = FileReader::new(session, source);
         let mut fields: HashMap<_, Vec<_>> = HashMap::default();
-        for record in side.operations.iter().flat_map(|(_, records)| records) {
+        for record in operations.iter().flat_map(|(_, records)| records) {
             if let What::Value { field, .. } = &record.what {
                 fields.entry(record.id.clone()).or_default().push(field.clone());
             }

@@ -87,13 +87,6 @@ pub enum What {
     Mark,
 }
 
-/// The content of the file.
-#[derive(Clone, Debug, Default)]
-pub struct SideFile {
-    /// The operations, oldest first, with their records.
-    pub operations: Vec<(Operation, Vec<Record>)>,
-}
-
 /// Why a file is not a valid pruned file.
 #[derive(Debug, thiserror::Error)]
 pub enum SideError {
@@ -173,44 +166,41 @@ fn listed(line: Raw, session: &Text) -> Result<Option<Vec<Operation>>, SideError
     Ok(Some(operations.items().map(operation).collect()))
 }
 
-impl SideFile {
-    /// Reads and checks a pruned file.
-    ///
-    /// # Errors
-    /// If it cannot be read, is damaged, or belongs to another session.
-    pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<SideFile, SideError> {
-        let mut operations = None;
-        let mut records = Vec::new();
-        let mut number = 0;
-        each_line(pruned, |line| {
-            number += 1;
-            if number == 1
-                && let Ok(first) = Raw::parse(line.bytes.trim_ascii())
-                && let Some(listed) = listed(first, session)?
-            {
-                operations = Some(listed);
-            } else if !line.bytes.trim_ascii().is_empty() {
-                records.push(Record::read(line, LineNo(number))?);
-            }
-            Ok::<(), SideError>(())
-        })?;
-        let Some(operations) = operations else {
-            let operation =
-                Operation { name: PAYLOADS.to_owned(), records: records.len(), ..Operation::default() };
-            let operations = if records.is_empty() { vec![] } else { vec![(operation, records)] };
-            return Ok(SideFile { operations });
-        };
-        let wanted = operations.iter().fold(0_usize, |sum, one| sum.saturating_add(one.records));
-        if wanted != records.len() {
-            return Err(SideError::OtherLength { wanted: wanted.saturating_add(1) });
+/// Reads and checks a pruned file. Returns the operations, oldest first, with their records.
+///
+/// # Errors
+/// If it cannot be read, is damaged, or belongs to another session.
+pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<Record>)>, SideError> {
+    let mut operations = None;
+    let mut records = Vec::new();
+    let mut number = 0;
+    each_line(pruned, |line| {
+        number += 1;
+        if number == 1
+            && let Ok(first) = Raw::parse(line.bytes.trim_ascii())
+            && let Some(listed) = listed(first, session)?
+        {
+            operations = Some(listed);
+        } else if !line.bytes.trim_ascii().is_empty() {
+            records.push(Record::read(line, LineNo(number))?);
         }
-        let mut records = records.into_iter();
-        let own = |one: Operation| {
-            let records = records.by_ref().take(one.records).collect();
-            (one, records)
-        };
-        Ok(SideFile { operations: operations.into_iter().map(own).collect() })
+        Ok::<(), SideError>(())
+    })?;
+    let Some(operations) = operations else {
+        let operation =
+            Operation { name: PAYLOADS.to_owned(), records: records.len(), ..Operation::default() };
+        return Ok(if records.is_empty() { vec![] } else { vec![(operation, records)] });
+    };
+    let wanted = operations.iter().fold(0_usize, |sum, one| sum.saturating_add(one.records));
+    if wanted != records.len() {
+        return Err(SideError::OtherLength { wanted: wanted.saturating_add(1) });
     }
+    let mut records = records.into_iter();
+    let own = |one: Operation| {
+        let records = records.by_ref().take(one.records).collect();
+        (one, records)
+    };
+    Ok(operations.into_iter().map(own).collect())
 }
 
 impl Record {

@@ -6,20 +6,11 @@ use super::*;
 use crate::load::{Options, load};
 use crate::ops::IdSource;
 use crate::ops::branches::branches;
+use crate::session::dice::Dice;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{FileReader, Message};
 use crate::session::tree::Tree;
 use std::fmt::Write as _;
-
-/// A generator of numbers that look random.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, count: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % count.max(1)
-    }
-}
 
 /// Returns a session with some branches and compactions, and with everything that may matter to them.
 fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
@@ -184,7 +175,7 @@ fn pruned(
     let removal = Removal::new("compacted", session, source, wanted(), &mut fresh).unwrap();
     let prune = Prune::Entries(removal);
     let old = old.map(|old| {
-        let side = SideFile::read(old, &session.header.id).unwrap();
+        let side = read(old, &session.header.id).unwrap();
         (Restore::new(session, source, side, old).unwrap(), old)
     });
     let old = old.as_ref().map(|(restore, old)| (restore, *old as &dyn ReadAt));
@@ -196,7 +187,7 @@ fn pruned(
 
 fn restored(source: &Vec<u8>, beside: &Vec<u8>) -> Vec<u8> {
     let session = loaded(source);
-    let side = SideFile::read(beside, &session.header.id).unwrap();
+    let side = read(beside, &session.header.id).unwrap();
     let restore = Restore::new(&session, source, side, beside).unwrap();
     assert!(restore.lost.is_empty(), "{:?}", restore.lost);
     let whole = restore.whole(source, beside);

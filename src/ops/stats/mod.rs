@@ -1,12 +1,12 @@
 //! Statistics of sessions: tokens, cost, messages, tools, time, files.
 //!
 //! ```text
-//!   lines ── harvest ──> Harvest (a Counted for each message or billed entry) ── Seen, Totals ──> groups
+//!   lines ── harvest ──> Harvest (a Counted for each message or billed entry) ── copies, Totals ──> groups
 //! ```
 //!
 //! Files are harvested in parallel, independently of each other; the harvests are then added up in the order
 //! of the files. A fork copies entries: of entries with the same id and timestamp in several files, only the
-//! first counts ([`Seen`]).
+//! first counts ([`copies`]).
 
 mod collector;
 mod entry_stats;
@@ -17,7 +17,7 @@ mod totals;
 pub use collector::collect;
 pub use entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
 pub use prices::Prices;
-pub use totals::{Seen, Totals};
+pub use totals::{Totals, copies};
 
 #[cfg(test)]
 mod tests;

@@ -5,18 +5,12 @@ use crate::session::file_calls::FileAct;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
 
-/// The keys of the entries in earlier files: eight bytes per entry.
-#[derive(Debug, Default)]
-pub struct Seen(HashSet<u64>);
-
-impl Seen {
-    /// Returns for each entry of a file whether an earlier file had it, and adds the entries of this file. An
-    /// entry that is in one file twice counts twice, as in the agents.
-    pub fn copies(&mut self, harvest: &EntryStats) -> Vec<bool> {
-        let copies = harvest.entries.iter().map(|entry| self.0.contains(&entry.key)).collect();
-        self.0.extend(harvest.entries.iter().map(|entry| entry.key));
-        copies
-    }
+/// Returns for each entry of a file whether an earlier file had it, given the keys of their entries (eight bytes each), and
+/// adds those of this file. An entry that is in one file twice counts twice, as in the agents.
+pub fn copies(earlier: &mut HashSet<u64>, harvest: &EntryStats) -> Vec<bool> {
+    let copies = harvest.entries.iter().map(|entry| earlier.contains(&entry.key)).collect();
+    earlier.extend(harvest.entries.iter().map(|entry| entry.key));
+    copies
 }
 
 /// Sums over entries.

@@ -72,6 +72,12 @@ const SCHEMA: Schema = Schema {
     letter: 'o',
 };
 
+/// What most notes have in common.
+const NOTE: Schema = Schema { sort: Sort::Note, view: View::Hidden, ..SCHEMA };
+
+/// What most settings have in common.
+const SETTING: Schema = Schema { sort: Sort::Setting, view: View::Hidden, letter: 'n', ..SCHEMA };
+
 /// What is fixed for the role of a message.
 #[derive(Debug)]
 pub struct RoleSchema {
@@ -81,6 +87,16 @@ pub struct RoleSchema {
     pub is_stored: bool,
     /// Its letter on an exported page.
     pub letter: char,
+}
+
+/// Returns the row of a role that entries contain.
+const fn stored(letter: char, fields: Fields) -> RoleSchema {
+    RoleSchema { fields, is_stored: true, letter }
+}
+
+/// Returns the row of a role that only the context of a model contains.
+const fn derived(letter: char, fields: Fields) -> RoleSchema {
+    RoleSchema { fields, is_stored: false, letter }
 }
 
 macro_rules! table {
@@ -167,11 +183,9 @@ table! {
     /// Data of an extension, never shown to a model.
     Custom = "custom" Schema {
         fields: Fields::both(&[need("customType", Want::Text)]),
-        sort: Sort::Note,
-        view: View::Hidden,
         searched: &["customType"],
         letter: 'x',
-        ..SCHEMA
+        ..NOTE
     };
     /// A message from an extension to the model.
     CustomMessage = "custom_message" Schema {
@@ -183,12 +197,10 @@ table! {
     /// The label of an entry, or its removal.
     Label = "label" Schema {
         fields: Fields::both(&[need("targetId", Want::Text), may("label", Want::TextOrNull)]),
-        sort: Sort::Note,
-        view: View::Hidden,
         refers: Some(("targetId", Refers::Any)),
         searched: &["label"],
         letter: 'l',
-        ..SCHEMA
+        ..NOTE
     };
     /// A change of the model.
     ModelChange = "model_change" Schema {
@@ -196,11 +208,8 @@ table! {
             &[need("provider", Want::Text), need("modelId", Want::Text)],
             &[need("model", Want::Text), may("role", Want::Text)],
         ),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["provider", "modelId", "model"],
-        letter: 'n',
-        ..SCHEMA
+        ..SETTING
     };
     /// A change of the thinking level.
     ThinkingLevelChange = "thinking_level_change" Schema {
@@ -208,20 +217,15 @@ table! {
             &[need("thinkingLevel", Want::Text)],
             &[need("thinkingLevel", Want::TextOrNull), may("configured", Want::TextOrNull)],
         ),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["thinkingLevel"],
-        letter: 'n',
-        ..SCHEMA
+        ..SETTING
     };
     /// pi: the name of the session.
     SessionInfo = "session_info" Schema {
         fields: Fields::pi(&[need("name", Want::Text)]),
-        sort: Sort::Note,
-        view: View::Hidden,
         searched: &["name"],
         letter: 'n',
-        ..SCHEMA
+        ..NOTE
     };
     /// pi: usage outside of the conversation.
     Usage = "usage" Schema {
@@ -231,33 +235,23 @@ table! {
             need("model", Want::Text),
             need("usage", Want::Usage),
         ]),
-        sort: Sort::Note,
         view: View::Never,
         searched: &["note"],
         is_billed: true,
-        ..SCHEMA
+        ..NOTE
     };
     /// pi: a change to what the model sees of an earlier entry.
     ContextEdit = "context_edit" Schema {
         fields: Fields::pi(&[need("targetId", Want::Text), need("replacement", Want::Replacement)]),
-        sort: Sort::Setting,
-        view: View::Hidden,
         refers: Some(("targetId", Refers::Above)),
         searched: &["replacement"],
         letter: 'e',
-        ..SCHEMA
+        ..SETTING
     };
     /// A change of the set of tools, by another tool based on pi's library.
-    ActiveToolsChange = "active_tools_change" Schema {
-        sort: Sort::Setting,
-        letter: 'n',
-        ..SCHEMA
-    };
+    ActiveToolsChange = "active_tools_change" SETTING;
     /// A record of the leaf by another tool based on pi's library.
-    Leaf = "leaf" Schema {
-        sort: Sort::Note,
-        ..SCHEMA
-    };
+    Leaf = "leaf" NOTE;
     /// oh-my-pi: usage outside of the conversation.
     ModelUsage = "model_usage" Schema {
         fields: Fields::omp(&[
@@ -266,37 +260,29 @@ table! {
             need("model", Want::Text),
             need("usage", Want::Usage),
         ]),
-        sort: Sort::Note,
-        view: View::Hidden,
         searched: &["purpose", "role", "provider", "model", "errorMessage"],
         is_billed: true,
-        ..SCHEMA
+        ..NOTE
     };
     /// oh-my-pi: a change of the service tier.
     ServiceTierChange = "service_tier_change" Schema {
         fields: Fields::omp(&[]),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["serviceTier"],
-        letter: 'n',
-        ..SCHEMA
+        ..SETTING
     };
     /// oh-my-pi: a change of the title.
     TitleChange = "title_change" Schema {
         fields: Fields::omp(&[need("title", Want::Text), may("source", Want::Text)]),
-        sort: Sort::Note,
-        view: View::Hidden,
         searched: &["title"],
         letter: 'n',
-        ..SCHEMA
+        ..NOTE
     };
     /// oh-my-pi: rules that were injected.
     TtsrInjection = "ttsr_injection" Schema {
         fields: Fields::omp(&[need("injectedRules", Want::Array)]),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["injectedRules"],
-        ..SCHEMA
+        letter: 'o',
+        ..SETTING
     };
     /// oh-my-pi: how a subagent was started.
     SessionInit = "session_init" Schema {
@@ -305,27 +291,21 @@ table! {
             need("task", Want::Text),
             need("tools", Want::Array),
         ]),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["systemPrompt", "task", "agent"],
-        ..SCHEMA
+        letter: 'o',
+        ..SETTING
     };
     /// oh-my-pi: a change of the mode.
     ModeChange = "mode_change" Schema {
         fields: Fields::omp(&[need("mode", Want::Text), may("data", Want::Object)]),
-        sort: Sort::Setting,
-        view: View::Hidden,
         searched: &["mode"],
-        letter: 'n',
-        ..SCHEMA
+        ..SETTING
     };
     /// oh-my-pi: the account in use.
     CredentialPin = "credential_pin" Schema {
         fields: Fields::omp(&[need("provider", Want::Text), need("hash", Want::Text)]),
-        sort: Sort::Note,
-        view: View::Hidden,
         searched: &["provider"],
-        ..SCHEMA
+        ..NOTE
     };
     /// oh-my-pi: `/clear`.
     ResetBoundary = "reset_boundary" Schema {
@@ -336,9 +316,8 @@ table! {
     };
     /// Draft tree: the position of a named head.
     Head = "head" Schema {
-        sort: Sort::Note,
         searched: &["name"],
-        ..SCHEMA
+        ..NOTE
     };
     /// Draft tree: a summary of the entries that a `stack_pop` left behind.
     StackSummary = "stack_summary" Schema {
@@ -354,90 +333,54 @@ table! {
 
 table! {
     /// The role of a message, named by `message.role`.
-    Role: RoleSchema, otherwise RoleSchema { fields: Fields::NEITHER, is_stored: true, letter: 'o' };
+    Role: RoleSchema, otherwise stored('o', Fields::NEITHER);
 
     /// The user.
-    User = "user" RoleSchema { fields: Fields::both(&[need("content", Want::Content)]), is_stored: true, letter: 'u' };
+    User = "user" stored('u', Fields::both(&[need("content", Want::Content)]));
     /// The model.
-    Assistant = "assistant" RoleSchema {
-        fields: Fields::both(&[
-            need("content", Want::Blocks),
-            write("api", Want::Text),
-            need("provider", Want::Text),
-            need("model", Want::Text),
-            need("usage", Want::Usage),
-            need("stopReason", Want::StopReason),
-        ]),
-        is_stored: true,
-        letter: 'a',
-    };
+    Assistant = "assistant" stored('a', Fields::both(&[
+        need("content", Want::Blocks),
+        write("api", Want::Text),
+        need("provider", Want::Text),
+        need("model", Want::Text),
+        need("usage", Want::Usage),
+        need("stopReason", Want::StopReason),
+    ]));
     /// The result of a tool call.
-    ToolResult = "toolResult" RoleSchema {
-        fields: Fields::both(&[
-            need("toolCallId", Want::Text),
-            need("toolName", Want::Text),
-            need("content", Want::Blocks),
-            write("isError", Want::Bool),
-        ]),
-        is_stored: true,
-        letter: 't',
-    };
+    ToolResult = "toolResult" stored('t', Fields::both(&[
+        need("toolCallId", Want::Text),
+        need("toolName", Want::Text),
+        need("content", Want::Blocks),
+        write("isError", Want::Bool),
+    ]));
     /// A shell command run by the user.
-    BashExecution = "bashExecution" RoleSchema {
-        fields: Fields::both(&[
-            need("command", Want::Text),
-            need("output", Want::Text),
-            write("cancelled", Want::Bool),
-            write("truncated", Want::Bool),
-        ]),
-        is_stored: true,
-        letter: 'b',
-    };
+    BashExecution = "bashExecution" stored('b', Fields::both(&[
+        need("command", Want::Text),
+        need("output", Want::Text),
+        write("cancelled", Want::Bool),
+        write("truncated", Want::Bool),
+    ]));
     /// A message from an extension.
-    Custom = "custom" RoleSchema { fields: Fields::both(CUSTOM_MESSAGE), is_stored: true, letter: 'm' };
+    Custom = "custom" stored('m', Fields::both(CUSTOM_MESSAGE));
     /// pi: a system prompt, or a change to it.
-    System = "system" RoleSchema { fields: Fields::pi(&[need("content", Want::Content)]), is_stored: true, letter: 's' };
+    System = "system" stored('s', Fields::pi(&[need("content", Want::Content)]));
     /// oh-my-pi: instructions that are not from the user.
-    Developer = "developer" RoleSchema {
-        fields: Fields::omp(&[need("content", Want::Content)]),
-        is_stored: true,
-        letter: 's',
-    };
+    Developer = "developer" stored('s', Fields::omp(&[need("content", Want::Content)]));
     /// oh-my-pi: files mentioned by the user.
-    FileMention = "fileMention" RoleSchema {
-        fields: Fields::omp(&[need("files", Want::Array)]),
-        is_stored: true,
-        letter: 'f',
-    };
+    FileMention = "fileMention" stored('f', Fields::omp(&[need("files", Want::Array)]));
     /// oh-my-pi: Python code run by the user.
-    PythonExecution = "pythonExecution" RoleSchema {
-        fields: Fields::omp(&[
-            need("code", Want::Text),
-            need("output", Want::Text),
-            write("cancelled", Want::Bool),
-            write("truncated", Want::Bool),
-        ]),
-        is_stored: true,
-        letter: 'b',
-    };
+    PythonExecution = "pythonExecution" stored('b', Fields::omp(&[
+        need("code", Want::Text),
+        need("output", Want::Text),
+        write("cancelled", Want::Bool),
+        write("truncated", Want::Bool),
+    ]));
     /// A branch summary as a message.
-    BranchSummary = "branchSummary" RoleSchema {
-        fields: Fields::both(&[need("summary", Want::Text)]),
-        is_stored: false,
-        letter: 'r',
-    };
+    BranchSummary = "branchSummary" derived('r', Fields::both(&[need("summary", Want::Text)]));
     /// A compaction summary as a message.
-    CompactionSummary = "compactionSummary" RoleSchema {
-        fields: Fields::both(&[need("summary", Want::Text)]),
-        is_stored: false,
-        letter: 'c',
-    };
+    CompactionSummary = "compactionSummary" derived('c', Fields::both(&[need("summary", Want::Text)]));
     /// A message from an extension, before version 3.
-    HookMessage = "hookMessage" RoleSchema {
-        fields: Fields::omp(&[need("content", Want::Content)]),
-        is_stored: false,
-        letter: 'm',
-    };
+    HookMessage = "hookMessage" derived('m', Fields::omp(&[need("content", Want::Content)]));
 }
 
 const CUSTOM_MESSAGE: &[FieldSchema] =
