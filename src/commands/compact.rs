@@ -112,7 +112,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Ok(Decision { change, reported: 1, editor_text: None, notification })
     })?;
     let written = args.write.output.as_deref().or(open.input.file().map(SessionFile::path));
-    if let Some(after) = written.filter(|_| !args.write.dry_run && !args.write.json).and_then(size_of) {
+    if let Some(after) =
+        written.filter(|_| !args.write.change.dry_run && !args.write.change.json).and_then(size_of)
+    {
         let before = step.size()?;
         ui.status(&format!("the context had {} tokens, and now has {}", tokens(before), tokens(after)));
     }

@@ -79,7 +79,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         label: args.label.clone(),
         wants_summary: args.summarize || args.summary.is_asked_for(),
     };
-    let is_only_shown = args.summary.prepare || args.summary.prompt || args.write.change.dry_run || args.write.change.json;
+    let is_only_shown =
+        args.summary.prepare || args.summary.prompt || args.write.change.dry_run || args.write.change.json;
     // With the session on standard output, standard error has the id.
     let to_stdout =
         args.write.output.as_deref().map_or(open.input.file().is_none(), |path| path == Path::new("-"));
