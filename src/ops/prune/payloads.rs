@@ -138,13 +138,15 @@ impl EntryReader for PrunedReader<'_> {
     }
 }
 
-/// Calls `see` with the line of an entry and its payloads.
+/// Receives a line and its payloads.
+type See<'a> = dyn FnMut(&[u8], &[Payload]) -> io::Result<()> + 'a;
+
 fn with_payloads(
     session: &Session,
     source: &dyn ReadAt,
     entry: EntryIx,
     wanted: &Wanted,
-    see: &mut dyn FnMut(&[u8], &[Payload]) -> io::Result<()>,
+    see: &mut See,
 ) -> io::Result<()> {
     let line = FileReader::new(session, source).stored(session.entry(entry).span)?;
     let payloads = payloads(Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted);
