@@ -8,6 +8,7 @@ use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
 use super::view_parts::EntryView;
 use crate::session::entry::EntryIx;
+use crate::session::outcome::Outcome;
 use crate::session::paths::below;
 use pisess_json::Raw;
 use similar::{ChangeTag, TextDiff};
@@ -61,8 +62,8 @@ fn answered(
 ) {
     let (text, others) = output(message.get("content"));
     let failed = article.failed;
-    let exit = failed.then(|| exit_code(&text)).flatten();
-    let exit = exit.map(|code| format!("exit {code}"));
+    let outcome = Outcome::of(message, &text);
+    let exit = outcome.exit_code().map(|code| format!("exit {code}"));
     let mut marks = Vec::new();
     if failed {
         marks.push((Tag::BadMark, exit.as_deref().unwrap_or("failed")));
@@ -330,16 +331,6 @@ fn output<'t>(content: Option<Raw<'t>>) -> (String, Vec<Raw<'t>>) {
     (all, others)
 }
 
-/// Returns the exit code that agents append to the output of a command that failed.
-fn exit_code(text: &str) -> Option<&str> {
-    let start = text.len() - text.len().min(200);
-    let tail = text.get(start..).unwrap_or(text);
-    let at = tail.rfind("exited with code ")?;
-    let code = &tail[at + "exited with code ".len()..];
-    let end = code.find(|c: char| !c.is_ascii_digit()).unwrap_or(code.len());
-    Some(&code[..end]).filter(|code| !code.is_empty())
-}
-
 /// Appends a command or code that the user ran.
 pub fn execution(article: &mut EntryView, source: &Source, message: Raw) {
     let text = |key: &str| message.get(key).and_then(decoded).unwrap_or_default();
@@ -348,11 +339,10 @@ pub fn execution(article: &mut EntryView, source: &Source, message: Raw) {
     } else {
         ("python", "py", text("code"))
     };
-    let code = message.get("exitCode").and_then(Raw::number).filter(|code| *code != 0.0);
-    let cancelled = message.get("cancelled").is_some_and(Raw::is_truthy);
-    article.failed = code.is_some() || cancelled;
-    let exit = code.map(|code| format!("exit {code}"));
-    let mark = if cancelled { Some("cancelled") } else { exit.as_deref() };
+    let outcome = Outcome::of(message, "");
+    article.failed = outcome != Outcome::Passed;
+    let exit = outcome.exit_code().map(|code| format!("exit {code}"));
+    let mark = if outcome == Outcome::Stopped { Some("cancelled") } else { exit.as_deref() };
     article.markup.open_with(Tag::Tool, if article.failed { "failed" } else { "" });
     article.markup.element(Tag::ToolHead, |m| {
         m.words(Tag::Name, name);

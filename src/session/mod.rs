@@ -22,6 +22,7 @@ pub mod list_stats;
 
 pub mod content;
 pub mod forwarded;
+pub mod outcome;
 
 pub mod labels;
 pub mod reference;
