@@ -110,7 +110,7 @@ impl EntryView {
     /// Appends the parts of a system prompt that follow its text: sections and tools, which later messages change.
     fn system(&mut self, message: Raw) {
         for (name, text) in message.get("sections").map(js::entries).unwrap_or_default() {
-            let name = cut(&name.to_string_lossy(), 100).into_owned();
+            let name = cut(&name.to_string_lossy(), 100);
             match decoded(text) {
                 Some(text) => self.fold_text(&format!("Section {name}"), &text),
                 None => self.markup.words(Tag::Note, &format!("Section {name} removed")),

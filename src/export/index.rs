@@ -117,7 +117,7 @@ pub(super) fn name_of(session: &Session, ix: EntryIx) -> Option<String> {
         },
         _ => return None,
     };
-    Some(cut(&name, 60).into_owned())
+    Some(cut(&name, 60))
 }
 
 /// Returns the names of types that have no letter of their own, and the entries that have them: `[number,

@@ -1,6 +1,7 @@
 //! The entries of an export, and the text of their fields.
 
 use super::cuts::Cuts;
+pub use crate::format::clip as cut;
 use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
@@ -204,7 +205,7 @@ impl<'a> Contents<'a> {
             .map(shown)
             .and_then(|time| time.get(..10).map(str::to_owned));
         match name {
-            Some(name) => cut(name, 120).into_owned(),
+            Some(name) => cut(name, 120),
             None => [project(), day].into_iter().flatten().collect::<Vec<_>>().join(", "),
         }
     }
@@ -327,12 +328,4 @@ pub fn decoded(value: Raw) -> Option<String> {
 /// Returns the decoded string; any other value as JSON.
 pub fn shown(value: Raw) -> String {
     decoded(value).unwrap_or_else(|| String::from_utf8_lossy(value.bytes()).into_owned())
-}
-
-/// Returns at most `most` characters of a text.
-pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    match text.char_indices().nth(most) {
-        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
-        None => Cow::Borrowed(text),
-    }
 }

@@ -3,8 +3,10 @@
 
 mod age;
 mod amounts;
+mod clip;
 mod visible;
 
 pub use age::{AGES, age};
 pub use amounts::{ID, counted, decimals, dollars, grouped, id_end, size, tokens};
-pub use visible::{escaped_json, is_plain, push_shown, push_visible, visible, visible_lines};
+pub use clip::{clip, columns, fit, fitting, units};
+pub use visible::{acts, escaped_json, is_plain, push_shown, push_visible, visible, visible_lines};

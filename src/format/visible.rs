@@ -104,7 +104,7 @@ fn push(out: &mut String, c: char) {
 /// Whether the character acts on a terminal: control characters, line and paragraph separators, bidi marks,
 /// embeddings, overrides, isolates, and the characters that only hide or tag others.
 #[inline]
-fn acts(c: char) -> bool {
+pub fn acts(c: char) -> bool {
     if matches!(c, ' '..='~') {
         return false; // Most characters.
     }

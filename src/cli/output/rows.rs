@@ -2,6 +2,7 @@
 
 use crate::cli::options::ColorChoice;
 use crate::cli::output::clock::Clock;
+pub use crate::format::columns;
 use crate::format::{is_plain, push_visible};
 use owo_colors::{OwoColorize, Style};
 use pisess_json::text::Text;
@@ -287,11 +288,6 @@ fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
 /// Returns the text with its style applied.
 pub fn styled(text: &str, style: Style) -> String {
     if text.is_empty() || style == Style::default() { text.to_owned() } else { text.style(style).to_string() }
-}
-
-/// Returns the number of columns that the text occupies.
-pub fn columns(text: &str) -> usize {
-    if is_plain(text.as_bytes()) { text.len() } else { text.width() }
 }
 
 /// What separates the parts of a path, on any system.

@@ -1,0 +1,72 @@
+//! Texts cut to a length.
+
+use super::is_plain;
+use pisess_json::text::utf16_len;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Returns the number of columns that the text occupies.
+pub fn columns(text: &str) -> usize {
+    if is_plain(text.as_bytes()) { text.len() } else { text.width() }
+}
+
+/// Returns the length in UTF-16 units, as the agents count it.
+pub fn units(text: &str) -> usize {
+    utf16_len(text.as_bytes())
+}
+
+/// Returns the text cut at `max` units: between words if that keeps enough, and never inside a grapheme. An
+/// ellipsis marks the cut. Inline code at the cut, often the word that matters, is kept whole, up to a third further.
+pub fn clip(text: &str, max: usize) -> String {
+    // A unit takes at least one byte, so few texts need to be counted.
+    if text.len() <= max || units(text) <= max {
+        return text.to_owned();
+    }
+    let room = max.saturating_sub(2);
+    let words = &text[..fitting(text.split_word_bounds(), room)];
+    let is_enough = units(words) * 2 > room;
+    let kept = if is_enough { words } else { &text[..fitting(text.graphemes(true), room)] };
+    let is_in_code = kept.matches('`').count() % 2 == 1;
+    let code = text[kept.len()..].find('`').map(|end| &text[..kept.len() + end + 1]);
+    if let Some(whole) = code.filter(|whole| is_in_code && units(whole) < max + max / 3) {
+        return format!("{whole}…");
+    }
+    let open = if is_in_code { "`" } else { "" };
+    format!("{}…{open}", kept.trim_end_matches(|c: char| c.is_whitespace() || ",;:/([{\"'…".contains(c)))
+}
+
+/// Returns how many of these sizes fit into the room together.
+pub fn fit(sizes: impl Iterator<Item = usize>, mut room: usize) -> usize {
+    sizes.map_while(|size| room.checked_sub(size).inspect(|rest| room = *rest)).count()
+}
+
+/// Returns the length in bytes of the first pieces that fit into `room` units.
+pub fn fitting<'a>(pieces: impl Iterator<Item = &'a str> + Clone, room: usize) -> usize {
+    pieces.clone().take(fit(pieces.map(units), room)).map(str::len).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_falls_between_words_and_never_inside_a_character() {
+        assert_eq!(clip("One `two three` four", 10), "One `two…`");
+        assert_eq!(
+            clip("I cannot run `systemctl restart`, sudo asks.", 26),
+            "I cannot run `systemctl restart`…"
+        );
+        assert_eq!(clip("one two three four five", 12), "one two…");
+        assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
+        let family = "👨‍👩‍👧‍👦".repeat(4);
+        assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
+        assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
+        assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
+    }
+
+    #[test]
+    fn columns_grow_with_what_is_said_in_any_script() {
+        assert!(columns("go on please") < 14 && columns("继续吧") < 14);
+        assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
+    }
+}
