@@ -72,18 +72,20 @@ pub fn text<'r>(typed: &Typed<'r>) -> Option<RowText<'r>> {
 /// Returns the first words of a summary, without the agent's preamble and the first heading.
 fn summary(entry: Raw) -> Text<'static> {
     let head = entry.get("summary").and_then(|summary| head(summary, SUMMARY_UNITS)).unwrap_or_default();
-    let mut rest = head.as_bytes();
-    for preamble in [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE] {
-        rest = rest.strip_prefix(preamble.as_bytes()).unwrap_or(rest);
-    }
-    rest = rest.trim_ascii_start();
-    while rest.starts_with(b"#") {
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        rest = rest[end..].trim_ascii_start();
+    let head = head.to_string_lossy();
+    let mut rest = without_preamble(&head).trim_start();
+    while rest.starts_with('#') {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
     }
     // Up to the next heading.
-    rest = &rest[..memchr::memmem::find(rest, b"\n#").unwrap_or(rest.len())];
-    normalize(Text::from_wtf8(rest)).head(ROW_UNITS)
+    rest = rest.split("\n#").next().unwrap_or_default();
+    normalize(Text::from(rest)).head(ROW_UNITS)
+}
+
+/// Returns a branch summary without what the agents put before it.
+pub fn without_preamble(summary: &str) -> &str {
+    let preambles = [BRANCH_SUMMARY_PREAMBLE, BRANCH_PREAMBLE];
+    preambles.iter().find_map(|preamble| summary.strip_prefix(preamble)).unwrap_or(summary)
 }
 
 /// The number of UTF-16 units to read of a command, which may begin with a change to the session's directory.
@@ -92,7 +94,7 @@ const COMMAND_UNITS: usize = 3 * ROW_UNITS;
 /// Returns a description of a tool call.
 pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     // A single walk, because arguments may contain a whole file.
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 14] = [
         "command",
         "cmd",
         "path",
@@ -105,6 +107,8 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
         "regex",
         "offset",
         "limit",
+        "input",
+        "patch",
     ];
     let found = content::members(arguments, NAMES);
     let given = |range: Range<usize>| found[range].iter().flatten().find(|value| value.is_truthy()).copied();
@@ -112,6 +116,7 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
         return whole(normalize(command_in(command, folders)));
     }
     let path = given(2..7).map(|value| all_paths(value, folders));
+    let path = path.or_else(|| Some(short(&patched(given(12..14)?)?, folders)));
     if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
         let slash = if *name == "grep" { "/" } else { "" };
         let mut text = concat(&[&slash, &normalize(pattern), &slash]);
@@ -123,6 +128,14 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
         Some(path) => with_path(Text::default(), &path, &lines(found[10], found[11])),
         None => whole(members(arguments)),
     }
+}
+
+/// Returns the first file that a patch names.
+fn patched(patch: Raw) -> Option<Text<'static>> {
+    let patch = head(patch, COMMAND_UNITS)?;
+    let patch = patch.to_string_lossy();
+    let name = patch.lines().find_map(|line| line.strip_prefix("*** ")?.split_once(" File: "))?.1;
+    Some(Text::from(name.trim()).into_owned())
 }
 
 /// Returns the beginning of a string.
@@ -267,6 +280,7 @@ mod tests {
             ("bash", r#"{"command":"cd /home/u/code/x/sub&&ls"}"#, "cd sub && ls"),
             ("bash", r#"{"command":"cd /var; ls"}"#, "cd /var; ls"),
             ("bash", r#"{"command":"cd /home/u/code/x"}"#, "cd /home/u/code/x"),
+            ("edit", r#"{"input":"*** Begin Patch\n*** Update File: /home/u/code/x/a.rs\n@@"}"#, "<a.rs>"),
             ("web", r#"{"q":"x y"}"#, "x y"),
             ("web", r#"{"q":"x","n":3,"o":{"a":[1]}}"#, r#"q=x n=3 o={"a":[1]}"#),
         ];
