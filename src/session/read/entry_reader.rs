@@ -5,6 +5,7 @@ use crate::session::entry::{EntryIx, Kind, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::reference::Position;
 use pisess_json::Raw;
+use pisess_store::workers::in_order;
 use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -213,6 +214,31 @@ impl Message {
             }
         }
     }
+}
+
+/// The number of messages that a thread reads at a time.
+const PART: usize = 32;
+
+/// Reads messages on `workers` threads, which call `bodies`, and passes the results to `take`, in order.
+///
+/// # Errors
+/// If a line cannot be read.
+pub fn read_in_order<B: EntryReader, T: Send>(
+    messages: &[&Message],
+    workers: usize,
+    bodies: impl Fn() -> B + Sync,
+    read: impl Fn(Raw) -> T + Sync,
+    mut take: impl FnMut(EntryIx, T),
+) -> io::Result<()> {
+    let work = |part: &[&Message]| {
+        let bodies = bodies();
+        let one = |message: &&Message| Ok((message.entry, message.with(&bodies, &read)?));
+        part.iter().map(one).collect::<io::Result<Vec<_>>>()
+    };
+    in_order(messages.chunks(PART), workers, work, |part| {
+        part?.into_iter().for_each(|(entry, read)| take(entry, read));
+        Ok(())
+    })
 }
 
 /// The context that an agent builds for a path: the messages for its model, and the settings in effect.
