@@ -26,9 +26,9 @@ pub mod format;
 pub mod agents;
 pub mod load;
 
-pub mod summary;
-
 pub mod redact;
+
+pub mod summary;
 
 pub mod ops;
 

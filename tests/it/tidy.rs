@@ -173,7 +173,7 @@ fn modules(folder: &str) -> BTreeMap<ModulePath, String> {
 /// Returns the code of a file without comments and tests, on one line.
 fn code(file: &str) -> String {
     let text = read(file);
-    let (code, _) = text.split_once("#[cfg(test)]\nmod ").unwrap_or((&text, ""));
+    let (code, _) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((&text, ""));
     code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect()
 }
 
