@@ -8,8 +8,6 @@
 pub(super) const WHOLE_REQUEST: usize = 4_000;
 /// Everything else, without the headings.
 pub(super) const OTHER_SECTIONS: usize = 4_600;
-/// A request up to this length is shown with the request and the answer before it.
-pub(super) const SHORT: usize = 160;
 /// A message of fewer columns is a nod: "yes", "go on". It continues the current request, if that is
 /// unanswered.
 pub(super) const SHORT_REPLY: usize = 14;
@@ -20,31 +18,21 @@ pub(super) const SECTION: usize = 800;
 pub(super) const POINT: usize = 220;
 /// Lists of commands, files and names.
 pub(super) const LIST: usize = 400;
-/// The last tool calls: their number, where a series of similar calls counts as one, and their length.
+/// The last tool calls: their number, where a series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 5;
-pub(super) const LAST: usize = 500;
-/// The assistant's remarks before its last words.
-pub(super) const ON_THE_WAY: usize = 900;
 /// One command, or the path of a call.
 pub(super) const COMMAND: usize = 110;
 /// A remark of fewer columns than this only leads over to the next call.
 pub(super) const REMARK: usize = 40;
-/// An earlier request, and its answer: `NEWEST` for the newest, and for one that a short request refers to.
-/// Older ones get less, down to `OLDEST`.
+/// An earlier request, and its answer: `NEWEST` for the newest; older ones get less, down to `OLDEST`.
 pub(super) const NEWEST: usize = 400;
 pub(super) const OLDEST: usize = 90;
-/// A failure is reported in full for this many turns after its own, then by name.
+/// A failure is reported in full for this many turns after its own, then in short.
 pub(super) const STALE_TURNS: usize = 10;
 
-/// The number of newest messages that are read in full, and of tool calls that are held. Older results are only
-/// counted.
+/// The number of newest messages that are read in full, and of tool calls that are held.
 pub(super) const RECENT: usize = 1_000;
-/// A thread reads this many messages at a time.
-pub(super) const PART: usize = 32;
-/// Limits of what is held in memory: turns, remarks of a turn, points.
-pub(super) const TURNS: usize = 64;
-pub(super) const REMARKS: usize = 64;
-pub(super) const POINTS: usize = 300;
-/// Units of a call's argument; characters of the end of a result.
-pub(super) const ARGUMENT: usize = 1_000;
-pub(super) const RESULT: usize = 2_000;
+/// The number of turns, of remarks of a turn, and of points of a section that are held.
+pub(super) const HELD: usize = 64;
+/// Units of a call's argument that are read.
+pub(super) const READ: usize = 2_000;

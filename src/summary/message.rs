@@ -1,29 +1,26 @@
 //! What the summary takes from one message.
 
-use super::budget::{ARGUMENT, POINT, RESULT};
-use super::quote::{asks, quoted};
+use super::budget::{POINT, READ};
+use super::quote::quoted;
 use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
-use crate::session::content::{joined_text, members};
+use crate::agents::readable::{self, Folders};
+use crate::session::content::joined_text;
 use crate::session::forwarded;
-use crate::session::read::record::{Block, MessageFacts, message_facts};
+use crate::session::outcome::Outcome;
+use crate::session::read::record::{Block, message_facts};
+use pisess_json::Raw;
 use pisess_json::js::truthy;
 use pisess_json::text::Text;
-use pisess_json::{Raw, string};
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// How the agents' shell tools report that a command failed, and that the user stopped it.
-const FAILED: [&str; 3] = ["Command exited with code ", "Command timed out", "Command failed: "];
-const STOPPED: [&str; 3] = ["Command aborted", "Command cancelled", "Operation aborted"];
-/// How the agents' edit tools report that the file has the new text already.
-const NO_CHANGE: &str = "No changes made to ";
 /// Matches files and skills as pi puts them into a request.
 const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
 #[derive(Debug, Default)]
 pub(super) struct Message {
     pub kind: Kind,
-    /// Its words; the end of the output of a call.
+    /// Its words; the output of a call.
     pub text: String,
     /// The calls of a reply; the call of a result, as far as the result names it.
     pub calls: Vec<Call>,
@@ -34,28 +31,25 @@ pub(super) enum Kind {
     User,
     Assistant(Stop),
     /// The result of a call, or of a command or code that the user ran.
-    Result(End),
+    Result(Outcome),
     /// An extension's message, with its custom type.
     Extension(String),
     CompactionSummary,
     BranchSummary,
-    /// The result of a call, not read.
-    OldResult,
     #[default]
     Other,
 }
 
-/// Why the assistant stopped.
+/// How far the assistant's reply to a request went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// Its reply is complete.
+    /// There is none, or its end is not known.
     #[default]
+    NoReply,
+    /// It is complete.
     Done,
-    /// It is complete, and ends in a question.
-    Asks,
+    /// It waits for the results of calls.
     ToolUse,
-    /// The user interrupted it.
-    Interrupted,
     /// It was cut short: how, in words.
     Early(String),
 }
@@ -65,24 +59,15 @@ pub(super) struct Call {
     /// Empty for what the user ran.
     pub id: String,
     pub tool: String,
-    pub path: Option<String>,
-    pub command: Option<String>,
-    pub question: Option<String>,
+    /// The command, if the tool is a shell.
+    pub command: String,
+    /// The arguments of any other tool, in short: a path as seen from the session's directory, a pattern.
+    pub target: String,
+    pub question: String,
 }
 
-/// How a tool call ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) enum End {
-    #[default]
-    Passed,
-    /// The agent's line that reports the failure; empty if there is none.
-    Failed(String),
-    /// The user stopped it.
-    Stopped,
-}
-
-/// Reads a message.
-pub(super) fn read(message: Raw) -> Message {
+/// Reads a message. Paths are given as they are seen from the `folders`.
+pub(super) fn read(message: Raw, folders: Folders) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
@@ -103,74 +88,48 @@ pub(super) fn read(message: Raw) -> Message {
         }
         "custom" | "hookMessage" => (Kind::Extension(head(get("customType"))), text, vec![]),
         "assistant" => {
-            let calls: Vec<_> = blocks.iter().filter(|block| is(block, "toolCall")).map(call).collect();
-            (Kind::Assistant(stop(&text, &facts, !calls.is_empty())), text, calls)
+            let calls: Vec<_> =
+                blocks.iter().filter(|block| block.is_call()).map(|block| call(block, folders)).collect();
+            let stop = match &*head(facts.stop_reason) {
+                "aborted" => Stop::Early("interrupted by the user".to_owned()),
+                "error" => {
+                    let error = quoted(&head(facts.error_message), POINT);
+                    Stop::Early(format!("the model's reply failed: {error}"))
+                }
+                "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
+                _ if calls.is_empty() => Stop::Done,
+                _ => Stop::ToolUse,
+            };
+            (Kind::Assistant(stop), text, calls)
         }
         "toolResult" => {
-            let [code, timed_out] = members(get("details").unwrap_or(Raw::NULL), ["exitCode", "timedOut"]);
-            let text = tail(text);
-            let end = end(&text, truthy(facts.is_error) || truthy(timed_out), code);
             let (id, tool) = (head(facts.tool_call_id), head(facts.tool_name));
-            (Kind::Result(end), text, vec![Call { id, tool, ..Call::default() }])
+            let call = Call { id, tool, ..Call::default() };
+            (Kind::Result(Outcome::of(message, &text)), text, vec![call])
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
-            let text = tail(text);
-            let is_stopped = truthy(facts.cancelled);
-            let end = if is_stopped { End::Stopped } else { end(&text, false, facts.exit_code) };
-            let command = Some(head(get("command").or(get("code"))));
-            (Kind::Result(end), text, vec![Call { command, ..Call::default() }])
+            let command = head(get("command").or(get("code")));
+            let call = Call { command, ..Call::default() };
+            (Kind::Result(Outcome::of(message, "")), text, vec![call])
         }
         "compactionSummary" => (Kind::CompactionSummary, text, vec![]),
         "branchSummary" => (Kind::BranchSummary, text, vec![]),
-        _ => (Kind::Other, String::new(), vec![]),
+        _ => return Message::default(),
     };
     Message { kind, text, calls }
 }
 
-fn stop(text: &str, facts: &MessageFacts, has_calls: bool) -> Stop {
-    match &*head(facts.stop_reason) {
-        "error" => {
-            let error = quoted(&head(facts.error_message), POINT);
-            Stop::Early(format!("the model's reply failed: {error}"))
-        }
-        "aborted" => Stop::Interrupted,
-        "length" => Stop::Early("the model's reply reached its token limit".to_owned()),
-        "toolUse" => Stop::ToolUse,
-        _ if has_calls => Stop::ToolUse,
-        _ if asks(text) => Stop::Asks,
-        _ => Stop::Done,
-    }
-}
-
-/// Returns how a call ended, from its flag, its exit code, or the agent's line at the end of its output.
-fn end(text: &str, is_error: bool, code: Option<Raw>) -> End {
-    let starts = |line: &str, with: &[&str]| with.iter().any(|start| line.starts_with(start));
-    let mut last = text.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(4);
-    match last.find(|line| starts(line, &FAILED) || starts(line, &STOPPED)) {
-        Some(line) if starts(line, &STOPPED) => End::Stopped,
-        Some(line) => End::Failed(line.to_owned()),
-        None => match code.and_then(Raw::number).filter(|code| *code != 0.0) {
-            Some(code) => End::Failed(format!("{}{code}", FAILED[0])),
-            None if is_error && !text.starts_with(NO_CHANGE) => End::Failed(String::new()),
-            None => End::Passed,
-        },
-    }
-}
-
-fn call(block: &Block) -> Call {
+fn call(block: &Block, folders: Folders) -> Call {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
-    let argument =
-        |keys: &[&str]| keys.iter().map(|key| head(arguments.get(key))).find(|text| !text.is_empty());
-    // A patch names its file.
-    let file = |line: &str| Some(line.strip_prefix("*** ")?.split_once(" File: ")?.1.trim().to_owned());
-    let patched = || argument(&["input", "patch"])?.lines().find_map(file);
-    let first = || Some(head(arguments.get("questions")?.items().next()?.get("question")));
+    let first = arguments.get("questions").and_then(|questions| questions.items().next());
+    let question = first.unwrap_or(arguments).get("question");
+    let name = block.name.and_then(Raw::text).unwrap_or_default();
     Call {
         id: head(block.id),
         tool: head(block.name),
-        path: argument(&["path", "file_path", "filePath", "file", "notebook_path"]).or_else(patched),
-        command: argument(&["command", "cmd"]),
-        question: argument(&["question"]).or_else(first),
+        command: head(arguments.get("command").or(arguments.get("cmd"))),
+        target: readable::call(&name, arguments, folders).text.into_string_lossy(),
+        question: head(question),
     }
 }
 
@@ -178,26 +137,14 @@ fn call(block: &Block) -> Call {
 /// into it; `[image]` for an image without a text.
 pub(super) fn words(text: String, blocks: &[Block]) -> String {
     static ATTACHMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new(BODIES).expect("a constant"));
-    if text.is_empty() && blocks.iter().any(|block| is(block, "image")) {
+    if text.is_empty() && blocks.iter().any(|block| block.kind.is_some_and(|kind| kind.is("image"))) {
         return "[image]".to_owned();
     }
     let own = forwarded::words(text.as_bytes()).map(String::from_utf8_lossy);
     ATTACHMENT.replace_all(&own.unwrap_or(text.as_str().into()), "$1[…]$2").into_owned()
 }
 
-fn is(block: &Block, kind: &str) -> bool {
-    block.kind.is_some_and(|own| own.is(kind))
-}
-
-/// Returns the end of a text.
-fn tail(text: String) -> String {
-    let from = text.char_indices().rev().nth(RESULT).map_or(0, |(at, _)| at);
-    text[from..].to_owned()
-}
-
 /// Returns the start of a string.
 fn head(value: Option<Raw>) -> String {
-    let mut out = Vec::new();
-    string::decode_head(value.and_then(Raw::raw_string).unwrap_or_default(), ARGUMENT, &mut out);
-    Text::from_wtf8(out).into_string_lossy()
+    value.and_then(Raw::text).unwrap_or_default().head_whole(READ).into_string_lossy()
 }

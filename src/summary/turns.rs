@@ -2,8 +2,7 @@
 
 use super::budget::*;
 use super::message::Stop;
-use super::quote::{asks, bare, columns, ends, last_prose, prose, quoted, substance};
-use super::sections::SENT;
+use super::quote::{asks, bare, columns, digitless, ends, last_prose, prose, quoted, substance};
 use regex::Regex;
 use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,11 +10,10 @@ use unicode_segmentation::UnicodeSegmentation;
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     pub number: usize,
-    /// The source of the request, and the request with later additions.
-    pub origin: String,
+    /// The entry of the request, and the request with later additions.
+    pub entry: String,
     pub request: String,
-    /// How the last reply ended; `None` if there is no reply, or its end is not known.
-    pub stop: Option<Stop>,
+    pub stop: Stop,
     /// The assistant's remarks, including its last words.
     pub said: Vec<String>,
     pub calls: usize,
@@ -28,8 +26,8 @@ pub(super) struct Turn {
 impl Turn {
     /// Adds a user message sent during the work on the request, or to continue it.
     pub fn more(&mut self, text: &str) {
-        self.stop = None;
-        let request = format!("{}\n\n(Added while it was being worked on:) {text}", self.request);
+        self.stop = Stop::NoReply;
+        let request = format!("{}\n\n(Added while it was being worked on:)\n{text}", self.request);
         self.request = ends(&request, 2 * WHOLE_REQUEST);
     }
 
@@ -37,20 +35,12 @@ impl Turn {
     /// are left out.
     pub fn hear(&mut self, text: &str, stop: Stop) {
         let leads_over = stop == Stop::ToolUse && columns(substance(text)) < REMARK;
-        self.stop = Some(stop);
+        self.stop = stop;
         if !text.trim().is_empty() && !leads_over {
             self.said.push(text.to_owned());
             self.calls_before_words = self.calls;
-            if self.said.len() > REMARKS {
-                self.said.remove(1);
-            }
+            self.said.drain(1..self.said.len().saturating_sub(HELD).max(1));
         }
-    }
-
-    /// Shortens the turn to what is shown of an earlier one.
-    pub fn end(&mut self) {
-        self.request = ends(&self.request, WORDS);
-        self.said = vec![ends(self.words(), WORDS)];
     }
 
     /// Returns the assistant's last words.
@@ -60,26 +50,13 @@ impl Turn {
 
     /// Whether the assistant completed its reply.
     pub fn is_answered(&self) -> bool {
-        matches!(self.stop, Some(Stop::Done | Stop::Asks))
-    }
-
-    /// Whether the assistant is at work.
-    pub fn is_running(&self) -> bool {
-        self.stop == Some(Stop::ToolUse) || self.stop.is_none() && self.calls > 0
-    }
-
-    /// Whether an extension sent the request.
-    pub fn is_sent(&self) -> bool {
-        self.origin.starts_with(SENT)
+        self.stop == Stop::Done
     }
 
     /// Whether the other turn had the same request, in its first line and without numbers, and the same answer: so it
     /// is with a timer's request if nothing happened.
     pub fn is_alike(&self, other: &Turn) -> bool {
-        let first = |turn: &Turn| {
-            let line = turn.request.lines().next().unwrap_or_default();
-            line.replace(|c: char| c.is_ascii_digit(), "")
-        };
+        let first = |turn: &Turn| digitless(turn.request.lines().next().unwrap_or_default());
         let is_same = self.words() == other.words() && self.is_answered() && other.is_answered();
         is_same && columns(&self.request) >= SHORT_REPLY && first(self) == first(other)
     }
@@ -96,13 +73,19 @@ const BINDING: &str = r"(?ix)
     | 不要|不得|不能|不许|不准|禁止|必须|务必|只能|总是|永远|一律|絶対|必ず|常に|しないで|절대|항상|반드시|하지\ ?마
     | أبدا|أبدًا|دائما|دائمًا|يجب|فقط|ممنوع|هرگز|همیشه|हमेशा|कभी\ नहीं";
 
+/// Matches lines of code and of logs.
+const CODE: &str = r"[{};=\\|<>$]|\w\(|:\d|^\w*[a-z][A-Z]\w*:";
+
 /// Returns the sentences of a message that remain binding, in quotation marks.
 pub(super) fn binding(text: &str) -> Vec<String> {
-    static RULE: LazyLock<Regex> = LazyLock::new(|| Regex::new(BINDING).expect("a constant"));
-    let prose = prose(&text.chars().take(WHOLE_REQUEST).collect::<String>());
-    let sentences = prose.lines().flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
+    static RULES: LazyLock<[Regex; 2]> =
+        LazyLock::new(|| [BINDING, CODE].map(|rule| Regex::new(rule).expect("a constant")));
+    let [binds, is_code] = &*RULES;
+    let text: String = text.chars().take(WHOLE_REQUEST).collect();
+    let lines = prose(&text).filter(|line| !is_code.is_match(line));
+    let sentences = lines.flat_map(|line| line.unicode_sentences()).map(|part| bare(part.trim()));
     let binding = sentences
-        .filter(|part| RULE.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part)));
+        .filter(|part| binds.is_match(part) && !asks(part) && (SHORT_REPLY..POINT).contains(&columns(part)));
     binding.map(|part| quoted(part, POINT)).collect()
 }
 
@@ -113,9 +96,9 @@ pub(super) fn decided(question: &str, answer: &str) -> String {
         rest.is_some_and(|rest| rest.starts_with(['.', ')', ':']))
     };
     let names = answer.split(|c: char| !c.is_alphanumeric()).filter(|name| (1..=2).contains(&name.len()));
-    let item = |name: &str| question.lines().find(|line| is_item(line, name));
-    let items = names.filter_map(item).map(|item| format!("; {}", quoted(item, POINT / 2)));
-    let items: String = items.take(if columns(answer) < REMARK { 3 } else { 0 }).collect();
+    let items = names.filter_map(|name| question.lines().find(|line| is_item(line, name)));
+    let most = if columns(answer) < REMARK { 3 } else { 0 };
+    let items: String = items.take(most).map(|item| format!("; {}", quoted(item, POINT / 2))).collect();
     let (asked, answer) = (quoted(last_prose(question), POINT), quoted(answer, POINT));
     format!("Asked {asked}, the user answered {answer}{items}")
 }

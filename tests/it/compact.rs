@@ -112,11 +112,7 @@ fn the_built_in_summary() {
     The last request, word for word (entry 86e2a1fb):
     > Now a line for the changelog, for people who don't read code.
 
-    The request before it:
-    > Good. Please add a test for exactly that evening.
-
-    The assistant's words before it:
-    > `tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes.
+    - The request before it: "Good. Please add a test for exactly that evening.": answered: "`tests/midnight.rs` pins it down: asked at 23:50, the 00:10 ferry departs in 20 minutes."
 
     ## Constraints & Preferences
     - Earlier: The board must still show ferries that just left.
@@ -126,7 +122,6 @@ fn the_built_in_summary() {
     - Earlier: Make waiting times right across midnight in `ferry`.
     - Earlier: [x] Cause: `departs_in` subtracted minutes of the day.
     - Earlier: [x] `departs_in` takes the nearer departure; 14 tests pass.
-    - The request before it, quoted under Goal: answered
     - Files changed, newest first: `tests/midnight.rs`
 
     ### In Progress
@@ -172,11 +167,7 @@ fn the_built_in_summary_of_a_whole_story() {
     The last request, word for word (entry ee2b93f5):
     > Hm. What would you do instead?
 
-    The request before it:
-    > Just add a day when it comes out negative.
-
-    The assistant's words before it:
-    > Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    - The request before it: "Just add a day when it comes out negative.": answered: "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
 
     ## Constraints & Preferences
     - (none)
@@ -184,7 +175,6 @@ fn the_built_in_summary_of_a_whole_story() {
     ## Progress
     ### Done
     - "The 00:10 ferry shows up as 'left 23 h ago' when I ask at 23:50. Can you find out why?": answered: "`departs_in` subtracts minutes of the day, so across midnight the result is negative: 10 - 1430 = -1420 minutes, printed as 'left 23 h ago'. The timetable has no dates, only times."
-    - The request before it, quoted under Goal: answered
     - Files changed, newest first: `src/clock.rs`
 
     ### In Progress
@@ -249,7 +239,7 @@ fn the_built_in_summary_passes_over_old_results_only() {
     let summary = entry["summary"].as_str().unwrap();
     for kept in [
         format!("The last request, word for word (entry 00000004):\n> {port}\n"),
-        "- \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
+        "- The request before it: \"Tidy the parser. Never touch the schema!\": answered: \"Tidied.\"".to_owned(),
         "no final answer yet, 700 tool calls summarized here".to_owned(),
         format!("  - edit `src/{}.rs`: ok\n", "m".repeat(700 % 30 + 1)),
         "The assistant's last words, 1 tool call before the end:\n> Part 700 is ported to the new interface by now.\n".to_owned(),

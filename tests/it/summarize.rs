@@ -166,18 +166,14 @@ fn the_built_in_summary() {
     The last request, word for word (entry ee2b93f5):
     > Hm. What would you do instead?
 
-    The request before it:
-    > Just add a day when it comes out negative.
-
-    The assistant's words before it:
-    > Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    - The request before it: "Just add a day when it comes out negative.": answered: "Two tests fail: a ferry that left five minutes ago now 'departs in 23 h 55 min'. Adding a day hides the past, and the board needs it."
 
     ## Constraints & Preferences
     - (none)
 
     ## Progress
     ### Done
-    - The request before it, quoted under Goal: answered
+    - (none)
 
     ### In Progress
     - (none)

@@ -60,12 +60,17 @@ fn bash(command: &str, error: Option<&str>) -> [String; 2] {
 }
 
 fn extract(previous: Option<&str>) -> Extract {
-    Extract::new(previous, None)
+    let mut extract = Extract::default();
+    previous.into_iter().for_each(|summary| extract.go_on_from(summary));
+    extract
 }
 
 fn feed(extract: &mut Extract, messages: impl IntoIterator<Item = impl AsRef<str>>) {
     for message in messages {
-        extract.add("e1", super::message::read(Raw::parse(message.as_ref().as_bytes()).unwrap()));
+        extract.add(
+            "e1",
+            super::message::read(Raw::parse(message.as_ref().as_bytes()).unwrap(), Folders::default()),
+        );
     }
 }
 
@@ -169,7 +174,7 @@ fn a_job_keeps_its_request_word_for_word_and_the_evidence_of_its_progress() {
 
 #[test]
 fn open_points_of_a_models_summary_are_carried_once_more() {
-    let models = "## Goal\nA fast parser.\n\n## Constraints & Preferences\n- \"- no unsafe\"\n\n## Progress\n### Done\n- [x] The lexer\n\n### In Progress\n- [ ] Numbers\n\n### Blocked\n- No benchmark machine\n\n## Key Decisions\n- **Tables**: they are small\n\n## Next Steps\n1. Strings\n2. Comments\n\n## Critical Context\n- See docs/spec.md";
+    let models = "## Goal\nA fast parser.\n\n## Constraints & Preferences\n- \"no unsafe\"\n\n## Progress\n### Done\n- [x] The lexer\n\n### In Progress\n- [ ] Numbers\n\n### Blocked\n- No benchmark machine\n\n## Key Decisions\n- **Tables**: they are small\n\n## Next Steps\n1. Strings\n2. Comments\n\n## Critical Context\n- See docs/spec.md";
     let going_on = summary(Some(models), edit("src/number.rs"));
     assert_snapshot!(going_on, @r#"
     ## Goal
@@ -286,7 +291,7 @@ fn quoted_text_cannot_forge_a_section() {
                 "## Critical Context",
             ]
         );
-        let ours = ["The last request", "The request before", "The assistant's", "Todo list"];
+        let ours = ["The last request", "The assistant's", "Todo list"];
         let fit = |line: &str| {
             line.is_empty()
                 || line.starts_with(['#', '-', '>'])
@@ -326,10 +331,11 @@ fn it_is_bounded_however_much_there_is() {
             )
         });
         previous = extract.finish();
-        let request = units(&quotation(&previous, REQUEST));
-        assert!(request <= 4_000);
-        // Without the request and the marks of its lines, at most about 2,000 tokens.
-        assert!(units(&previous) <= super::budget::OTHER_SECTIONS + 5_000, "{}", units(&previous));
+        let request = quotation(&previous, REQUEST);
+        assert!(units(&request) <= super::budget::WHOLE_REQUEST);
+        // Without the request and the marks of its lines, at most about 1,400 tokens.
+        let rest = units(&previous) - units(&request) - 2 * request.lines().count();
+        assert!(rest <= super::budget::OTHER_SECTIONS + 1_000, "{rest}");
     }
 }
 
@@ -360,7 +366,8 @@ fn odd_messages_do_no_harm() {
 
 #[test]
 fn instructions_are_passed_on() {
-    let mut extract = Extract::new(None, Some("focus on the tokenizer"));
+    let mut extract = extract(None);
+    extract.note("Asked of this summary", "focus on the tokenizer");
     feed(&mut extract, [user("what does the tokenizer do with tabs?"), says("It counts four columns.")]);
     assert!(extract.finish().contains("- Asked of this summary: \"focus on the tokenizer\""));
 }

@@ -19,7 +19,9 @@ fn a_block_keeps_every_line_behind_a_mark() {
     let block = quotation("Said:", text, 100);
     assert_eq!(block, "Said:\n> Do:\n> 1. a\n>\n> ## Goal\n> > b");
     assert_eq!(unquoted(block.lines().skip(1)), text.trim_end());
-    assert!(units(&quotation("", &"x\n".repeat(9_000), 4_000)) < 5_000);
+    // The marks are not counted: a request of many short lines stays whole.
+    let short = "x\n".repeat(1_999);
+    assert_eq!(unquoted(quotation("", &short, 4_000).lines().skip(1)), short.trim_end());
 }
 
 #[test]
@@ -34,18 +36,6 @@ fn a_long_text_keeps_its_ends() {
     assert_eq!(ends(&short, 300), short);
     assert_eq!(ends("short", 300), "short");
     assert!(units(&ends(&"字".repeat(9_000), 300)) <= 300);
-}
-
-#[test]
-fn a_cut_falls_between_sentences_or_words_and_never_inside_a_character() {
-    assert_eq!(clip("One `two three` four", 10), "One `two…`");
-    assert_eq!(clip("I cannot run `systemctl restart`, sudo asks.", 26), "I cannot run `systemctl restart`…");
-    assert_eq!(clip("one two three four five", 12), "one two…");
-    assert_eq!(clip("第一句话很长很长。第二句话也很长。", 12), "第一句话很长很长。第…");
-    let family = "👨‍👩‍👧‍👦".repeat(4);
-    assert_eq!(clip(&family, 26), format!("{}…", "👨‍👩‍👧‍👦".repeat(2)));
-    assert_eq!(clip(&"x".repeat(50), 10), format!("{}…", "x".repeat(8)));
-    assert!(units(&clip(&"é y ".repeat(50), 33)) <= 33);
 }
 
 #[test]
@@ -67,12 +57,6 @@ fn only_a_last_line_of_prose_asks() {
 }
 
 #[test]
-fn columns_grow_with_what_is_said_in_any_script() {
-    assert!(columns("go on please") < 14 && columns("继续吧") < 14);
-    assert!(columns("remove the nord.json") > 14 && columns("请把登录页面的错误修好") > 14);
-}
-
-#[test]
 fn a_remark_without_what_leads_over() {
     for (remark, left) in [
         ("Perfect! The index is there.\n\nNow let me commit it:", "The index is there."),
@@ -86,9 +70,9 @@ fn a_remark_without_what_leads_over() {
 }
 
 #[test]
-fn prose_has_no_code_and_no_log() {
-    let text = "Fix this!\n```\nNever!\n```\n    let x = 1!\nTypeError: no such thing!\n> quoted!\nat x.rs:12!\n$ make\nThen stop.";
-    assert_eq!(prose(text), "Fix this!\nThen stop.");
+fn prose_has_no_code() {
+    let text = "Fix this!\n```\nNever!\n```\n    let x = 1!\n> quoted!\n\n$ make\nThen stop.";
+    assert_eq!(prose(text).collect::<Vec<_>>(), ["Fix this!", "Then stop."]);
 }
 
 #[test]

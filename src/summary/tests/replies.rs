@@ -113,7 +113,7 @@ fn no_answer_is_quoted_twice() {
         says("Drafted. Shall I write it down?"),
     ];
     let text = summary(None, &messages);
-    assert_eq!(quotation(&text, "The assistant's words before it:"), "Each 30 seconds.");
+    assert!(below(&text, "## Goal").last().unwrap().ends_with(": answered: \"Each 30 seconds.\""), "{text}");
     for words in ["Each 30 seconds", "Length-prefixed", "Shall I write it down?"] {
         assert_eq!(text.matches(words).count(), 1, "{words}: {text}");
     }

@@ -31,7 +31,7 @@ fn a_request_survives_any_number_of_compactions() {
         ],
     );
     assert!(quotation(&text, REQUEST).starts_with("Now translate"));
-    assert!(quotation(&text, "The request before it:").starts_with("Scan the three repositories"), "{text}");
+    assert!(text.contains("- The request before it: \"Scan the three repositories"), "{text}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn requests_of_any_kind_stand_word_for_word() {
     ] {
         let text = summary(None, [user(request)]);
         assert_eq!(quotation(&text, REQUEST), request);
-        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
+        assert_eq!(quotation(&summary(Some(&text), edit("a.rs")), REQUEST), request);
     }
 }
 
@@ -77,7 +77,7 @@ fn what_the_user_adds_to_running_work_follows_the_request() {
     messages.push(user("continue"));
     let text = summary(None, &messages);
     let added = "(Added while it was being worked on:)";
-    let request = format!("{JOB}\n\n{added} also: the report must name\n- the date\n\n{added} continue");
+    let request = format!("{JOB}\n\n{added}\nalso: the report must name\n- the date\n\n{added}\ncontinue");
     assert_eq!(quotation(&text, REQUEST), request);
     assert_eq!(quotation(&summary(Some(&text), [says("ok")]), REQUEST), request);
 }
@@ -93,8 +93,11 @@ fn a_short_request_comes_with_what_it_refers_to() {
     ];
     let text = summary(None, messages);
     assert_eq!(quotation(&text, REQUEST), "yes");
-    assert!(quotation(&text, "The request before it:").starts_with("Draft the release notes"));
-    assert!(quotation(&text, "The assistant's words before it:").ends_with("CHANGELOG.md?"));
+    let before = below(&text, "## Goal").pop().unwrap();
+    assert!(before.starts_with("- The request before it: \"Draft the release notes"), "{before}");
+    assert!(
+        before.ends_with(": answered: \"Here they are. / - a / - b / Shall I put them into CHANGELOG.md?\"")
+    );
     assert!(below(&text, "## Next Steps")[0].starts_with("1. Go on with the request under Goal: "), "{text}");
 }
 
@@ -119,26 +122,23 @@ fn a_skill_prompt_is_what_the_user_typed() {
 }
 
 #[test]
-fn an_extension_can_ask_and_can_remark() {
+fn an_extension_remarks_and_does_not_replace_the_request() {
     let hook = |kind: &str, text: &str| {
         format!(r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#, json(text))
     };
     let mut messages = vec![user("Whatever the monitor reports, fix it."), says("I wait for it.")];
+    messages.push(hook("monitor", "All is well."));
     messages.push(hook("monitor", "Import failed:\n- row 7"));
     messages.extend(edit("import.py"));
     messages.push(hook("lint", "import.py:4: E722"));
     let text = summary(None, &messages);
-    let lead = "The last request, sent by the extension monitor (entry e1):";
-    assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
-    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
-    assert_eq!(below(&text, "## Critical Context"), ["- Message of lint: \"import.py:4: E722\""]);
+    assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
+    let notes =
+        ["- Message of monitor: \"Import failed: / - row 7\"", "- Message of lint: \"import.py:4: E722\""];
+    assert_eq!(below(&text, "## Critical Context"), notes);
     let text = summary(Some(&text), edit("a.py"));
-    assert_eq!(quotation(&text, lead), "Import failed:\n- row 7");
-    assert_eq!(quotation(&text, "The request before it:"), "Whatever the monitor reports, fix it.");
-    // A message without a reply is not a request.
-    messages.truncate(2);
-    messages.push(hook("monitor", "All is well."));
-    assert_eq!(quotation(&summary(None, &messages), REQUEST), "Whatever the monitor reports, fix it.");
+    assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
+    assert_eq!(below(&text, "## Critical Context"), notes.map(|note| note.replacen("- ", "- Earlier: ", 1)));
 }
 
 #[test]
@@ -205,5 +205,6 @@ fn earlier_requests_shorten_with_age() {
     let lengths: Vec<usize> = done.iter().skip(1).map(|line| units(line)).collect();
     assert!(done[0].starts_with("- Older requests are left out"), "{}", done[0]);
     assert!(lengths.len() > 5 && lengths.is_sorted(), "{lengths:?}");
-    assert!(done.last().unwrap().starts_with("- \"Request 38: "));
+    assert!(done.last().unwrap().starts_with("- \"Request 37: "));
+    assert!(text.contains("- The request before it: \"Request 38: "));
 }

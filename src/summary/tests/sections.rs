@@ -1,24 +1,24 @@
 use super::super::sections::*;
 
-fn points(previous: &Points, section: Section) -> Vec<&str> {
-    previous.of(section).collect()
+fn points(previous: &Sections, section: Section) -> &[String] {
+    &previous.0[section as usize]
 }
 
 #[test]
 fn a_models_summary_is_its_points() {
-    let previous = Points::read(
+    let previous = Sections::read(
         "## Goal\nMake it fast.\n\n## Constraints & Preferences\n(none)\n\n## Progress\n### Done\n- [x] a\n  - in b.rs\n- c\n\n## Open questions\n- d?\n- e?\n\n## Next Steps\n1. f\n2. g\n\n<read-files>\nx\n</read-files>",
     );
     assert_eq!(points(&previous, Section::Goal), ["Make it fast."]);
-    assert_eq!(points(&previous, Section::Constraints), Vec::<&str>::new());
-    assert_eq!(points(&previous, Section::Done), ["[x] a in b.rs", "c"]);
+    assert_eq!(points(&previous, Section::Constraints), Vec::<String>::new());
+    assert_eq!(points(&previous, Section::Done), ["[x] a; in b.rs", "c"]);
     assert_eq!(points(&previous, Section::NextSteps), ["f", "g"]);
     assert_eq!(points(&previous, Section::Context), ["Open questions:", "d?", "e?"]);
 }
 
 #[test]
 fn a_split_turn_and_prose_have_a_place() {
-    let previous = Points::read(
+    let previous = Sections::read(
         "They spoke of cats.\n\n---\n\n**Turn Context (split turn):**\n\n## Original Request\nA dog.\n\n## Progress So Far\n- x",
     );
     assert_eq!(points(&previous, Section::Goal), ["A dog."]);
@@ -29,7 +29,7 @@ fn a_split_turn_and_prose_have_a_place() {
 #[test]
 fn parts_in_other_tools_tags_are_left_out_as_a_whole() {
     let template = "Use this template for each step of the plan, please.\n".repeat(30);
-    let previous = Points::read(&format!(
+    let previous = Sections::read(&format!(
         "<summary>\n## Goal\nG\n</summary>\n\n<mem-tool version=\"2\">\n{template}</mem-tool>\n<port>\n8080\n</port>\n<open>\n## Next Steps\n1. n\n"
     ));
     assert_eq!(points(&previous, Section::Goal), ["G"]);
@@ -40,12 +40,11 @@ fn parts_in_other_tools_tags_are_left_out_as_a_whole() {
 #[test]
 fn its_own_quotations_come_back_word_for_word() {
     let text = format!(
-        "## Goal\n{REQUEST}{FROM_USER}:\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n{BEFORE}:\n> b\n\n## Next Steps\n- {REPLIED}answered.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
+        "## Goal\n{REQUEST}e1):\n> Do:\n>\n> 1. a\n> ## Next Steps\n\n## Next Steps\n- {REPLIED}.\n- {EARLIER}c\n\n{LAST_WORDS}:\n> Done."
     );
-    let previous = Points::read(&text);
-    let quoted = |lead| previous.quoted(lead).unwrap().1;
-    assert_eq!(quoted(REQUEST), "Do:\n\n1. a\n## Next Steps");
-    assert_eq!((&*quoted(BEFORE), &*quoted(LAST_WORDS)), ("b", "Done."));
-    assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["answered."]);
-    assert_eq!(points(&previous, Section::NextSteps), ["Earlier: c"]);
+    let previous = Sections::read(&text);
+    assert_eq!(previous.quoted(REQUEST).unwrap(), ("e1)", "Do:\n\n1. a\n## Next Steps"));
+    assert_eq!(previous.quoted(LAST_WORDS).unwrap().1, "Done.");
+    assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["."]);
+    assert_eq!(points(&previous.own(), Section::NextSteps), ["Earlier: c"]);
 }

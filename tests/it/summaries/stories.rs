@@ -566,7 +566,7 @@ fn probes() -> Story {
     s.work(16);
     s.knows(&[
         "docs/v1-callers.md with file and line",
-        "Found by `grep -rn '/v1/balance' services/billing services/statements`: \"services/billing/src/client.ts:88 / services/statements/src/job.ts:31\"",
+        "Only two services are left: `billing` (src/client.ts:88) and `statements` (src/job.ts:31).",
     ]);
     s
 }
@@ -685,7 +685,7 @@ fn piped() -> Story {
         "the deadlock is probably the order of the two row locks",
         "transfers::rollback",
         "20 times in a row",
-        "- The request before it, quoted under Goal: answered\n- Files changed, newest first: `tests/integration/main.rs`",
+        "### Done\n- Files changed, newest first: `tests/integration/main.rs`",
     ]);
     s
 }
