@@ -254,7 +254,9 @@ fn one(args: &Args, session: &Path, format: ExportFormat, ui: &mut Ui) -> Result
     }
     let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
     contents.cut(cuts);
+    // The hint is to give REF, which those of a directory do not take.
     if (format != ExportFormat::Html || args.is_static)
+        && session == args.session
         && let Some(others) = contents.others()
     {
         ui.warn(&format!(

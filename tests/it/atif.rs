@@ -249,7 +249,7 @@ fn a_directory_of_sessions_becomes_one_of_trajectories() {
     ./to/tour.json
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     ");
-    assert_eq!(s.text("to/tour.json"), s.run("export --as atif ./tour.jsonl -o -"));
+    assert_eq!(s.text("to/tour.json"), s.run("export -q --as atif ./tour.jsonl -o -"));
     assert_snapshot!(s.pisess("export --as atif ./all -o ./to").done(), @"
     2> pisess: note: ./all/empty.jsonl: the path has no message (hint: name an entry further down)
     2> pisess: cannot create ./to/omp.json: it already exists (hint: choose another name, or overwrite it with --force)
