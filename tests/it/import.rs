@@ -348,7 +348,7 @@ fn a_log_of_codex() {
     a81c094d  • user: <environment_context> <cwd>/home/u/kites</cwd> <shell>bash</shell> </environment_context>
     69cd4ccc  • user: Which paper for a kite?
     de48aaac  • exec_command: cat notes.md
-    e3af9a59  • apply_patch: *** Begin Patch *** Add File: kite.md +washi *** End Patch
+    e3af9a59  • apply_patch: kite.md
     af8fa3fa  • web_search: washi
     44e85762  • assistant: Washi, says your note.  ← active
     ");
