@@ -102,8 +102,10 @@ impl Extract {
         for text in calls.iter_mut().flat_map(|call| [&mut call.command, &mut call.target]) {
             self.redactor.clean(text);
         }
+        // A single word after a slash is a command to the agent itself.
+        let is_command = text.starts_with('/') && text.split_whitespace().count() == 1;
         match kind {
-            Kind::User if !text.trim().is_empty() => self.user(entry, text.trim()),
+            Kind::User if !text.trim().is_empty() && !is_command => self.user(entry, text.trim()),
             Kind::Extension(name) => self.note(&format!("Message of {name}"), &text),
             Kind::Assistant(stop) => {
                 self.turn.hear(&text, stop);

@@ -40,8 +40,7 @@ impl Command {
     pub fn read(line: &str) -> Self {
         static QUOTED: LazyLock<Regex> =
             LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|>&[12]"#).expect("a constant"));
-        let code = QUOTED.replace_all(line.split("<<").next().unwrap_or_default(), "_");
-        let code = code.replace("&>", ">");
+        let code = QUOTED.replace_all(line.split("<<").next().unwrap_or_default(), "_").replace("&>", ">");
         let mut command = Command { looks: true, ..Command::default() };
         let mut folder = String::new();
         for part in code.trim_end_matches([';', '\n', ' ']).split_inclusive(['\n', ';', '|', '&']) {
@@ -65,8 +64,7 @@ impl Command {
     /// Returns the call of another tool. All tools that change a file do the same with it.
     pub fn of_tool(name: &str, target: &str) -> Self {
         let words = if is_changing(name) { vec!["edit", target] } else { vec![name] };
-        let words = words.into_iter().map(str::to_owned).collect();
-        let step = Step { words, folder: String::new() };
+        let step = Step { words: words.into_iter().map(str::to_owned).collect(), folder: String::new() };
         Command { looks: step.is_one_of(LOOKING), steps: vec![step], is_hidden: false }
     }
 }

@@ -44,7 +44,7 @@ fn requests_of_any_kind_stand_word_for_word() {
     ] {
         let text = summary(None, [user(request)]);
         assert_eq!(quotation(&text, REQUEST), request);
-        assert_eq!(quotation(&summary(Some(&text), edit("a.rs")), REQUEST), request);
+        assert_eq!(quotation(&summary(Some(&text), [user("/model")]), REQUEST), request);
     }
 }
 
