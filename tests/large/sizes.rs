@@ -189,7 +189,7 @@ fn a_line_of_200_mb() {
     out.flush().unwrap();
     let size = s.path("s").metadata().unwrap().len();
     let rows = s.run("tree ./s --no-ids");
-    assert_eq!(rows.lines().map(str::len).max(), Some("• user: ".len() + 200 + "  ← active".len()));
+    assert_eq!(rows.lines().map(str::len).max(), Some("• user: ".len() + 200 + "…  ← active".len()));
     for line in one_of_each() {
         let done = s.unchanged(&every::of(line, "./s"));
         assert!(done.code <= 1, "{line}: {}", done.stderr);
