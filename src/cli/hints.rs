@@ -87,7 +87,8 @@ fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String>
 /// Returns a hint for a command without SESSION that could read all sessions.
 fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
     let has = |name: &str| verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == name));
-    if error.kind() != ErrorKind::MissingRequiredArgument || !has("all") {
+    let is_session = error.to_string().contains("<SESSION>");
+    if error.kind() != ErrorKind::MissingRequiredArgument || !is_session || !has("all") {
         return None;
     }
     // What writes does not take all sessions at once.

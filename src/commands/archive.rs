@@ -8,6 +8,7 @@ use crate::cli::locate::{NamedSessions, Places, named};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
+use crate::format::counted;
 use crate::ops::archive::Filter;
 use pisess_store::WriteOptions;
 use std::path::{Path, PathBuf};
@@ -64,10 +65,10 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["sessions", "restore", "delete"])]
     pub list: bool,
     /// Restore the original (moves archived sessions back into their stores)
-    #[arg(long, requires = "sessions", conflicts_with = "delete")]
+    #[arg(long, conflicts_with = "delete")]
     pub restore: bool,
     /// Delete archived sessions: asks on a terminal, and otherwise requires --force
-    #[arg(long, requires = "sessions")]
+    #[arg(long)]
     pub delete: bool,
     #[command(flatten)]
     pub change: ChangeArgs,
@@ -83,6 +84,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return archive::list(archives, &places, filter, (args.change.json, now), ui);
     }
     if args.restore || args.delete {
+        // A filter chooses sessions to archive, and none to restore.
+        if args.sessions.is_empty() {
+            let option = if args.restore { "--restore" } else { "--delete" };
+            return Err(Failure::usage(format_args!("{option}: no archived session is given"))
+                .hint("give each as SESSION; `pisess archive --list --all` lists them"));
+        }
         return args.change_archives(&places, ui);
     }
     let is_chosen = before_ms.is_some() || args.empty || args.project.is_some() || args.all;
@@ -138,7 +145,8 @@ impl Args {
             [] => {}
             [failure] => ui.warn(&format!("skipped {}", failure.line())),
             [failure, others @ ..] => {
-                ui.warn(&format!("skipped {}, and {} others", failure.line(), others.len()));
+                let others = counted(others.len(), "other", "others");
+                ui.warn(&format!("skipped {}, and {others}", failure.line()));
             }
         }
         if done.is_empty() && skipped.is_empty() && !failed {

@@ -249,7 +249,9 @@ fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
     let done = h.run("archive --older-than 90d --project ./kites -n");
     assert_eq!(done.text().lines().count(), 1, "{done}");
     assert!(
-        done.stderr.contains("it changed in the last ten minutes") && done.stderr.contains("and 1 others"),
+        done.stderr.contains(
+            "it changed 9min ago, less than 10min (hint: give it as SESSION to archive it now), and 1 other\n"
+        ),
         "{done}"
     );
     assert!(h.s.files() == before);
@@ -530,6 +532,10 @@ fn what_cannot_be_archived_is_refused() {
         ("archive --list pold", 2),
         ("archive --all pold", 2),
         ("archive --restore", 2),
+        ("archive --restore --all", 2),
+        ("archive --restore --older-than 90d -n", 2),
+        ("archive --restore --empty --json", 2),
+        ("archive --delete --project ./kites --force", 2),
         ("archive --restore pold", 2),
         ("archive --restore ./elsewhere.jsonl", 2),
         ("archive --older-than soon", 2),
@@ -537,10 +543,20 @@ fn what_cannot_be_archived_is_refused() {
         let done = h.run(line);
         assert_eq!(done.code, code, "{line}: {done}");
         assert!(
-            done.stderr.contains("(hint: ") || line.contains("none") || line == "archive -",
+            done.stderr.contains("hint") || line.contains("none") || line == "archive -",
             "{line}: {done}"
         );
     }
+    assert_snapshot!(h.run("archive --delete --all --force"), @r"
+    2> pisess: --delete: no archived session is given (hint: give each as SESSION; `pisess archive --list --all` lists them)
+    exit 2
+    ");
+    let done = h.run("archive --restore pold");
+    assert!(
+        done.stderr.starts_with("pisess: pold is not archived: ")
+            && done.stderr.contains("2026_pold.jsonl (hint: "),
+        "{done}"
+    );
     let done = h.run(&format!("archive ./{}/2026_omp1/scout.jsonl", h.omp));
     assert!(done.code == 2 && done.stderr.contains("it belongs to "), "{done}");
     assert!(h.s.files() == before);

@@ -56,6 +56,18 @@ fn a_missing_session_may_be_all() {
             "{error}"
         );
     }
+    // What a hint names changes nothing.
+    let command = pisess::command();
+    for verb in command.get_subcommands().map(clap::Command::get_name) {
+        for line in [verb.to_owned(), format!("{verb} --restore"), format!("{verb} --delete")] {
+            let error = s.unchanged(&line).stderr;
+            let named = error.split('`').skip(1).step_by(2).filter(|named| named.contains("--all"));
+            for named in named {
+                let reads = ["--check", "--list", "pisess check", "pisess list"];
+                assert!(reads.iter().any(|word| named.contains(word)), "{line}: {error}");
+            }
+        }
+    }
     for verb in ["open", "resume", "continue"] {
         let error = s.unchanged(&format!("{verb} x")).fails(2);
         assert!(

@@ -6,6 +6,7 @@ use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
 use crate::cli::transaction::{Attempted, under_lock};
+use crate::format::age;
 use crate::load::Options;
 use crate::ops::archive::{
     Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
@@ -69,8 +70,8 @@ impl Packer<'_> {
                 .cannot(format_args!("it belongs to {owner}"))
                 .hint("archive that session; its sub-agents move with it"));
         }
-        if self.filter.is_some() && self.changed_recently(session)? {
-            return Err(input.busy("it changed in the last ten minutes"));
+        if self.filter.is_some() {
+            self.refuse_unsettled(&input, session)?;
         }
         let cwd = PathBuf::from(&*listed.cwd.to_string_lossy());
         if let Some(failure) = input.running_agent(&[&cwd]) {
@@ -118,10 +119,20 @@ impl Packer<'_> {
         reading.map(|reading| reading.listed).map_err(|error| Failure::load(&input.name, error))
     }
 
-    fn changed_recently(&self, session: &Path) -> Result<bool, Failure> {
+    /// Refuses a session that changed recently, or one of the files that belong to it.
+    fn refuse_unsettled(&self, input: &Input, session: &Path) -> Result<(), Failure> {
         let beside = companions(session).map_err(odd)?;
-        let mut paths = beside.iter().map(|file| &*file.path).chain([session]);
-        Ok(paths.any(|path| store::modified_ms(path).is_some_and(|time| time > self.now_ms - SETTLED_MS)))
+        let paths = beside.iter().map(|file| &*file.path).chain([session]);
+        let Some(time) = paths.filter_map(store::modified_ms).max() else { return Ok(()) };
+        if time <= self.now_ms - SETTLED_MS {
+            return Ok(());
+        }
+        let ago = match &*age(self.now_ms, time) {
+            "now" => "just now".to_owned(),
+            age => format!("{age} ago"),
+        };
+        let failure = input.busy(format_args!("it changed {ago}, less than 10min"));
+        Err(failure.hint("give it as SESSION to archive it now"))
     }
 }
 

@@ -32,10 +32,15 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
             Err(failure) => ui.warn(&failure.line()),
         }
     }
-    choose(&name, &known).map_err(|error| match error {
-        NameError::Unknown { near, name } if near.is_empty() => {
-            Failure::cannot(format_args!("{name}: no archived session has that id or name"))
-                .hint("`pisess archive --list --all` lists them")
+    let found = choose(&name, &known);
+    let stored = found.is_err().then(|| places.names().find(&name).ok()).flatten();
+    found.map_err(|error| match error {
+        NameError::Unknown { near, name } if near.is_empty() || stored.is_some() => {
+            let failure = match &stored {
+                Some(path) => Failure::cannot(format_args!("{name} is not archived: {}", path.display())),
+                None => Failure::cannot(format_args!("{name}: no archived session has that id or name")),
+            };
+            failure.hint("`pisess archive --list --all` lists the archived sessions")
         }
         error => {
             let hint = error.hint();
