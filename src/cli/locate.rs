@@ -19,12 +19,9 @@ use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, Trouble, with_suffix,
 };
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Printed if directories contain no sessions, and are no projects with sessions in the stores.
-const NO_FILES: &str =
-    "no *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 
 /// The set of sessions to read, for a command that reads many.
 #[derive(Clone, Debug)]
@@ -86,6 +83,7 @@ impl Places {
     /// searched, and continues.
     pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
         let resolved = resolved(paths.iter().filter(|path| *path != Path::new("-")), ui);
+        let given = resolved.paths.clone();
         let scope = match (paths, all) {
             (_, true) => Scope::All,
             ([], false) => Scope::Here,
@@ -102,8 +100,8 @@ impl Places {
             ui.report(failure);
         }
         failed |= report(finding.troubles, ui);
-        if finding.files.is_empty() && !failed && matches!(&scope, Scope::Paths(paths) if !paths.is_empty()) {
-            ui.warn(NO_FILES);
+        if finding.files.is_empty() && !failed && !given.is_empty() {
+            warn_of_none(&given, Reach::Whole, ui);
         }
         NamedSessions { files: finding.files, failed, scope }
     }
@@ -379,7 +377,7 @@ pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
         }
     }
     if files.is_empty() && failures.is_empty() {
-        ui.warn(NO_FILES);
+        warn_of_none(&paths, reach, ui);
     }
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
@@ -399,6 +397,19 @@ fn of_projects(folders: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
         files.extend(found);
     }
     files
+}
+
+/// Reports that directories contain no sessions and, for what searches the stores as well, are no projects with sessions.
+fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
+    let place = match folders {
+        [folder] if reach == Reach::Whole => {
+            format!(" in {}, and no sessions of that directory in the stores", folder.display())
+        }
+        _ => String::new(),
+    };
+    ui.warn(&format!(
+        "no *.jsonl files found{place} (hint: `pisess list --all` lists the sessions of all projects)"
+    ));
 }
 
 /// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.
@@ -498,8 +509,10 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
             let ids: HashSet<_> = candidates.iter().map(|(id, _)| id).collect();
             // Copies of a session are told apart by their paths.
             let has_copies = ids.len() < candidates.len();
-            let rows = candidates.iter().map(|(id, path)| candidate(id, path, has_copies, ui));
-            failure.details(rows.chain(more).collect())
+            let mut rows: Vec<_> =
+                candidates.iter().map(|(id, path)| candidate(id, path, has_copies, ui)).collect();
+            rows.sort_by_key(|&(modified, _)| Reverse(modified));
+            failure.details(rows.into_iter().map(|(_, row)| row).chain(more).collect())
         }
         NameError::NoLast { .. } => failure,
     }
@@ -516,16 +529,18 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
     choose(name, &known.collect::<Vec<_>>()).is_ok()
 }
 
-/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested.
-fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> String {
+/// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested; and
+/// the time by which `list` sorts it.
+fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
     let now = Ids::new(ui).map_or_else(|_| ui.now_ms(), |ids| ids.now_ms(ui));
     let home = ui.home();
     let shown = |path: &str| below_home(path, home.as_deref());
     let place = shown(&path.to_string_lossy());
-    let Some(session) = listed(path) else { return format!("{id}  {place}") };
+    let Some(session) = listed(path) else { return (None, format!("{id}  {place}")) };
     let (age, project) = (age(now, session.modified), shown(&session.cwd.to_string_lossy()));
     let title = titled(&session.title(), session.messages);
-    format!("{age:>6}  {id}  {project}  {}", if with_path { &place } else { &title })
+    let row = format!("{age:>6}  {id}  {project}  {}", if with_path { &place } else { &title });
+    (Some(session.modified), row)
 }
 
 /// Reads a session as `list` does.

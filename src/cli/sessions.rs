@@ -72,6 +72,8 @@ pub struct Sessions {
     pub agents: SubAgents,
     /// The exit code, unless reading fails.
     exit: Exit,
+    /// Whether none was found, which has been reported.
+    pub is_none: bool,
     /// Whether a single session was given, so that its path need not be printed with each row.
     pub is_one: bool,
     /// Whether no path was given, so that they are from the agents' stores.
@@ -124,17 +126,18 @@ impl SessionsArgs {
             places.warn_of_archived(self.all, period, ui);
         }
         let agents = SubAgents::among(&found);
-        let is_empty = found.is_empty() && self.paths.is_empty() && !self.all;
+        let is_none = found.is_empty() && !self.all;
         let is_late =
             |path: &Path| period.from.is_none_or(|since| modified_ms(path).is_none_or(|at| at >= since));
         let files: Vec<_> = found.into_iter().filter(|file| file.named || is_late(&file.path)).collect();
-        if is_empty {
+        if is_none && self.paths.is_empty() {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
         let exit = if failed { Exit::Cannot } else { Exit::Done };
         let is_of_stores = self.paths.is_empty();
-        Ok(Sessions { files, agents, exit, is_one, is_of_stores, origin: Some(Origin { places, scope }) })
+        let origin = Some(Origin { places, scope });
+        Ok(Sessions { files, agents, exit, is_none, is_one, is_of_stores, origin })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -145,7 +148,8 @@ impl SessionsArgs {
         let stdin = FoundFile { path, owner: None, named: true };
         let agents = SubAgents::default();
         let (files, exit) = (vec![stdin], Exit::Done);
-        Ok(Sessions { files, agents, exit, is_one: true, is_of_stores: false, origin: None })
+        let origin = None;
+        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, is_of_stores: false, origin })
     }
 }
 

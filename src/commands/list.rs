@@ -135,6 +135,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if files.is_empty() && is_here {
         ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
     }
+    let has_files = !files.is_empty();
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
     let (found, unread, notes) = readings(files, origin, args.forks, period, ui);
@@ -145,6 +146,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for (file, failure) in unread {
         failed |= file.named;
         report_unread(&file, failure, ui);
+    }
+    if list.is_empty() && has_files && !is_here && !failed && !args.period.is_given() {
+        ui.warn(NO_SESSIONS);
     }
     list.retain(|session| session.is_in_period);
     let torn = list.iter().filter(|session| session.is_torn).map(|session| session.path.clone());
@@ -168,6 +172,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }
 
+/// Printed if none of the files found is a session.
+const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
 
 /// Returns the sessions of another agent that the arguments refer to, and whether an argument refers to none.

@@ -87,6 +87,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
+    let is_none = sessions.is_none;
     let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
     let mut seen = HashSet::default();
     let mut groups = Groups::new(args.by.clone(), ui);
@@ -135,8 +136,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
-    } else if !by_entry && !args.json && exit == Exit::Done {
-        ui.warn("no entries in these sessions and this period");
+    } else if !by_entry && !args.json && !is_none && exit == Exit::Done {
+        let period = if args.period.is_given() { " and this period" } else { "" };
+        ui.warn(&format!("no entries in these sessions{period}"));
     }
     Ok(exit)
 }

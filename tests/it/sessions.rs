@@ -284,6 +284,25 @@ fn the_directory_of_a_project_means_its_sessions() {
             "{line}: {done}"
         );
     }
+    // Neither the directory above the projects nor one inside of one is a project.
+    std::fs::create_dir_all(project.join("src")).unwrap();
+    d.s.put("data/train.jsonl", "{}");
+    for (line, code) in [("list", 0), ("stats", 0), ("grep ghp", 1), ("check", 0), ("redact --check", 0)] {
+        let done = d.pisess(&format!("{line} {}/src", project.display())).done();
+        assert_eq!(done.code, code, "{line}: {done}");
+        assert_eq!(
+            done.stderr.lines().collect::<Vec<_>>(),
+            [
+                "pisess: note: no *.jsonl files found in ./elsewhere/src, and no sessions of that directory in the stores (hint: `pisess list --all` lists the sessions of all projects)"
+            ],
+            "{line}"
+        );
+    }
+    let note = d.pisess(&format!("list {}", d.s.path("data").display())).done().stderr;
+    assert_eq!(
+        note,
+        "pisess: note: no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)\n"
+    );
     // What writes does not reach that far.
     for line in ["migrate", "check --repair --backup"] {
         assert!(run(line).stderr.contains("no *.jsonl files found"), "{line}");
