@@ -12,6 +12,7 @@ use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_store::workers::in_order;
 use pisess_store::{self as store, Glance, Reach};
+use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -63,7 +64,7 @@ impl NameError {
                 format!("did you mean {}?", near.join(" or "))
             }
             NameError::Unknown { .. } => "check the path; `pisess list --all` lists all sessions".to_owned(),
-            NameError::Ambiguous { .. } => "give more of the id, or the path".to_owned(),
+            NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
     }
 }
@@ -83,7 +84,7 @@ impl fmt::Display for NameError {
             NameError::Unknown { name, .. } => {
                 write!(f, "{name}: no such file, and no session with that id or name")
             }
-            NameError::Ambiguous { name, sessions, .. } => write!(f, "{name} matches {sessions} sessions"),
+            NameError::Ambiguous { name, sessions, .. } => write!(f, "`{name}` matches {sessions} sessions"),
         }
     }
 }
@@ -292,6 +293,8 @@ fn unique(name: &str, mut fits: Vec<Known>) -> Result<Option<PathBuf>, NameError
         return Ok(fits.pop().map(|session| session.path));
     }
     let sessions = fits.len();
+    // Those that changed last are most likely meant.
+    fits.sort_by_cached_key(|session| Reverse(store::modified(&session.path)));
     let candidates = fits.into_iter().take(CANDIDATES).map(|session| (session.id, session.path));
     Err(NameError::Ambiguous { name: name.to_owned(), candidates: candidates.collect(), sessions })
 }

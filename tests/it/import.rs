@@ -714,10 +714,14 @@ fn sessions_are_found_by_id_or_name() {
         let id = if name == "tree" { "a2" } else { "a3" };
         let path = format!(".claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000{id}.jsonl");
         h.0.put(&path, fixture(&format!("claude/{name}.jsonl")));
+        let time =
+            std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(name == "tree"));
+        let file = std::fs::File::options().append(true).open(h.0.path(&path)).unwrap();
+        file.set_modified(time).unwrap();
     }
     assert_snapshot!(h.run("import -n 00a2").quiet(), @"./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl -> ./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-00-01-250Z_70a3bc1b-086f-5d9d-af10-2c32b2e57d46.jsonl (create, 19 entries)");
     assert_snapshot!(h.run("import -n Spars").quiet(), @"./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl -> ./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl (create, 20 entries)");
-    assert_snapshot!(h.run("import c1a0").fails(2), @"c1a0 matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
+    assert_snapshot!(h.run("import c1a0").fails(2), @"`c1a0` matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
     assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --from claude` and `--from codex` list the sessions)");
 }
 

@@ -178,7 +178,7 @@ fn ids_are_named_by_their_start_or_end() {
     }
     let several = d.pisess("tree 0199aaaa").done();
     let (lines, now): (Vec<_>, _) = (several.stderr.lines().collect(), "2026-02-02T02:41:00Z");
-    assert_eq!(lines[0], "pisess: 0199aaaa matches 2 sessions (hint: give more of the id, or the path)");
+    assert_eq!(lines[0], "pisess: `0199aaaa` matches 2 sessions (hint: give the id or the path)");
     assert_eq!(lines.len(), 3, "{several}");
     let id = "0199aaaa-2222-7777-8888-00000000dcba";
     assert!(lines[1].contains(&format!("mo  {id}  .")), "{several}");
@@ -187,7 +187,7 @@ fn ids_are_named_by_their_start_or_end() {
     assert!(recent.contains("     now  0199aaaa-1111-7777-8888-00000000abcd  ."), "{recent}");
     let json = d.pisess("tree --json 0199aaaa").done().fails(2);
     assert!(
-        json.starts_with("0199aaaa matches 2 sessions: ") && json.contains("mo  0199aaaa-1111-"),
+        json.starts_with("`0199aaaa` matches 2 sessions: ") && json.contains("mo  0199aaaa-1111-"),
         "{json}"
     );
     assert_eq!(
@@ -221,7 +221,15 @@ fn names_are_the_ones_in_force() {
         assert!(error.ends_with(&format!("(hint: {hint})")), "{error}");
     }
     d.pi("0199dddd-4444", 4, &[name("photos")]);
-    assert!(d.pisess("tree photos").done().stderr.starts_with("pisess: photos matches 2 sessions (hint: "));
+    assert!(d.pisess("tree photos").done().stderr.starts_with("pisess: `photos` matches 2 sessions (hint: "));
+    // The newest is first, whatever the order of the paths.
+    d.pi("0199eeee-5555", 5, &[name("two words")]);
+    d.pi("0199ffff-6666", 2, &[name("two words")]);
+    d.omp("0199abab-7777", 9, &[name("two words")]);
+    let error = d.pisess("tree 'two words'").done().stderr;
+    let ids: Vec<_> = error.lines().skip(1).map(|row| row.split_whitespace().nth(1).unwrap()).collect();
+    assert!(error.starts_with("pisess: `two words` matches 3 sessions (hint: "), "{error}");
+    assert_eq!(ids, ["0199abab-7777", "0199eeee-5555", "0199ffff-6666"]);
 }
 
 #[test]
