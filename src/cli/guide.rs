@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
     (
         "2",
-        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed (of several sessions, the others were)",
+        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed, or of several sessions only those without a failure",
     ),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (
@@ -26,7 +26,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 /// The forms of a reference to an entry.
 pub const REFERENCES: [GuideRow; 10] = [
     ("@", "the leaf, from which the conversation continues"),
-    ("-", "the leaf before its last move, as in `switch -`"),
+    ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
     (":12", "the entry on line 12 of the file, counting from 1"),
     ("id:X", "the entry with id X"),
@@ -117,8 +117,8 @@ pub const SESSIONS: Section = Section {
         "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
          `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
          What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-         their subdirectories. For what only reads, the directory of a project that contains no session files means the \
-         sessions of that project in the stores.",
+         their subdirectories. If what only reads finds no session files in a directory, it takes the sessions of the project \
+         in that directory from the stores.",
         "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
          of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
          `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

@@ -42,7 +42,7 @@ pub struct PathsArgs {
     /// Print only the paths of the sessions that are found
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
-    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; with `grep -c`, end it so before the number
+    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; with `grep -c`, the NUL replaces the colon
     #[arg(short = '0', long)]
     pub null: bool,
 }

@@ -29,8 +29,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With --repair, unambiguous repairs are applied: to another file with -o, or in place with --backup. Of a directory,
 /// the *.jsonl files directly in it are repaired, and with -r also those in its subdirectories, except hidden ones. Bytes
-/// that are removed are kept beside the file, in FILE.rejected. The exit code is then the one that a check of
-/// the repaired file would give.
+/// that are removed are kept beside the file, in FILE.rejected. The exit code is then 1 if the repaired
+/// file still has a warning or an error, else 0.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess check [OPTIONS] <SESSION>...\n",

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub const GUIDE: Guide = Guide::new(&[
     Example::answers_no("Compare two branches of a session", "pisess diff session.jsonl 5c07d14b @"),
     Example::answers_no(
-        "Compare what the model sees at the leaf and at the last compaction's parent",
+        "Compare what the model sees before the last compaction and at the leaf",
         "pisess diff --context session.jsonl '@^{compaction}^' @",
     ),
     Example::answers_no(

@@ -29,8 +29,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model. If the
 /// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
-/// does. If the branch you leave is only a branch summary, the session continues from that summary, and no other is
-/// appended unless --summary or --summary-file is given. The id of the new entry is printed.
+/// does. If the branch you leave consists of a branch summary alone, it is not summarized again: the session continues from
+/// that summary. With --summary or --summary-file, the given summary is appended in any case. The id of the new entry is printed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -44,9 +44,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With --summarize, or one of the summary options, a summary of the branch you leave is appended instead, as
 /// by `pisess summarize`. If there is nothing to summarize, the mark is still appended. If the branch you leave
-/// is only a branch summary, the session continues from that summary, and no other is appended unless --summary or
-/// --summary-file is given. The id of the new entry is printed, and on
-/// standard error the entry from which the session continues.
+/// consists of a branch summary alone, it is not summarized again: the session continues from that summary. With --summary
+/// or --summary-file, the given summary is appended in any case. The id of the new entry is printed, and on standard error
+/// the entry from which the session continues.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

@@ -55,8 +55,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// what moves the leaf to another branch. The row of an entry that continues another branch ends with the entry it
 /// continues, as `(after ID)`. If the file is replaced or truncated, only entries with new ids are printed.
 ///
-/// --filter chooses the entries that the file's agent would choose, and each row has the text that this agent would
-/// display. With --json, no rows are folded, and texts are exactly as in the agent.
+/// With --filter, the entries shown are those that the tree of the session's own agent shows in this mode, with the same
+/// text. With --json, no rows are folded, and texts are exactly as in the agent.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -73,7 +73,7 @@ pub struct Args {
     /// Show only entries whose text, arguments or results contain all these words
     #[arg(long, value_name = "WORDS", default_value = "")]
     pub search: String,
-    /// Show N entries before and after (the leaf, and no other rows)
+    /// Show N entries before and after (the leaf; all others are left out)
     #[arg(short = 'C', long, value_name = "N")]
     pub around: Option<usize>,
     /// Show every tool result, instead of folding consecutive ones

@@ -37,7 +37,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// timestamp, each under the one before it, are one operation. The ids of the new entries are printed, the
 /// last of which is a mark (see `pisess switch --help`), and on standard error what was undone.
 ///
-/// Nothing is removed: `pisess switch SESSION -` goes back to what was undone. The mark records the ids of the
+/// Nothing is removed: if the leaf moved, `pisess switch SESSION -` moves it back. The mark records the ids of the
 /// entries that were undone, so that undoing again goes further back.
 ///
 /// If the last entry is a reply or a tool result, nothing is undone: `pisess pop` goes back to before the last user
