@@ -106,10 +106,10 @@ fn a_terminal_gets_bars_and_what_fits() {
         assert!(table.contains("~/code/ferry  ") && table.contains('█'), "{table}");
     }
     assert_snapshot!(s.pisess("stats --by session --color never .").terminal(60).done(), @"
-    session                   input  total     cost
-    6e8a4d70  2026-03-14  f…   6.0k  34.3k  $0.0354  ███████████
-    456789ab  2026-03-14  p…   4.8k  41.5k  $0.0252  ███████▉
-    total                     10.8k  75.9k  $0.0606
+    session                       input  output  total     cost
+    6e8a4d70  2026-03-14  ferry    6.0k    1.2k  34.3k  $0.0354
+    456789ab  2026-03-14  photos   4.8k     720  41.5k  $0.0252
+    total                         10.8k    1.9k  75.9k  $0.0606
     ");
 }
 
@@ -577,6 +577,52 @@ fn who_touched_a_file() {
     ~/x              0       1         1  hazard
     ");
     assert_eq!(s.run("stats --by file ./odd.jsonl --since 2026-02"), "");
+}
+
+#[test]
+fn on_a_terminal_bars_give_way_then_providers_then_the_starts_of_paths() {
+    let s = Sandbox::new();
+    let named = |cost: &str, model: &str| {
+        turn(model, "2026-05-01T10:00", cost)
+            .replace(r#""provider":"p","model":"m","content":[]"#, &format!(r#""provider":"anthropic","model":"{model}","content":[{{"type":"toolCall","id":"1","name":"read","arguments":{{"path":"/home/u/code/shop-web/src/payments/refunds/worker.rs"}}}}]"#))
+    };
+    s.put("a.jsonl", named(PRICED, "claude-sonnet-4-5"));
+    s.put("b.jsonl", named(PRICED, "claude-opus-4-5"));
+    let table = |by: &str, width| {
+        s.pisess(&format!("stats --by {by} --color never .")).terminal(width).done().quiet()
+    };
+    let wide = table("day,model", 120);
+    assert!(wide.contains("anthropic/claude-sonnet-4-5 ") && wide.contains('█'), "{wide}");
+    assert_snapshot!(table("day,model", 80), @"
+    day         model                        input  output  cache w  total   cost
+    2026-05-01  anthropic/claude-sonnet-4-5   1.0k      20        4   1.0k  $0.25
+    2026-05-01  anthropic/claude-opus-4-5     1.0k      20        4   1.0k  $0.25
+    2026-05-01  (no model)                       0       0        0      0  $0.00
+    total                                     2.0k      40        8   2.1k  $0.50
+    ");
+    assert_snapshot!(table("day,model", 60), @"
+    day         model              input  output  total   cost
+    2026-05-01  claude-sonnet-4-5   1.0k      20   1.0k  $0.25
+    2026-05-01  claude-opus-4-5     1.0k      20   1.0k  $0.25
+    2026-05-01  (no model)             0       0      0  $0.00
+    total                           2.0k      40   2.1k  $0.50
+    ");
+    assert_snapshot!(table("file,session", 120), @"
+    file                                            session                  reads  writes
+    ~/code/shop-web/src/payments/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0  ████████████████████
+    ~/code/shop-web/src/payments/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0  ████████████████████
+    total                                                                        2       0
+    ");
+    assert_snapshot!(table("file,session", 80), @"
+    file                        session                  reads  writes
+    ~/code/…/refunds/worker.rs  nnet-4-5  2026-05-01  p      1       0
+    ~/code/…/refunds/worker.rs  opus-4-5  2026-05-01  p      1       0
+    total                                                    2       0
+    ");
+    assert_snapshot!(table("file", 80), @"
+    file                                 reads  writes  sessions  in
+    ~/code/…/payments/refunds/worker.rs      2       0         2  nnet-4-5 opus-4-5
+    ");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
-use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
-use crate::cli::stats::rows::{By, Group, Key, key_name};
+use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path, visible};
+use crate::cli::stats::rows::{By, Group, key_name};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
 use owo_colors::Style;
@@ -9,9 +9,13 @@ use owo_colors::Style;
 /// The maximum width of a bar, and the minimum.
 const BAR: usize = 20;
 const SHORTEST_BAR: usize = 6;
-/// The maximum width of a key if there is space, and if there is not.
+/// The maximum width of a key if there is space, and of all keys if there is not.
 const KEY: usize = 48;
 const SHORTEST_KEY: usize = 24;
+/// Figures that are more expendable than this leave their space to keys.
+const MAIN: u8 = 2;
+/// The width of the columns beside a file, with the end of one id.
+const BESIDE_FILE: usize = 35;
 
 /// Prints the sums of one session, or of all sessions.
 pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
@@ -97,13 +101,15 @@ struct Figure {
 
 /// What the table shows.
 struct Layout {
-    /// The maximum width of a key.
-    key: usize,
+    /// The maximum width of each key.
+    keys: Vec<usize>,
     figures: Vec<Figure>,
     /// The number of decimal places of a cost.
     places: usize,
     /// Whether tokens are shortened, as in `12.3k`, to save space.
     is_short: bool,
+    /// Whether no key is shortened that would have space on a wide terminal.
+    is_whole: bool,
 }
 
 impl Layout {
@@ -145,25 +151,40 @@ impl GroupTable<'_> {
             return Ok(());
         }
         if self.by == [By::File] {
-            return self.files(ui.width().is_none()).print(ui);
+            return self.files(ui.width()).print(ui);
         }
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
         let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
-        let layout = self.layout(room.saturating_sub(if has_bars { SHORTEST_BAR + 2 } else { 0 }));
+        let beside_bar = has_bars.then(|| self.layout(room.saturating_sub(SHORTEST_BAR + 2), true));
+        // The bars give way to keys.
+        let has_bars = beside_bar.as_ref().is_some_and(|layout| layout.is_whole);
+        let layout = beside_bar.filter(|_| has_bars).unwrap_or_else(|| self.layout(room, false));
         let bar = room.saturating_sub(self.table(&layout, None).width() + 2).min(BAR);
         let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
         self.table(&layout, bar).print(ui)?;
         ui.print(&unpriced(self.total))
     }
-
-    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures.
-    fn layout(&self, room: usize) -> Layout {
-        // In a pipe, no key is cut.
-        let key =
-            if room == usize::MAX { room } else { KEY.min(room / 5 * 2).max(SHORTEST_KEY) / self.by.len() };
+    /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures. Keys take two
+    /// fifths, and more if the figures leave it: all of them, or without bars the main ones.
+    fn layout(&self, room: usize, has_bars: bool) -> Layout {
         let places = decimals(self.total.usage.cost);
-        let mut layout = Layout { key, figures: self.figures(), places, is_short: false };
+        let widths: Vec<_> = (0..self.by.len()).map(|at| self.widest(at)).collect();
+        let figures = self.figures();
+        let mut layout =
+            Layout { keys: vec![0; widths.len()], figures, places, is_short: true, is_whole: true };
+        if room == usize::MAX {
+            // In a pipe, no key is cut.
+            (layout.keys, layout.is_short) = (vec![room; widths.len()], false);
+            return layout;
+        }
+        if !has_bars {
+            layout.figures.retain(|figure| figure.expendable <= MAIN);
+        }
+        let left = room.saturating_sub(self.table(&layout, None).width());
+        layout.keys = shares(&widths, left.max((room / 5 * 2).max(SHORTEST_KEY)));
+        layout.is_whole = layout.keys.iter().zip(&widths).all(|(key, width)| key >= width);
+        (layout.figures, layout.is_short) = (self.figures(), false);
         layout.is_short = self.table(&layout, None).width() > room;
         while self.table(&layout, None).width() > room && layout.figures.len() > 1 {
             let worst = layout.figures.iter().enumerate().max_by_key(|(_, figure)| figure.expendable);
@@ -173,11 +194,17 @@ impl GroupTable<'_> {
         layout
     }
 
+    /// Returns the width of the widest key of a column.
+    fn widest(&self, at: usize) -> usize {
+        let keys = self.groups.iter().map(|group| columns(&self.key(group, at)));
+        keys.max().unwrap_or(0).max(columns("total")).min(KEY)
+    }
+
     /// Returns the table, with bars of this width and style.
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
-        let Layout { key, figures, is_short, .. } = layout;
+        let Layout { keys, figures, is_short, .. } = layout;
         let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
-        let columns = self.by.iter().map(|&by| Column::text(key_name(by)).at_most(*key));
+        let columns = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
         let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
         let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
         let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
@@ -186,7 +213,8 @@ impl GroupTable<'_> {
         };
         let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
         for group in self.groups {
-            let mut row = cells(self.keys(group), &group.totals);
+            let shown = keys.iter().enumerate().map(|(at, &most)| self.fitted(group, at, most));
+            let mut row = cells(shown.collect(), &group.totals);
             row.extend(bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]));
             table.row(row);
         }
@@ -199,33 +227,43 @@ impl GroupTable<'_> {
     }
 
     /// Returns the table of files, with the ends of the ids of their sessions.
-    fn files(&self, is_wide: bool) -> Table {
+    fn files(&self, width: Option<usize>) -> Table {
         let [reads, writes, sessions] = ["reads", "writes", "sessions"].map(Column::number);
-        let file = Column::text("file");
         // In a pipe, no path is cut.
-        let file = if is_wide { file } else { file.at_most(KEY + SHORTEST_KEY) };
-        let mut table = Table::new([file, reads, writes, sessions, Column::text("in").cut()]);
+        let most = width.map_or(usize::MAX, |width| {
+            width.saturating_sub(BESIDE_FILE).clamp(SHORTEST_KEY, KEY + SHORTEST_KEY)
+        });
+        let mut table = Table::new([Column::text("file"), reads, writes, sessions, Column::text("in").cut()]);
         for group in self.groups {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
             let totals = &group.totals;
             let counts = [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
-            let cells = self.keys(group).into_iter().chain(counts).chain([ids.join(" ")]);
-            table.texts(cells);
+            table.texts([self.fitted(group, 0, most)].into_iter().chain(counts).chain([ids.join(" ")]));
         }
         table
     }
 
-    fn keys(&self, group: &Group) -> Vec<String> {
-        let shown = |(by, key): (&By, &Key)| {
-            let none = match by {
-                By::Model => "(no model)",
-                By::Tool => "(no name)",
-                By::Project => "(no project)",
-                _ => "(no time)",
-            };
-            key.shown.as_deref().or(key.value.as_deref()).map_or(none.to_owned(), visible)
+    /// Returns a key in at most this width if its end can be kept: without the provider of a model, or without
+    /// directories of a path.
+    fn fitted(&self, group: &Group, at: usize, most: usize) -> String {
+        let key = self.key(group, at);
+        match self.by[at] {
+            _ if columns(&key) <= most => key,
+            By::Model => key.split_once('/').map_or(key.clone(), |(_, model)| model.to_owned()),
+            By::Project | By::File => fitted_path(&key, 0..key.len(), most, "…"),
+            _ => key,
+        }
+    }
+
+    fn key(&self, group: &Group, at: usize) -> String {
+        let none = match self.by[at] {
+            By::Model => "(no model)",
+            By::Tool => "(no name)",
+            By::Project => "(no project)",
+            _ => "(no time)",
         };
-        self.by.iter().zip(&group.keys).map(shown).collect()
+        let key = &group.keys[at];
+        key.shown.as_deref().or(key.value.as_deref()).map_or(none.to_owned(), visible)
     }
 
     /// Returns the figures that are not empty for these groups.
@@ -269,6 +307,14 @@ impl GroupTable<'_> {
             _ => totals.usage.tokens(),
         }
     }
+}
+
+/// Returns the widths of columns that need `widths` and have `room` together: those that need less than their share leave
+/// the rest to the others.
+fn shares(widths: &[usize], room: usize) -> Vec<usize> {
+    let others = |at: usize| widths.iter().sum::<usize>() - widths[at];
+    let share = |at: usize| (room / widths.len()).max(room.saturating_sub(others(at)));
+    (0..widths.len()).map(|at| widths[at].min(share(at))).collect()
 }
 
 /// Returns a bar, in eighths of a column.
