@@ -30,6 +30,8 @@ pub struct Preparation {
     pub is_split_turn: bool,
     /// The agent's estimate of the current context in tokens, a JavaScript number.
     pub tokens_before: f64,
+    /// How many of the tokens to keep an estimated token counts for, a JavaScript number.
+    pub scale: f64,
     /// The summary of the compaction in effect, if any.
     pub previous_summary: Option<Text<'static>>,
     /// The messages that the summary replaces, in order, without the turn that is split.

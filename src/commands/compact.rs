@@ -19,9 +19,9 @@ use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use pisess_store::SessionFile;
+use pisess_store::{ReadAt, SessionFile};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -55,9 +55,10 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model:
 /// what was requested, what was done in which files, what failed and what remains to be done. The id
-/// of the new entry is printed, and on standard error the size of the context before and after.
+/// of the new entry is printed, and on standard error the size of the context before and after, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it; the size of the context, which
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales this estimate to the number
+/// of tokens that the provider reported with the last reply, so that 20k may keep 4k of text. The size of the context, which
 /// --if-over compares, is what the provider reported with the last reply, if it did, with system prompt and tools. After
 /// a compaction the context has the summary (up to about 2,000 tokens) besides what is kept.
 #[derive(Clone, Debug, clap::Args)]
@@ -99,6 +100,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let hook = args.summary.hook.hook(&open.input, ui);
     let ready = step.ready(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
+    let WriteArgs { output, change: options, .. } = &args.write;
+    let mut planned = None;
     let exit = open.change(&args.write, ui, |now, fresh| {
         if !goes_on(&now.session, leaf.as_ref()) {
             return Err(now.input.busy("another process compacted it or moved to another branch meanwhile"));
@@ -109,14 +112,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let context = Context { leaf, ..Context::of(now) };
             Notification { hook, event: done(args, &ready, &change), context }
         });
+        planned = Some(change.clone()).filter(|_| options.dry_run);
         Ok(Decision { change, reported: 1, editor_text: None, notification })
     })?;
-    let written = args.write.output.as_deref().or(open.input.file().map(SessionFile::path));
-    if let Some(after) =
-        written.filter(|_| !args.write.change.dry_run && !args.write.change.json).and_then(size_of)
-    {
-        let before = step.size()?;
-        ui.status(&format!("the context had {} tokens, and now has {}", tokens(before), tokens(after)));
+    if options.json {
+        return Ok(exit);
+    }
+    let (has, after) = match planned {
+        Some(change) => {
+            let source = open.input.source();
+            let copy = pisess_store::spool_written(&mut |out| change.write(&open.session, source, out))?;
+            (["has", "would have"], size_of(&copy))
+        }
+        None => {
+            let written = output.as_deref().or(open.input.file().map(SessionFile::path));
+            let file = written.and_then(|path| SessionFile::open(path).ok());
+            (["had", "now has"], file.and_then(|file| size_of(&file)))
+        }
+    };
+    if let Some(after) = after {
+        let ([has, will_have], before) = (has, tokens(step.size()?));
+        ui.status(&format!("the context {has} {before} tokens, and {will_have} {}", tokens(after)));
     }
     Ok(exit)
 }
@@ -127,11 +143,10 @@ fn size(bodies: &dyn EntryReader) -> io::Result<f64> {
     (session.agent().tokens)(&session.path(session.leaf), bodies)
 }
 
-/// Returns the size of the context of a session that was just written, if it can be read.
-fn size_of(path: &Path) -> Option<f64> {
-    let file = SessionFile::open(path).ok()?;
-    let session = load(&file, &Options { messages: true, ..Options::default() }).ok()?;
-    size(&FileReader::new(&session, &file)).ok()
+/// Returns the size of the context of a session with a new compaction, if it can be read.
+fn size_of(source: &dyn ReadAt) -> Option<f64> {
+    let session = load(source, &Options { messages: true, ..Options::default() }).ok()?;
+    size(&FileReader::new(&session, source)).ok()
 }
 
 /// Whether the leaf is the previous leaf, or below it with no compaction in between.
@@ -205,30 +220,35 @@ impl Compact<'_> {
             let failure = input.no("the last entry is already a compaction");
             return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
-        let (estimate, keep) = (self.estimate()?, self.args.keep_recent_tokens);
-        if self.args.first_kept.is_some() || estimate > keep {
+        let (estimate, scale) = self.estimate()?;
+        let (all, keep) = (estimate * scale, self.args.keep_recent_tokens as f64);
+        if self.args.first_kept.is_some() || all > keep {
             let failure = input.no("nothing to compact: no message precedes the kept ones");
             return Ok(failure.hint("choose another cut with --first-kept"));
         }
         let size = self.size()?;
-        let reported = (size != estimate as f64)
-            .then(|| format!("; the context has {}, as the last reply reported", tokens(size)));
+        let scaled =
+            (scale > 1.0).then(|| format!(" ({} of text, scaled to the provider's count)", tokens(estimate)));
+        let reported =
+            (size != all).then(|| format!("; the context has {}, as the last reply reported", tokens(size)));
         let failure = input.no(format_args!(
-            "nothing to compact: the messages are estimated at {} tokens, all within the {} to keep{}",
-            tokens(estimate as f64),
-            tokens(keep as f64),
+            "nothing to compact: the messages are estimated at {} tokens{}, all within the {} to keep{}",
+            tokens(all),
+            scaled.unwrap_or_default(),
+            tokens(keep),
             reported.unwrap_or_default(),
         ));
         Ok(failure.hint("keep less with --keep-recent-tokens, or choose the cut with --first-kept"))
     }
 
-    /// Returns the agent's estimate of all messages that a compaction could summarize.
-    fn estimate(&self) -> Result<u64, Failure> {
-        let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok(0) };
+    /// Returns the agent's estimate of all messages that a compaction could summarize, and its scale.
+    fn estimate(&self) -> Result<(f64, f64), Failure> {
+        let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok((0.0, 1.0)) };
         let agent = self.open.session.agent();
         let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
         let sizes = messages.map(|message| message.with(&self.bodies, |json| (agent.message_tokens)(json)));
-        sizes.sum::<io::Result<u64>>().map_err(|error| self.open.input.unreadable(error))
+        let sum = sizes.sum::<io::Result<u64>>().map_err(|error| self.open.input.unreadable(error))?;
+        Ok((sum as f64, all.scale))
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {

@@ -273,6 +273,10 @@ fn nothing_to_compact() {
     null
     exit 1
     ");
+    // oh-my-pi compares its estimate with the provider's count.
+    let t = Sandbox::with(&["omp.jsonl"]);
+    assert_snapshot!(t.unchanged("compact ./omp.jsonl --keep-recent-tokens 11k").fails(1), @"./omp.jsonl: nothing to compact: the messages are estimated at 10.2k tokens (72 of text, scaled to the provider's count), all within the 11.0k to keep; the context has 10.4k, as the last reply reported (hint: keep less with --keep-recent-tokens, or choose the cut with --first-kept)");
+    t.run("compact ./omp.jsonl --keep-recent-tokens 10k --summary short");
 }
 
 #[test]
@@ -401,6 +405,7 @@ fn dry_run_and_json() {
     assert_snapshot!(s.unchanged("compact -n ./two-branches.jsonl --first-kept none --summary short"), @r#"
     append 1 line to ./two-branches.jsonl
     {"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}
+    2> pisess: the context has 31 tokens, and would have 2
     "#);
     assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);
     assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]}}],"editorText":null}"#);

@@ -358,7 +358,8 @@ impl Done {
     /// Returns stderr without the lines on which `switch` and `compact` report the outcome.
     fn diagnostics(&self) -> String {
         let is_outcome = |line: &&str| {
-            ["pisess: now at ", "pisess: the context had "].iter().any(|start| line.starts_with(start))
+            let starts = ["pisess: now at ", "pisess: the context had ", "pisess: the context has "];
+            starts.iter().any(|start| line.starts_with(start))
         };
         self.stderr.split_inclusive('\n').filter(|line| !is_outcome(line)).collect()
     }

@@ -39,13 +39,14 @@ pub fn prepare(
     let since = Since::last_compaction(path, bodies, &mut ops)?;
     let said = Said::read(&path[since.start..], bodies)?;
     let usage = tokens::last_usage(path, bodies)?;
+    let scale = scale(usage, &said);
     let cut = match first_kept {
         Some(FirstKept::Nothing) => Cut { at: said.messages.len(), turn_start: None },
         Some(FirstKept::Entry(entry)) => {
             let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
             said.cut_before(said.on_path.partition_point(|&at| since.start + at < place))
         }
-        None => said.choose(budget(keep_recent_tokens, usage, &said)),
+        None => said.choose(budget(keep_recent_tokens as f64, scale)),
     };
     let kept = match first_kept {
         Some(FirstKept::Nothing) => None,
@@ -70,6 +71,7 @@ pub fn prepare(
         first_kept: kept,
         is_split_turn: cut.turn_start.is_some(),
         tokens_before: usage.map_or(0.0, |usage| usage.context),
+        scale,
         previous_summary: since.previous_summary,
         messages_to_summarize: messages,
         turn_prefix_messages: prefix,
@@ -87,12 +89,16 @@ fn ends_compacted(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<bool
     bodies.with_entry(last, |line| !content::truthy(line, "providerReplayThroughEntryId"))
 }
 
-/// Returns the number of tokens to keep: less if the estimate is lower than the provider's count.
-fn budget(keep: u64, usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
-    let keep = keep as f64;
+/// Returns how many tokens the provider counted for each estimated one, at least 1.
+fn scale(usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
     let estimate: u64 = said.tokens.iter().sum();
     let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);
-    if ratio.is_finite() && ratio > 1.0 { (keep / ratio).floor().max(1.0) } else { keep }
+    if ratio.is_finite() { ratio.max(1.0) } else { 1.0 }
+}
+
+/// Returns the number of estimated tokens to keep.
+fn budget(keep: f64, scale: f64) -> f64 {
+    if scale > 1.0 { (keep / scale).floor().max(1.0) } else { keep }
 }
 
 /// Where the part to be summarized starts on the path, and the previous summary.

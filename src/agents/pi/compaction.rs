@@ -56,6 +56,7 @@ pub fn prepare(
         first_kept: cut.first_kept,
         is_split_turn: cut.turn_start.is_some(),
         tokens_before: tokens::context(path, &projection, bodies)?,
+        scale: 1.0,
         previous_summary,
         messages_to_summarize: history,
         turn_prefix_messages: prefix,
