@@ -114,12 +114,12 @@ impl<'a> Page<'a> {
         }
         let failed = if self.failures.is_empty() { "" } else { ", with a failure left open (see Blocked)" };
         let calls = |number| counted(number, "tool call", "tool calls");
-        let so_far = format!("{}, {} summarized here", ending(turn), calls(turn.calls));
+        let done = format!("{} summarized here", calls(turn.calls));
         let next = match turn.stop {
             Stop::Done if asks(turn.words()) => format!("{REPLIED}{failed}. The reply ends in a question."),
             Stop::Done => format!("{REPLIED}{failed}. What is next is below, if anything."),
-            _ if self.extract.is_split => format!("{GO_ON}: it continues in the messages below ({so_far})."),
-            _ => format!("{GO_ON}: {so_far}."),
+            _ if self.extract.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
+            _ => format!("{GO_ON}: {}, {done}.", ending(turn)),
         };
         steps.insert(0, format!("1. {next}"));
         if !turn.words().is_empty() {
