@@ -4,8 +4,8 @@ use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{OpenSession, label_name};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, visible};
-use crate::cli::rows::entry::{row_options, tone_style};
+use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::rows::entry::{row_options, said};
 use crate::load::Options;
 use crate::ops::label::{label, last_of_conversation, move_label};
 use crate::ops::tree::{Drawing, rows};
@@ -14,7 +14,6 @@ use crate::session::collected::LabelChange;
 use crate::session::entry::{Entry, EntryIx};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
-use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
@@ -165,17 +164,11 @@ impl Labelled<'_> {
                 vec![(shown(change.name), styles.label)],
                 vec![(shown(change.target), styles.dim)],
                 vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
-                labelled(self.session, change).map(|target| self.said(target, &styles)).unwrap_or_default(),
+                labelled(self.session, change)
+                    .map(|target| said(&self.drawing.row(target), &styles))
+                    .unwrap_or_default(),
             ]);
         }
         table.print(ui)
-    }
-
-    /// Returns the text of an entry.
-    fn said(&self, ix: EntryIx, styles: &Styles) -> Cell {
-        let row = self.drawing.row(ix);
-        let colon = if row.body.is_empty() { "" } else { ": " };
-        let role = visible(&format!("{}{colon}", row.role));
-        vec![(role, tone_style(row.tone, styles)), (visible(&row.body.to_string_lossy()), Style::new())]
     }
 }

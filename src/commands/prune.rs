@@ -1,10 +1,12 @@
 //! `pisess prune`: moves parts of a session into a file beside it, and back.
 
+use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{WriteArgs, amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::prune::{Job, Task, own_path};
+use crate::cli::rows::entry::row_options;
 use crate::load::Options;
 use crate::ops::prune::{PayloadKind, Wanted, pruned_file};
 use std::path::{Path, PathBuf};
@@ -97,7 +99,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Failure::usage("-o -: the payloads go to a file beside the result, so it must be a file");
         return Err(failure.hint("give a path with -o"));
     }
-    let options = Options { messages: true, usage: args.branch.is_some(), ..Options::default() };
+    // A plan has the rows of entries.
+    let has_rows = args.write.change.dry_run && (args.branch.is_some() || args.compacted);
+    let rows = row_options(ui, Form::Readable).rows.filter(|_| has_rows);
+    let options = Options { messages: true, usage: args.branch.is_some(), rows, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let place = match (&args.write.output, open.input.file()) {
         (Some(path), _) => path.clone(),

@@ -6,7 +6,7 @@ use crate::cli::navigation::Move;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, fitted, visible};
-use crate::cli::rows::entry::row_options;
+use crate::cli::rows::entry::{row_options, said};
 use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
 use crate::ops::label::last_of_conversation;
@@ -98,6 +98,7 @@ const SHOWN: usize = 60;
 fn described(open: &mut OpenSession, place: Position, ui: &Ui) -> Result<String, Failure> {
     let Some(ix) = last_of_conversation(&open.session, place) else { return Ok("root".to_owned()) };
     open.add_rows(&[ix], row_options(ui, Form::Readable))?;
-    let text = visible(&rows(&open.session, place).text(ix).to_string_lossy());
+    let row = said(&rows(&open.session, place).row(ix), &ui.styles);
+    let text: String = row.into_iter().map(|(text, _)| text).collect();
     Ok(format!("{}  {}", visible(&open.session.id(ix).to_string_lossy()), fitted(&text, SHOWN, "…")))
 }

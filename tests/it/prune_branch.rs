@@ -34,17 +34,17 @@ fn a_branch_leaves_and_comes_back() {
 #[test]
 fn a_dry_run_lists_what_would_leave() {
     let s = tour();
-    assert_snapshot!(s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b").text(), @"
-    3ac9d7e4  message  227 B
-    8b16f09d  message  747 B
-    d43e5a21  message  333 B
-    72c0e8b6  message  560 B
-    15f9ad3c  message  402 B
-    a6d84170  message  610 B
-    ee2b93f5  message  215 B
-    5c07d14b  message  526 B
+    assert_snapshot!(s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b").text(), @r#"
+    3ac9d7e4  227 B  user: Just add a day when it comes out negative.
+    8b16f09d  747 B  assistant: That is one line. I'll change it and run the tests.
+    d43e5a21  333 B  edit: src/clock.rs
+    72c0e8b6  560 B  assistant: (calls bash)
+    15f9ad3c  402 B  bash: [failed] cargo test --quiet
+    a6d84170  610 B  assistant: Two tests fail: a ferry that left five minutes ago now "departs in 23 h 55 min". Adding a day hides the past, and the board needs it.
+    ee2b93f5  215 B  user: Hm. What would you do instead?
+    5c07d14b  526 B  assistant: [failed] 529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}
     1 branch (8 entries); session 14 kB to 9.9 kB
-    ");
+    "#);
     let row = s.unchanged("prune -q -n ./tour.jsonl --branch 5c07d14b --json").text();
     assert_snapshot!(row.lines().next().unwrap(), @r#"{"id":"3ac9d7e4","line":11,"field":null,"kind":"message","bytes":227}"#);
     assert_snapshot!(s.pisess("prune -q ./tour.jsonl --branch 5c07d14b --json").done().text(), @r#"{"path":"./tour.jsonl","action":"rewrite","dryRun":false,"pruned":"./tour.jsonl.pruned","payloads":0,"entries":8,"branches":1,"bytes":3628}"#);

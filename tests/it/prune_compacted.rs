@@ -58,13 +58,13 @@ fn what_no_branch_needs_leaves_and_comes_back() {
     let context = s.pisess("context -q ./s.jsonl").done().text();
     let other = s.pisess("context -q ./s.jsonl aaaa0016").done().text();
     assert_snapshot!(s.unchanged("prune -n ./s.jsonl --compacted"), @"
-    aaaa0002  model_change  131 B
-    aaaa0003  message       154 B
-    aaaa0004  message       332 B
-    aaaa0005  label         130 B
-    aaaa0006  model_change  131 B
-    aaaa0008  message       151 B
-    aaaa0009  compaction    159 B
+    aaaa0002  131 B  model: old
+    aaaa0003  154 B  user: a forgotten question
+    aaaa0004  332 B  assistant: a forgotten answer
+    aaaa0005  130 B  label: then
+    aaaa0006  131 B  model: new
+    aaaa0008  151 B  user: kept by the first
+    aaaa0009  159 B  compaction: 9 tokens · S
     7 entries; session 3.1 kB to 1.9 kB
     ");
     assert_snapshot!(s.pisess("prune ./s.jsonl --compacted").done(), @"

@@ -237,6 +237,14 @@ fn to_the_previous_leaf() {
 }
 
 #[test]
+fn where_the_session_continues_is_reported_as_in_tree() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let report = |reference: &str| s.pisess(&format!("switch ./tour.jsonl {reference}")).done().stderr;
+    assert_eq!(report("e8830b5a"), "pisess: now at e8830b5a  read: src/clock.rs:35-64\n");
+    assert_eq!(report("15f9ad3c"), "pisess: now at 15f9ad3c  bash: [failed] cargo test --quiet\n");
+}
+
+#[test]
 fn the_previous_leaf_is_a_reference() {
     let s = Sandbox::with(&[TWO]);
     assert_eq!(

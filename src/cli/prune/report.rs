@@ -1,12 +1,15 @@
 //! The rows of a plan, and the result of `prune`.
 
 use super::branch::described;
-use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, visible};
 use crate::cli::prune::{Job, Task};
+use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
 use crate::ops::prune::{Placed, Prune};
+use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo};
+use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::Committed;
@@ -66,6 +69,8 @@ pub struct PlanRow<'a> {
     pub line: LineNo,
     pub field: Option<&'a str>,
     pub what: Option<(Text<'a>, usize)>,
+    /// The row of a whole entry.
+    pub said: Option<Cell>,
 }
 
 impl Job<'_> {
@@ -82,7 +87,7 @@ impl Job<'_> {
                 let rows = found.payloads.iter().map(|payload| {
                     let (id, line) = place(payload.entry);
                     let what = (Text::from(payload.kind.name()), payload.bytes);
-                    PlanRow { id, line, field: Some(&*payload.field), what: Some(what) }
+                    PlanRow { id, line, field: Some(&*payload.field), what: Some(what), said: None }
                 });
                 self.print_rows(rows, ui)?;
                 let tokens_at = found.tokens(session, source);
@@ -93,10 +98,17 @@ impl Job<'_> {
                 format!("{payloads}; {sizes}; context {before} to {after} tokens")
             }
             Prune::Entries(removal) => {
+                let (drawing, styles) = (rows(session, session.leaf), ui.styles);
                 let rows = removal.entries.iter().map(|&ix| {
                     let (id, line) = place(ix);
                     let what = (session.kind_name(ix), session.entry(ix).span.len as usize);
-                    PlanRow { id, line, field: None, what: Some(what) }
+                    PlanRow {
+                        id,
+                        line,
+                        field: None,
+                        what: Some(what),
+                        said: Some(said(&drawing.row(ix), &styles)),
+                    }
                 });
                 self.print_rows(rows, ui)?;
                 format!("{}; {sizes}", Outcome::of(&prune, session).described())
@@ -116,10 +128,14 @@ impl Job<'_> {
         rows: impl Iterator<Item = PlanRow<'p>>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let text = Column::text("");
-        let sizes = if matches!(self.task, Task::Restore) { vec![] } else { vec![text, Column::number("")] };
+        let (text, number) = (Column::text(""), Column::number(""));
+        let sizes = match self.task {
+            Task::Restore => vec![],
+            Task::Payloads(_) => vec![text, number],
+            Task::Branch(_) | Task::Compacted => vec![number],
+        };
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
-        for PlanRow { id, line, field, what } in rows {
+        for PlanRow { id, line, field, what, said } in rows {
             if self.write.change.json {
                 let row = Object::new()
                     .text_or_null("id", Some(&id).filter(|id| !id.is_empty()))
@@ -130,9 +146,11 @@ impl Job<'_> {
                 continue;
             }
             let shown = |text: &Text| visible(&text.to_string_lossy());
-            let sizes = what.into_iter().flat_map(|(kind, bytes)| [shown(&kind), size(bytes)]);
-            let cells = [shown(&id)].into_iter().chain(sizes).chain([visible(field.unwrap_or_default())]);
-            table.texts(cells);
+            let kind = what.as_ref().filter(|_| said.is_none()).map(|(kind, _)| shown(kind));
+            let texts = [Some(shown(&id)), kind, what.map(|(_, bytes)| size(bytes))];
+            let cells = texts.into_iter().flatten().map(|text| vec![(text, Style::new())]);
+            let last = said.unwrap_or_else(|| vec![(visible(field.unwrap_or_default()), Style::new())]);
+            table.row(cells.chain([last]).collect());
             table.stream(ui)?;
         }
         table.print(ui)

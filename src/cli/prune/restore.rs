@@ -26,6 +26,7 @@ impl Job<'_> {
                 line: placed.line,
                 field: placed.field.as_deref(),
                 what: None,
+                said: None,
             });
             return self.print_rows(rows, ui).map(|()| Exit::Done);
         }

@@ -3,7 +3,8 @@
 use crate::agents::row::{Form, RowOptions};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
-    Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible, visible_lines,
+    Cell, Clock, Failure, Glyphs, Rows, Styles, Ui, columns, fitted, fitted_path, is_plain, visible,
+    visible_lines,
 };
 use crate::cli::rows::stretches::draw_stretches;
 use crate::cli::transaction::output_or_input;
@@ -38,6 +39,23 @@ pub fn tone_style(tone: Tone, styles: &Styles) -> Style {
         Tone::Tool => styles.tool,
         Tone::Summary => styles.summary,
         Tone::Note => styles.dim,
+    }
+}
+
+/// Returns a row for a cell: its role, how it ended, and its text.
+pub fn said(row: &Row, styles: &Styles) -> Cell {
+    let (ending, body) = (row.ending.map(ending_mark), row.body.to_string_lossy());
+    let colon = if body.is_empty() && ending.is_none() { "" } else { ": " };
+    let mut cell = vec![(visible(&format!("{}{colon}", row.role)), tone_style(row.tone, styles))];
+    cell.extend(ending.map(|mark| (format!("{mark} "), styles.error)));
+    cell.push((visible(&body), Style::new()));
+    cell
+}
+
+fn ending_mark(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Failed => "[failed]",
+        Ending::Aborted => "[aborted]",
     }
 }
 
@@ -158,10 +176,7 @@ impl Look<'_> {
         let has_more = !row.body.is_empty() || row.ending.is_some() || edited.is_some();
         rows.push_str(if has_more { ": " } else { "" });
         rows.put_part(if is_dim { self.styles.dim } else { tone_style(row.tone, &self.styles) });
-        let ending = row.ending.map(|ending| match ending {
-            Ending::Failed => ("[failed]", self.styles.error),
-            Ending::Aborted => ("[aborted]", self.styles.error),
-        });
+        let ending = row.ending.map(|ending| (ending_mark(ending), self.styles.error));
         let edit = edited.map(|&edited| (edit_mark(edited), self.styles.summary));
         for (mark, style) in ending.into_iter().chain(edit) {
             rows.put(mark, if is_dim { self.styles.dim } else { style });
