@@ -88,7 +88,7 @@ pub enum ContextFormat {
     Messages,
     /// The messages with the roles of a model API, as JSON
     Llm,
-    /// The transcript that the agent's summarizer receives
+    /// The transcript that the agent's summarizer receives, with long tool results truncated
     Text,
     /// The body of a request to Anthropic's Messages API
     Anthropic,
