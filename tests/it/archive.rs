@@ -260,6 +260,30 @@ fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
 }
 
 #[test]
+fn an_archive_is_as_old_as_its_newest_message() {
+    let h = Home::new();
+    let aged = |id: &str, time: &str| {
+        h.s.put(&format!("{}/2026_{id}.jsonl", h.pi), header(&h.s, id, "kites") + &body(time, id));
+    };
+    // 91 days before, which is less than three months, and 92. Both files were made at the beginning of the year.
+    aged("younger", "2026-02-02T12:00:00.000Z");
+    aged("older", "2026-02-01T12:00:00.000Z");
+    h.age();
+    let ages = |line: &str| {
+        let rows = h.run(line).text();
+        let age = |id: &str| {
+            let row = rows.lines().find(|row| row.split_whitespace().any(|word| word == id));
+            row.unwrap_or_else(|| panic!("{id}: {rows}")).split_whitespace().next().unwrap().to_owned()
+        };
+        ["younger", "older"].map(age)
+    };
+    assert_eq!(ages("list --all --limit 9"), ["2mo", "3mo"]);
+    h.run("archive -q younger older").quiet();
+    assert_eq!(ages("archive --list --all"), ["2mo", "3mo"]);
+    assert_eq!(ages("list --all --archived --limit 9"), ["2mo", "3mo"]);
+}
+
+#[test]
 fn archived_sessions_are_listed_and_read() {
     let h = Home::new();
     h.run("archive -q pold omp1 boat").quiet();

@@ -77,7 +77,7 @@ pub fn list(
     for Archived { facts, bytes, archived, .. } in &list {
         let cwd = facts.header.cwd.as_ref().map(|cwd| below_home(&cwd.to_string_lossy(), home.as_deref()));
         let cells = [
-            age(now, facts.modified).replace(' ', ""),
+            age(now, facts.modified),
             visible(id_end(&facts.header.id.to_string_lossy(), ID)),
             visible(&cwd.unwrap_or_default()),
             facts.messages.to_string(),
