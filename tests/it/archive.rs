@@ -250,7 +250,7 @@ fn what_changed_in_the_last_ten_minutes_is_skipped_by_a_filter() {
     assert_eq!(done.text().lines().count(), 1, "{done}");
     assert!(
         done.stderr.contains(
-            "it changed 9min ago, less than 10min (hint: give it as SESSION to archive it now), and 1 other\n"
+            "it changed 9min ago, and a filter chooses it only after 10min (hint: give it as SESSION to archive it now), and 1 other\n"
         ),
         "{done}"
     );

@@ -131,7 +131,7 @@ impl Packer<'_> {
             "now" => "just now".to_owned(),
             age => format!("{age} ago"),
         };
-        let failure = input.busy(format_args!("it changed {ago}, less than 10min"));
+        let failure = input.busy(format_args!("it changed {ago}, and a filter chooses it only after 10min"));
         Err(failure.hint("give it as SESSION to archive it now"))
     }
 }
