@@ -85,9 +85,9 @@ export async function violations(page) {
   return page.evaluate(async () => (await globalThis.axe.run(document, { resultTypes: ["violations"] })).violations);
 }
 
-/** Returns the serious ones. */
-export async function serious(page) {
-  return (await violations(page)).filter(({ impact }) => ["serious", "critical"].includes(impact)).map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
+/** Returns them as text. */
+export async function findings(page) {
+  return (await violations(page)).map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`);
 }
 
 /** Returns the number of nodes in the document. */

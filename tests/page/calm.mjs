@@ -1,7 +1,7 @@
 // What a reader sees first: the prose, with the work as quiet lines.
 
 import { readFileSync } from "node:fs";
-import { exported, line, open, serious, session, tour } from "./browser.mjs";
+import { exported, findings, line, open, session, tour } from "./browser.mjs";
 import { chosen, clean, holds, same, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, user } from "./make.mjs";
 import { proseShare, runs } from "./prose.mjs";
@@ -100,11 +100,11 @@ await test("prose has most of the height, in lines of 72 characters", async () =
 });
 
 for (const [scheme, width] of [["light", 1400], ["dark", 400]]) {
-  await test(`calm: axe finds nothing serious (${scheme}, ${width})`, async () => {
+  await test(`calm: axe finds nothing (${scheme}, ${width})`, async () => {
     const page = await open(exported(runs()), { scheme, width, bypassCSP: true, calm: true });
     await page.locator(".workline").first().click();
     await page.waitForSelector(".unfold");
-    same(await serious(page), [], "findings");
+    same(await findings(page), [], "findings");
     await page.context().close();
   });
 }

@@ -1,6 +1,6 @@
 // What a reader can set: how much is shown, the width of the tree, the size of images.
 
-import { exported, open, serious, session } from "./browser.mjs";
+import { exported, findings, open, session } from "./browser.mjs";
 import { clean, holds, same, test, waitFor } from "./check.mjs";
 import { calls, chain, result, says, usage, user } from "./make.mjs";
 
@@ -85,7 +85,7 @@ await test("images open large, Escape closes them, and the focus returns", async
   await page.keyboard.press("Enter");
   await page.waitForSelector("#large[open] img");
   same(await page.evaluate(() => document.querySelector("#large img").naturalWidth), 1, "the image");
-  same(await serious(page), [], "findings");
+  same(await findings(page), [], "findings");
   await page.keyboard.press("Escape");
   await page.waitForFunction(() => !document.querySelector("dialog[open]"));
   same(await page.evaluate(() => document.activeElement.className), "enlarge", "the focus");

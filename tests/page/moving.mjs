@@ -1,6 +1,6 @@
 // How a user moves: keys, clicks, links, branches, the drawer, screen readers.
 
-import { exported, line, open, serious, session, tour } from "./browser.mjs";
+import { exported, findings, line, open, session, tour } from "./browser.mjs";
 import { chosen, clean, holds, same, test, waitFor } from "./check.mjs";
 
 await test("tour: click, link, back, back to the leaf, branches, keys", async () => {
@@ -47,12 +47,12 @@ await test("tour: a link opens its entry, and thinking and folds open", async ()
 
 for (const scheme of ["light", "dark"]) {
   for (const width of [1300, 400]) {
-    await test(`tour: axe finds nothing serious (${scheme}, ${width})`, async () => {
+    await test(`tour: axe finds nothing (${scheme}, ${width})`, async () => {
       const page = await open(exported(tour), { scheme, width, bypassCSP: true });
-      same(await serious(page), [], "findings");
+      same(await findings(page), [], "findings");
       await page.evaluate(() => { location.hash = "3ac9d7e4"; });
       await page.waitForSelector("article.chosen");
-      same(await serious(page), [], "findings");
+      same(await findings(page), [], "findings");
       await page.context().close();
     });
   }
