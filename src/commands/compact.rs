@@ -112,23 +112,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let context = Context { leaf, ..Context::of(now) };
             Notification { hook, event: done(args, &ready, &change), context }
         });
-        planned = Some(change.clone()).filter(|_| options.dry_run);
+        if options.dry_run {
+            planned = change.after(&now.session, now.input.source()).and_then(|after| size_of(&after));
+        }
         Ok(Decision { change, reported: 1, editor_text: None, notification })
     })?;
     if options.json {
         return Ok(exit);
     }
-    let (has, after) = match planned {
-        Some(change) => {
-            let source = open.input.source();
-            let copy = pisess_store::spool_written(&mut |out| change.write(&open.session, source, out))?;
-            (["has", "would have"], size_of(&copy))
-        }
-        None => {
-            let written = output.as_deref().or(open.input.file().map(SessionFile::path));
-            let file = written.and_then(|path| SessionFile::open(path).ok());
-            (["had", "now has"], file.and_then(|file| size_of(&file)))
-        }
+    let (has, after) = if options.dry_run {
+        (["has", "would have"], planned)
+    } else {
+        let written = output.as_deref().or(open.input.file().map(SessionFile::path));
+        let file = written.and_then(|path| SessionFile::open(path).ok());
+        (["had", "now has"], file.and_then(|file| size_of(&file)))
     };
     if let Some(after) = after {
         let ([has, will_have], before) = (has, tokens(step.size()?));

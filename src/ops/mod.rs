@@ -1,6 +1,7 @@
 //! The operations. Those that append to a session or create one return a plan, or the reason for a refusal;
 //! the others return what they found, or write to a given output.
 
+pub mod patched;
 pub mod plan;
 
 mod chain;

@@ -2,6 +2,7 @@
 
 use crate::agents::convert::{self, Seen};
 use crate::agents::pi::edits::Edit;
+use crate::ops::patched::Patched;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::{EntryReader, FileReader};
@@ -170,6 +171,17 @@ impl Change {
             bytes.push(b'\n');
         }
         bytes
+    }
+
+    /// Returns the file after the change, if it is only appended to.
+    pub fn after<'a>(&self, session: &Session, source: &'a dyn ReadAt) -> Option<Patched<'a>> {
+        (self.action(session) == Action::Append).then(|| {
+            let mut after = Patched::new(source);
+            after.keep(Span { start: 0, len: source.len() });
+            after.make(if session.ends_with_newline { "" } else { "\n" });
+            after.make(self.appended());
+            after
+        })
     }
 
     /// Writes the whole session as it is after the change.

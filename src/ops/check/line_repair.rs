@@ -1,7 +1,7 @@
 //! The file as it will be with its lines repaired, built line by line.
 
 use super::finding::{Draft, FindingKind as K};
-use super::patched::Patched;
+use crate::ops::patched::Patched;
 use super::resync::{self, Gone};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};

@@ -9,7 +9,7 @@
 use super::finding::{Draft, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::missing::missing;
-use super::patched::Patched;
+use crate::ops::patched::Patched;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
 use crate::session::Session;

@@ -18,7 +18,6 @@ mod groups;
 mod line_repair;
 mod lines;
 mod missing;
-mod patched;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
@@ -28,8 +27,8 @@ use self::finding::Draft;
 use self::graph::Links;
 use self::line_repair::LineRepair;
 use self::lines::{is_plain, mend};
-use self::patched::Patched;
 use crate::load::{LoadError, Options, load};
+use crate::ops::patched::Patched;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::FileReader;

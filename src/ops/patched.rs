@@ -17,6 +17,7 @@ enum Piece {
 }
 
 impl<'a> Patched<'a> {
+    /// Returns a file that is empty so far.
     pub fn new(source: &'a dyn ReadAt) -> Self {
         Patched { source, pieces: Vec::new(), len: 0 }
     }
@@ -27,6 +28,7 @@ impl<'a> Patched<'a> {
         is_kept && self.len == self.source.len()
     }
 
+    /// Adds these bytes of the source.
     pub fn keep(&mut self, span: Span) {
         if span.len == 0 {
             return;
@@ -41,6 +43,7 @@ impl<'a> Patched<'a> {
         self.pieces.push((self.len - span.len, Piece::Kept(span)));
     }
 
+    /// Adds new bytes.
     pub fn make(&mut self, bytes: impl Into<Vec<u8>>) {
         let bytes = bytes.into();
         if bytes.is_empty() {
