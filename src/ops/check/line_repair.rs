@@ -1,8 +1,8 @@
 //! The file as it will be with its lines repaired, built line by line.
 
 use super::finding::{Draft, FindingKind as K};
-use crate::ops::patched::Patched;
 use super::resync::{self, Gone};
+use crate::ops::patched::Patched;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;

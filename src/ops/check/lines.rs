@@ -9,9 +9,9 @@
 use super::finding::{Draft, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::missing::missing;
-use crate::ops::patched::Patched;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
+use crate::ops::patched::Patched;
 use crate::session::Session;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
