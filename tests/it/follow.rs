@@ -246,8 +246,10 @@ fn a_session_that_is_migrated_is_followed() {
 fn grep_marks_where_the_branch_changed() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let mut grep = Running::new(&s, "grep --follow 'kite|go on|All about|good' ./two-branches.jsonl");
-    let mut json = Running::new(&s, "grep --follow --json 'go on' ./two-branches.jsonl");
+    let mut json = Running::new(&s, "grep --follow --json 'kite|go on' ./two-branches.jsonl");
+    // What was there is printed without a mark.
     grep.until("1a2b3c01");
+    json.until("1a2b3c01");
     line(&s, "two-branches.jsonl", "aaaa0001", "1a2b3c07", "go on 1");
     json.until("go on 1");
     s.run("label ./two-branches.jsonl 1a2b3c01 good");
@@ -287,7 +289,14 @@ fn grep_marks_where_the_branch_changed() {
     let marks: Vec<_> = rows.iter().map(|row| (&row["branched"], row.get("after"))).collect();
     let (no, yes) = (Value::from(false), Value::from(true));
     let (five, root, four) = ("1a2b3c05".into(), Value::Null, "aaaa0004".into());
-    let wanted = [(&no, None), (&yes, Some(&five)), (&no, None), (&yes, Some(&root)), (&yes, Some(&four))];
+    let wanted = [
+        (&Value::Null, None),
+        (&no, None),
+        (&yes, Some(&five)),
+        (&no, None),
+        (&yes, Some(&root)),
+        (&yes, Some(&four)),
+    ];
     assert_eq!(marks, wanted);
     grep.interrupt();
     json.interrupt();
