@@ -10,7 +10,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::summary_source::{Source, SummaryArgs, extract};
 use crate::cli::transaction::Decision;
 use crate::format::tokens;
-use crate::load::{Options, load};
+use crate::load::{Options, append, load};
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, compaction, details};
 use crate::session::Session;
@@ -82,7 +82,7 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { messages: true, file_calls: true, ..Options::default() };
-    let open = OpenSession::open(&args.session, options, ui)?;
+    let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
     let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
     if args.summary.prepare {
         return step.print_preparation(ui);
@@ -95,12 +95,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.verbatim().write_all(&prompts.concat()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
+    let WriteArgs { output, change: how, .. } = &args.write;
+    let before = (!how.json).then(|| step.size()).transpose()?;
     // Summarizing may take minutes, so it is done before the session is locked. If the session grows in
     // the meantime, the summarized entries are still ancestors of the new ones.
     let hook = args.summary.hook.hook(&open.input, ui);
     let ready = step.ready(hook.as_ref(), ui)?;
     let leaf = open.session.leaf.map(|leaf| open.session.id(leaf));
-    let WriteArgs { output, change: options, .. } = &args.write;
     let mut planned = None;
     let exit = open.change(&args.write, ui, |now, fresh| {
         if !goes_on(&now.session, leaf.as_ref()) {
@@ -112,24 +113,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let context = Context { leaf, ..Context::of(now) };
             Notification { hook, event: done(args, &ready, &change), context }
         });
-        if options.dry_run {
-            planned = change.after(&now.session, now.input.source()).and_then(|after| size_of(&after));
-        }
+        planned = Some(change.clone());
         Ok(Decision { change, reported: 1, editor_text: None, notification })
     })?;
-    if options.json {
-        return Ok(exit);
-    }
-    let (has, after) = if options.dry_run {
-        (["has", "would have"], planned)
+    let Some(before) = before else { return Ok(exit) };
+    let (has, will_have) = if how.dry_run { ("has", "would have") } else { ("had", "now has") };
+    let after = if how.dry_run {
+        let after = planned.and_then(|change| change.after(&open.session, open.input.source()));
+        after.and_then(|after| size_after(&mut open.session, &after, &options))
     } else {
         let written = output.as_deref().or(open.input.file().map(SessionFile::path));
         let file = written.and_then(|path| SessionFile::open(path).ok());
-        (["had", "now has"], file.and_then(|file| size_of(&file)))
+        file.and_then(|file| size_after(&mut open.session, &file, &options))
     };
     if let Some(after) = after {
-        let ([has, will_have], before) = (has, tokens(step.size()?));
-        ui.status(&format!("the context {has} {before} tokens, and {will_have} {}", tokens(after)));
+        let (before, after) = (tokens(before), tokens(after));
+        ui.status(&format!("the context {has} {before} tokens, and {will_have} {after}"));
     }
     Ok(exit)
 }
@@ -140,10 +139,13 @@ fn size(bodies: &dyn EntryReader) -> io::Result<f64> {
     (session.agent().tokens)(&session.path(session.leaf), bodies)
 }
 
-/// Returns the size of the context of a session with a new compaction, if it can be read.
-fn size_of(source: &dyn ReadAt) -> Option<f64> {
-    let session = load(source, &Options { messages: true, ..Options::default() }).ok()?;
-    size(&FileReader::new(&session, source)).ok()
+/// Returns the size of the context of a session to which a compaction was added, if it can be read. What was loaded is
+/// not read again.
+fn size_after(session: &mut Session, source: &dyn ReadAt, options: &Options) -> Option<f64> {
+    if !append(session, source, options).ok()? {
+        *session = load(source, options).ok()?;
+    }
+    size(&FileReader::new(session, source)).ok()
 }
 
 /// Whether the leaf is the previous leaf, or below it with no compaction in between.
