@@ -4,16 +4,13 @@ use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, b
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
-use crate::load::Options;
 use crate::load::names::{Known, NameError, Names, choose, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
-use crate::ops::list::{ListInput, Listed, read, titled};
+use crate::ops::list::{alone, titled};
 use crate::session::Header;
-use crate::session::list_stats::ListStatsOptions;
 use crate::session::paths::{below_home, is_windows};
 use crate::session::period::Period;
-use crate::session::usage::SubAgents;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_store::{
@@ -536,20 +533,13 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
     let home = ui.home();
     let shown = |path: &str| below_home(path, home.as_deref());
     let place = shown(&path.to_string_lossy());
-    let Some(session) = listed(path) else { return (None, format!("{id}  {place}")) };
+    let listed = || {
+        let source = Glance::open(path).ok()?;
+        alone(path, &source, source.modified_ms()).ok()
+    };
+    let Some(session) = listed() else { return (None, format!("{id}  {place}")) };
     let (age, project) = (age(now, session.modified), shown(&session.cwd.to_string_lossy()));
     let title = titled(&session.title(), session.messages);
     let row = format!("{age:>6}  {id}  {project}  {}", if with_path { &place } else { &title });
     (Some(session.modified), row)
-}
-
-/// Reads a session as `list` does.
-fn listed(path: &Path) -> Option<Listed> {
-    let source = Glance::open(path).ok()?;
-    let modified = source.modified_ms();
-    let agents = SubAgents::default();
-    let input = ListInput { path, source: &source, modified, agents: &agents, whole: None };
-    let options =
-        Options { workers: 1, digest: Some(ListStatsOptions::default()), usage: true, ..Options::default() };
-    read(input, &options).map(|reading| reading.listed).ok()
 }

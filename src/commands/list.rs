@@ -124,13 +124,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut repositories = Repositories::default();
     if args.repo && is_here {
-        let here = repositories.of(ui.folder()).ok_or_else(|| {
-            let failure = Failure::cannot("--repo: the current directory is not in a git repository");
-            failure.hint("--all includes all projects")
-        })?;
-        // The session that started a sub-agent decides.
-        let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
-        files.retain(|file| cwd(file).and_then(|cwd| repositories.of(&cwd)).as_ref() == Some(&here));
+        retain_repository(&mut files, &mut repositories, &places, ui)?;
     }
     if files.is_empty() && is_here {
         ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
@@ -170,6 +164,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         print(&list, &rows, &ListContext { now, last: last.as_deref(), order: args.sort }, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
+}
+
+/// Retains the sessions of the repository that the current directory is in.
+fn retain_repository(
+    files: &mut Vec<FoundFile>,
+    repositories: &mut Repositories,
+    places: &Places,
+    ui: &Ui,
+) -> Result<(), Failure> {
+    let here = repositories.of(ui.folder()).ok_or_else(|| {
+        let failure = Failure::cannot("--repo: the current directory is not in a git repository");
+        failure.hint("--all includes all projects")
+    })?;
+    // The session that started a sub-agent decides.
+    let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
+    files.retain(|file| cwd(file).and_then(|cwd| repositories.of(&cwd)).as_ref() == Some(&here));
+    Ok(())
 }
 
 /// Printed if none of the files found is a session.

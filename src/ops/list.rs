@@ -11,7 +11,7 @@ use crate::ops::prune::Whole;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
-use crate::session::list_stats::{EntryKey, Opening, Question};
+use crate::session::list_stats::{EntryKey, ListStatsOptions, Opening, Question};
 use crate::session::read::entry_reader::FileReader;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
@@ -98,6 +98,15 @@ pub struct ListInput<'a> {
     pub agents: &'a SubAgents,
     /// The session with what was pruned from it, which was paid for as well.
     pub whole: Option<Whole<'a>>,
+}
+
+/// Reads one session by itself, as it is listed, with what its sub-agents cost.
+pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
+    let options =
+        Options { workers: 1, digest: Some(ListStatsOptions::default()), usage: true, ..Options::default() };
+    let agents = SubAgents::default();
+    let reading = read(ListInput { path, source, modified, agents: &agents, whole: None }, &options)?;
+    Ok(reading.listed)
 }
 
 /// Reads one session. The options must request a digest and usage.

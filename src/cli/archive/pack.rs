@@ -7,14 +7,11 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::age;
-use crate::load::Options;
 use crate::ops::archive::{
     Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
 };
-use crate::ops::list::{ListInput, Listed, read};
+use crate::ops::list::{Listed, alone};
 use crate::session::dialect::Dialect;
-use crate::session::list_stats::ListStatsOptions;
-use crate::session::usage::SubAgents;
 use pisess_store::{
     self as store, Archive, Attempt, Glance, Locked, NewFolder, Reach, ReadAt, SessionFile, Source,
     StoreError, WriteOptions, write_archive,
@@ -105,18 +102,7 @@ impl Packer<'_> {
     fn listed(&self, input: &Input) -> Result<Listed, Failure> {
         let path = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
         let modified = store::modified_ms(path).unwrap_or_default();
-        let agents = SubAgents::default();
-        let options = Options {
-            workers: 1,
-            digest: Some(ListStatsOptions::default()),
-            usage: true,
-            ..Options::default()
-        };
-        let reading = read(
-            ListInput { path, source: input.source(), modified, agents: &agents, whole: None },
-            &options,
-        );
-        reading.map(|reading| reading.listed).map_err(|error| Failure::load(&input.name, error))
+        alone(path, input.source(), modified).map_err(|error| Failure::load(&input.name, error))
     }
 
     /// Refuses a session that changed recently, or one of the files that belong to it.
