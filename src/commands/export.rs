@@ -60,8 +60,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// The extension of the file chooses the format: `-o x.md` writes Markdown.
 ///
 /// A page or a document can leave out tool calls, thinking, entries, and lines of output. With --max-size, as little
-/// as possible is left out: lines of output first, then thinking, then tool calls, then the entries between the first
-/// request and the last answers. The export reports what is left out.
+/// as possible is left out: lines of output first, then thinking, then tool calls, then entries in the middle of the
+/// conversation. The page or document names what is left out.
 ///
 /// With --as atif, the path is written as a trajectory: the Agent Trajectory Interchange Format, version 1.7, which tools
 /// for evaluation and training read. The sessions of the sub-agents that its results name are embedded.

@@ -19,7 +19,7 @@ pub const GUIDE: Guide = Guide::new(&[
     ),
     Example::new("Go back to an entry", "pisess pop session.jsonl '@~4'"),
 ])
-.found("there is no user message on the path to the leaf, or a hook cancelled the operation");
+.found("no user message precedes the leaf, or a hook cancelled the operation");
 
 /// Undo the last user message, leaving a summary of what followed.
 ///

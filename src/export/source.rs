@@ -99,7 +99,7 @@ impl<'a> Contents<'a> {
         self.leaf = session.upwards(self.end).find(|&ix| self.number(ix).is_some());
     }
 
-    /// Returns the usage of the session, or of the path, with what was pruned; what is left out of the export counts.
+    /// Returns the usage of the session, or of the path. Pruned requests count, and so do entries that the export leaves out.
     pub fn usage(&self) -> UsageSums {
         if let Some(requests) = &self.requests {
             return requests.iter().map(|(_, usage)| usage).collect();

@@ -112,7 +112,8 @@ struct Target {
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
-/// the model's own, which some APIs refuse, and others continue; `None`, and writes nothing, if there is no message to send.
+/// the model's own: some APIs refuse that, others continue the message. If there is no message to send, nothing is written,
+/// and the result is `None`.
 pub fn write(
     messages: &[Message],
     request: &Request,

@@ -52,7 +52,7 @@ impl Codex {
         self.names.get(id.as_bytes()).cloned().unwrap_or_else(|| Text::from(otherwise).into_owned())
     }
 
-    /// Reads an event about a tool, unless items tell of the call.
+    /// Reads an event about a tool call. If items contain the same call, the event adds no message.
     pub(super) fn tool_event(
         &mut self,
         kind: &str,
