@@ -50,6 +50,7 @@ fn documents_name_what_is_there() {
         "docs/design/store.md",
         "docs/design/agents.md",
         "docs/design/page.md",
+        "docs/design/processes.md",
     ] {
         let text = read(document);
         let named = text.split('`').skip(1).step_by(2).filter(|name| {
