@@ -206,17 +206,10 @@ impl Rows {
 
     /// Appends a number to the part, after spaces up to `width` columns.
     pub fn push_number(&mut self, number: usize, width: usize) {
-        let (mut digits, mut first, mut rest) = ([b' '; 20], 20, number);
-        loop {
-            first -= 1;
-            digits[first] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        self.push_spaces(width.saturating_sub(digits.len() - first));
-        self.text.extend_from_slice(&digits[first..]);
+        let mut buffer = itoa::Buffer::new();
+        let digits = buffer.format(number);
+        self.push_spaces(width.saturating_sub(digits.len()));
+        self.push_str(digits);
     }
 
     /// Appends spaces to the part.
@@ -327,7 +320,7 @@ fn end_at<'a>(graphemes: impl Iterator<Item = &'a str>, columns: usize) -> usize
         left = left.saturating_sub(width);
         fits
     };
-    { graphemes }.take_while(fits).map(str::len).sum()
+    graphemes.take_while(fits).map(str::len).sum()
 }
 
 /// Returns the end of the text that fits into `columns`, after an ellipsis if it was truncated.
@@ -346,14 +339,7 @@ pub fn fitted(text: &str, columns: usize, ellipsis: &str) -> String {
         return text.to_owned();
     }
     let room = columns.saturating_sub(ellipsis.width());
-    let mut used = 0;
-    let end = text
-        .grapheme_indices(true)
-        .find(|(_, grapheme)| {
-            used += grapheme.width();
-            used > room
-        })
-        .map_or(text.len(), |(at, _)| at);
+    let end = end_at(text.graphemes(true), room);
     let mark = if columns >= ellipsis.width() { ellipsis } else { "" };
     format!("{}{mark}", text[..end].trim_end())
 }
