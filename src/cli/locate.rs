@@ -31,13 +31,15 @@ pub enum Scope {
     All,
 }
 
-/// The sessions that the arguments refer to; none has been read yet.
+/// The sessions that arguments refer to; none has been read yet.
 #[derive(Debug)]
-pub struct NamedSessions {
-    /// Their files.
+pub struct FoundSessions {
+    /// Their files; `-` is one of them.
     pub files: Vec<FoundFile>,
-    /// Whether a given path was not found or could not be searched; this has been reported.
-    pub failed: bool,
+    /// Those of them that were found by their name.
+    pub by_name: Vec<PathBuf>,
+    /// Why arguments were not found, or directories could not be searched.
+    pub failures: Vec<Failure>,
     /// Where they were found.
     pub scope: Scope,
 }
@@ -76,31 +78,17 @@ impl Places {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
 
-    /// Returns the sessions that paths, names and `--all` refer to. Reports directories that cannot be
-    /// searched, and continues.
-    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> NamedSessions {
-        let resolved = resolved(paths.iter().filter(|path| *path != Path::new("-")), ui);
-        let given = resolved.paths.clone();
+    /// Returns the sessions that paths, names and `--all` refer to. Reports directories below these that cannot be
+    /// searched.
+    pub fn sessions(&self, paths: &[PathBuf], all: bool, ui: &mut Ui) -> FoundSessions {
         let scope = match (paths, all) {
             (_, true) => Scope::All,
             ([], false) => Scope::Here,
-            _ => Scope::Paths(resolved.paths),
+            _ => return named_by(paths, Reach::Whole, false, ui),
         };
-        let mut finding = self.find(&scope);
-        let mut failed = !resolved.failures.is_empty();
-        let mut scope = scope;
-        if let (Scope::Paths(paths), true) = (&scope, finding.files.is_empty()) {
-            finding.files = of_projects(paths, ui);
-            scope = Scope::Paths(finding.files.iter().map(|file| file.path.clone()).collect());
-        }
-        for failure in &resolved.failures {
-            ui.report(failure);
-        }
-        failed |= report(finding.troubles, ui);
-        if finding.files.is_empty() && !failed && !given.is_empty() {
-            warn_of_none(&given, Reach::Whole, ui);
-        }
-        NamedSessions { files: finding.files, failed, scope }
+        let FoundFiles { files, troubles, .. } = self.find(&scope);
+        troubles.iter().for_each(|trouble| ui.warn(&trouble.to_string()));
+        FoundSessions { files, by_name: Vec::new(), failures: Vec::new(), scope }
     }
 
     /// Returns the sessions of all projects, and the directories that cannot be searched.
@@ -344,42 +332,57 @@ pub fn is_below(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
     arguments.iter().any(|folder| session.starts_with(folder) && is_deep(folder))
 }
 
-/// The sessions that arguments refer to.
-#[derive(Debug)]
-pub struct Expanded {
-    /// Their files; `-` is one of them.
-    pub files: Vec<FoundFile>,
-    /// Those of them that were found by their name.
-    pub by_name: Vec<PathBuf>,
-    /// Why arguments were not found, or directories could not be searched.
-    pub failures: Vec<Failure>,
-}
-
 /// Returns the sessions that arguments name: by file, name or directory. Reports the directories whose subdirectories are
 /// not searched.
-pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> Expanded {
-    let Resolved { paths, by_name, mut failures } = resolved(arguments.iter(), ui);
-    let (streams, paths): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| path == Path::new("-"));
-    let mut found = store::find(&paths, reach);
-    if found.files.is_empty() && reach == Reach::Whole {
-        found.files = of_projects(&paths, ui);
-    }
-    let mut files: Vec<_> =
-        streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
-    files.extend(found.files);
-    for trouble in found.troubles {
-        match trouble {
-            Trouble::Unreadable { error, .. } => failures.push(error.into()),
-            trouble => ui.warn(&trouble.to_string()),
+pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessions {
+    named_by(arguments, reach, true, ui)
+}
+
+/// Does the same; `is_strict` sets whether a subdirectory that cannot be searched is a failure.
+fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
+    let (mut paths, mut streams, mut by_name, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for argument in arguments {
+        match named(argument, ui) {
+            Ok(named) if named.path == Path::new("-") => streams.push(named.path),
+            Ok(named) => {
+                by_name.extend(named.by_name.then(|| named.path.clone()));
+                paths.push(named.path);
+            }
+            Err(failure) => unknown.push(failure.path(argument.to_string_lossy())),
         }
     }
-    if files.is_empty() && failures.is_empty() {
+    let mut found = store::find(&paths, reach);
+    let is_none = found.files.is_empty();
+    if is_none && reach == Reach::Whole {
+        found.files = of_projects(&paths, ui);
+    }
+    unknown.extend(failures(found.troubles, is_strict, ui));
+    if found.files.is_empty() && unknown.is_empty() && (streams.is_empty() || !paths.is_empty()) {
         warn_of_none(&paths, reach, ui);
     }
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
     }
-    Expanded { files, by_name, failures }
+    if is_none {
+        paths = found.files.iter().map(|file| file.path.clone()).collect();
+    }
+    let mut files: Vec<_> =
+        streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
+    files.extend(found.files);
+    FoundSessions { files, by_name, failures: unknown, scope: Scope::Paths(paths) }
+}
+
+/// Returns the failures for the paths that a search could not read; only notes are printed for those below them, unless
+/// `is_strict` is set.
+pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    for trouble in troubles {
+        match trouble {
+            Trouble::Unreadable { error, named } if named || is_strict => failures.push(error.into()),
+            trouble => ui.warn(&trouble.to_string()),
+        }
+    }
+    failures
 }
 
 /// Returns the sessions in the stores that belong to directories, if these are projects. Reports them: a directory in an
@@ -421,44 +424,6 @@ fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
     let mut finding = store::find(&folders, Reach::Whole);
     finding.troubles.iter_mut().for_each(Trouble::unnamed);
     finding
-}
-
-/// Arguments, with names resolved to paths.
-#[derive(Default)]
-struct Resolved {
-    paths: Vec<PathBuf>,
-    /// Those of them that were found by their name.
-    by_name: Vec<PathBuf>,
-    failures: Vec<Failure>,
-}
-
-fn resolved<'a>(arguments: impl Iterator<Item = &'a PathBuf>, ui: &Ui) -> Resolved {
-    let mut resolved = Resolved::default();
-    for argument in arguments {
-        match named(argument, ui) {
-            Ok(named) => {
-                resolved.by_name.extend(named.by_name.then(|| named.path.clone()));
-                resolved.paths.push(named.path);
-            }
-            Err(failure) => resolved.failures.push(failure.path(argument.to_string_lossy())),
-        }
-    }
-    resolved
-}
-
-/// Reports the paths that a search could not read. Returns whether a given path is among them.
-fn report(troubles: Vec<Trouble>, ui: &mut Ui) -> bool {
-    let mut failed = false;
-    for trouble in troubles {
-        match trouble {
-            Trouble::Unreadable { error, named: true } => {
-                failed = true;
-                ui.report(&Failure::from(error));
-            }
-            trouble => ui.warn(&trouble.to_string()),
-        }
-    }
-    failed
 }
 
 /// A session argument, resolved.

@@ -1,7 +1,7 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
 use crate::cli::follow::{Changes, folder_of};
-use crate::cli::locate::{NamedSessions, Places, Scope};
+use crate::cli::locate::{FoundSessions, Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, styled, visible};
 use crate::load::peek::is_torn;
@@ -119,7 +119,9 @@ impl SessionsArgs {
             return Err(Failure::usage("--all cannot be combined with SESSION").hint("omit one of them"));
         }
         let places = Places::of(ui);
-        let NamedSessions { files: mut found, failed, scope } = places.sessions(&self.paths, self.all, ui);
+        let FoundSessions { files: mut found, failures, scope, .. } =
+            places.sessions(&self.paths, self.all, ui);
+        let exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
         if self.archived {
             found.extend(places.archived_files(self.all)?);
         } else if self.paths.is_empty() {
@@ -134,7 +136,6 @@ impl SessionsArgs {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        let exit = if failed { Exit::Cannot } else { Exit::Done };
         let is_of_stores = self.paths.is_empty();
         let origin = Some(Origin { places, scope });
         Ok(Sessions { files, agents, exit, is_none, is_one, is_of_stores, origin })

@@ -4,7 +4,7 @@ use crate::agents::stores::{Here, absolute};
 use crate::cli::archive::{self, Packer, chosen, report};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{NamedSessions, Places, named};
+use crate::cli::locate::{Places, named};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
@@ -114,11 +114,9 @@ impl Args {
     fn archive(&self, places: Places, filter: Option<Filter>, ui: &mut Ui) -> Result<Exit, Failure> {
         let mut done = Vec::new();
         let mut sessions = Vec::new();
-        let mut failed = false;
         if filter.is_some() {
-            let NamedSessions { files, failed: unread, .. } = places.sessions(&[], self.all, ui);
-            failed = unread;
-            sessions.extend(files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path));
+            let found = places.sessions(&[], self.all, ui).files.into_iter();
+            sessions.extend(found.filter(|file| file.owner.is_none()).map(|file| file.path));
         }
         for session in &self.sessions {
             match named(session, ui) {
@@ -149,11 +147,10 @@ impl Args {
                 ui.warn(&format!("skipped {}, and {others}", failure.line()));
             }
         }
-        if done.is_empty() && skipped.is_empty() && !failed {
+        if done.is_empty() && skipped.is_empty() {
             ui.status("no session is chosen");
         }
-        let exit = report(done, self.change.json, ui)?;
-        Ok(if failed { exit.max(Exit::Cannot) } else { exit })
+        report(done, self.change.json, ui)
     }
 
     /// Restores or deletes archived sessions.

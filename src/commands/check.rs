@@ -2,7 +2,7 @@
 
 use crate::cli::check::{RepairArgs, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, everything, expanded};
+use crate::cli::locate::{FoundSessions, everything, expanded};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
@@ -63,7 +63,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let mut report = Report::new(&args.repair, ui);
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let Expanded { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
+    let FoundSessions { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
     for failure in failures {
         report.failure(&failure, ui);
     }

@@ -2,7 +2,7 @@
 
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, expanded};
+use crate::cli::locate::{FoundSessions, expanded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -200,7 +200,8 @@ fn all(args: &Args, format: ExportFormat, ui: &mut Ui) -> Result<Exit, Failure> 
         return Err(Failure::usage("the sessions of a directory are exported to a directory")
             .hint("give an existing directory with -o"));
     }
-    let Expanded { files, failures, .. } = expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
+    let FoundSessions { files, failures, .. } =
+        expanded(std::slice::from_ref(&args.session), Reach::Whole, ui);
     let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
     let mut names = HashSet::default();
     for file in files.into_iter().filter(|file| file.owner.is_none()) {

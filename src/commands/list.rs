@@ -4,7 +4,7 @@ use crate::agents::stores::{Here, is_cwd};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::import::{converted, foreign, found};
-use crate::cli::locate::{NamedSessions, Places};
+use crate::cli::locate::{FoundSessions, Places};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -109,14 +109,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut list: Vec<Listed> = Vec::new();
     let is_here = args.paths.is_empty() && !args.all;
     let all = args.all || args.repo && is_here;
-    let (mut files, mut failed) = match origin {
-        Some(origin) => sources(origin, args, ui),
+    let (mut files, failures) = match origin {
+        Some(origin) if args.paths.is_empty() => (foreign(origin, ui), Vec::new()),
+        Some(_) => found(&args.paths, ui),
         None => {
             list.extend(piped(args, period, ui)?);
-            let NamedSessions { files, failed, .. } = places.sessions(&args.paths, all, ui);
-            (files, failed)
+            let FoundSessions { mut files, failures, .. } = places.sessions(&args.paths, all, ui);
+            files.retain(|file| file.path != Path::new("-"));
+            (files, failures)
         }
     };
+    for failure in &failures {
+        ui.report(failure);
+    }
+    let mut failed = !failures.is_empty();
     if args.archived {
         files.extend(places.archived_files(all)?);
     } else if args.period.is_given() && args.paths.is_empty() && origin.is_none() && !args.repo {
@@ -186,18 +192,6 @@ fn retain_repository(
 /// Printed if none of the files found is a session.
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
-
-/// Returns the sessions of another agent that the arguments refer to, and whether an argument refers to none.
-fn sources(origin: Origin, args: &Args, ui: &mut Ui) -> (Vec<FoundFile>, bool) {
-    if args.paths.is_empty() {
-        return (foreign(origin, ui), false);
-    }
-    let (files, failures) = found(&args.paths, ui);
-    for failure in &failures {
-        ui.report(failure);
-    }
-    (files, !failures.is_empty())
-}
 
 /// Returns the session on standard input, if one of the paths is `-`.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {

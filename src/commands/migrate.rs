@@ -1,7 +1,7 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, NEEDS_RECURSION, everything, expanded, is_below, reach_of_change};
+use crate::cli::locate::{FoundSessions, NEEDS_RECURSION, everything, expanded, is_below, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -139,7 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Reach::Visible
     };
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let Expanded { files, by_name, mut failures } = expanded(sessions, reach, ui);
+    let FoundSessions { files, by_name, mut failures, .. } = expanded(sessions, reach, ui);
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()

@@ -1,7 +1,7 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Expanded, everything, expanded};
+use crate::cli::locate::{FoundSessions, everything, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -98,7 +98,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Prints what is found in the sessions, one row per secret. A session that cannot be read does not stop the others.
 fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let Expanded { files, mut failures, .. } = expanded(sessions, Reach::Whole, ui);
+    let FoundSessions { files, mut failures, .. } = expanded(sessions, Reach::Whole, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use super::{RepairArgs, checked};
-use crate::cli::locate::{Expanded, NEEDS_RECURSION, expanded, is_below, reach_of_change};
+use crate::cli::locate::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
@@ -40,7 +40,7 @@ pub fn repair(
     } else {
         reach_of_change(sessions, recursive, args.write.change.force, ui)?
     };
-    let Expanded { files, by_name, mut failures } = expanded(sessions, reach, ui);
+    let FoundSessions { files, by_name, mut failures, .. } = expanded(sessions, reach, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);

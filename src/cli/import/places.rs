@@ -1,13 +1,11 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
-use crate::cli::locate::is_spelled_as_path;
+use crate::cli::locate::{self, is_spelled_as_path};
 use crate::cli::output::{Failure, Ui, visible};
 use crate::import::{Origin, Survey, Target, write};
 use crate::load::names::{Known, NameError, choose};
 use crate::session::dialect::Dialect;
-use pisess_store::workers::in_order;
-use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled, Trouble};
-use std::convert::Infallible;
+use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled};
 use std::path::{Path, PathBuf};
 
 /// A source that was read.
@@ -79,12 +77,7 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         paths.iter().filter(|path| path.is_file()).map(|path| path.with_extension("")).collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
-    for trouble in found.troubles {
-        match trouble {
-            Trouble::Unreadable { error, named: true } => failures.push(error.into()),
-            trouble => ui.warn(&trouble.to_string()),
-        }
-    }
+    failures.extend(locate::failures(found.troubles, false, ui));
     (found.files, failures)
 }
 
@@ -109,12 +102,7 @@ fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
         chosen => return chosen,
     }
     let mut known = Vec::new();
-    let workers = ui.processors().min(files.len()).max(1);
-    let take = |read: Option<Known>| {
-        known.extend(read);
-        Ok::<(), Infallible>(())
-    };
-    let Ok(()) = in_order(files, workers, |file: FoundFile| titled(&file), take);
+    ui.parallel(files, |file| titled(&file), |read| known.extend(read));
     choose(name, &known)
 }
 
