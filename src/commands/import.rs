@@ -1,10 +1,11 @@
 //! `pisess import`: makes sessions of pi or oh-my-pi of those of Claude Code and Codex.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::import::{Done, Importer, Place, Surveyed, found, places, survey};
+use crate::cli::import::{Done, Importer, Place, found, places, survey};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::format::counted;
+use crate::import::Survey;
 use crate::ops::plan::Action;
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
@@ -58,8 +59,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (mut sources, mut outcomes) = read(files, ui);
     let output = args.write.output.as_deref();
     let is_one_file = output.is_some_and(|output| !output.is_dir());
-    if is_one_file && sources.iter().any(|source| source.survey.sub_agent.is_none()) {
-        sources.retain(|source| source.survey.sub_agent.is_none());
+    if is_one_file && sources.iter().any(|source| source.sub_agent.is_none()) {
+        sources.retain(|source| source.sub_agent.is_none());
     }
     if is_one_file && sources.len() > 1 {
         return Err(Failure::usage("-o names one file, and there are several sources")
@@ -80,15 +81,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             (None, _) => Ok(worst),
         };
     }
-    let work = |(source, place): (Surveyed, Place)| {
+    let work = |(source, place): (Survey, Place)| {
         let done = importer.import(&source, &place);
         (source.path.clone(), Some(source), done)
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
-    let is_first = |(source, _): &(Surveyed, Place)| {
-        seen.insert((source.survey.origin.name(), source.survey.id.clone()))
-    };
+    let is_first = |(source, _): &(Survey, Place)| seen.insert((source.origin.name(), source.id.clone()));
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
     ui.parallel(sources, work, |outcome| outcomes.push(outcome));
     outcomes.extend(again.into_iter().map(work));
@@ -101,7 +100,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn read(
     files: Vec<FoundFile>,
     ui: &Ui,
-) -> (Vec<Surveyed>, Vec<(PathBuf, Option<Surveyed>, Result<Done, Failure>)>) {
+) -> (Vec<Survey>, Vec<(PathBuf, Option<Survey>, Result<Done, Failure>)>) {
     let work = |file: FoundFile| {
         let read = survey(&file.path);
         (file, read)
@@ -111,7 +110,7 @@ fn read(
         let name = visible(&file.path.to_string_lossy());
         let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
         match read {
-            Ok(Some(source)) if source.survey.messages > 0 => sources.push(source),
+            Ok(Some(source)) if source.messages > 0 => sources.push(source),
             Ok(_) if !file.named => {}
             Ok(Some(_)) => failures.push((file.path, None, Err(refused("it has no messages")))),
             Ok(None) => {
@@ -127,7 +126,7 @@ fn read(
 /// Writes a session to standard output.
 fn stream(
     importer: &Importer,
-    source: &Surveyed,
+    source: &Survey,
     place: &Place,
     args: &Args,
     ui: &mut Ui,
@@ -142,8 +141,8 @@ fn stream(
 }
 
 /// Reports what of a source was not read.
-fn note(source: &Surveyed, ui: &mut Ui) {
-    if source.survey.is_torn {
+fn note(source: &Survey, ui: &mut Ui) {
+    if source.is_torn {
         let name = source.path.to_string_lossy();
         ui.warn(&format!("{name}: its last line is torn, and is left for the next import"));
     }
@@ -151,7 +150,7 @@ fn note(source: &Surveyed, ui: &mut Ui) {
 
 /// Prints what became of the sources; returns how the command ends.
 fn report(
-    outcomes: Vec<(PathBuf, Option<Surveyed>, Result<Done, Failure>)>,
+    outcomes: Vec<(PathBuf, Option<Survey>, Result<Done, Failure>)>,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
@@ -195,7 +194,7 @@ fn report(
 /// Prints the row of a source.
 fn row(
     path: &Path,
-    source: Option<&Surveyed>,
+    source: Option<&Survey>,
     outcome: &Result<Done, Failure>,
     args: &Args,
     ui: &mut Ui,
@@ -204,11 +203,10 @@ fn row(
     let done = outcome.as_ref().ok();
     let to = done.map(|done| done.to.to_string_lossy().into_owned());
     if args.write.change.json {
-        let survey = source.map(|source| &source.survey);
         let row = Object::new()
             .str("path", &path)
-            .str_or_null("from", survey.map(|survey| survey.origin.name()))
-            .str_or_null("sessionId", survey.map(|survey| &*survey.id))
+            .str_or_null("from", source.map(|source| source.origin.name()))
+            .str_or_null("sessionId", source.map(|source| &*source.id))
             .str_or_null("to", to.as_deref())
             .str("action", done.map_or("failed", |done| done.action.name()))
             .bool("dryRun", args.write.change.dry_run)

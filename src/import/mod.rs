@@ -31,7 +31,7 @@ use pisess_json::write::Object;
 use pisess_store::ReadAt;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use uuid::Uuid;
 use writer::{Draft, Place, Take, Writer};
 
@@ -62,6 +62,8 @@ trait Reader {
 /// What a source contains.
 #[derive(Clone, Debug)]
 pub struct Survey {
+    /// The path of its file.
+    pub path: PathBuf,
     /// The agent that wrote it.
     pub origin: Origin,
     /// The id of its session.
@@ -167,8 +169,8 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
     }
 }
 
-/// Reads a source, and returns what it contains. `stem` is the name of the file without its extension.
-pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Survey> {
+/// Reads a source, and returns what it contains.
+pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
     let mut facts = Facts::default();
     let mut ignore = |_: &[u8]| Ok(());
     let mut writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
@@ -180,9 +182,11 @@ pub fn survey(source: &dyn ReadAt, origin: Origin, stem: &str) -> io::Result<Sur
         read_line(reader.as_mut(), origin, &line, raw, &mut writer)
     })?;
     reader.leaf(&mut writer)?;
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     Ok(Survey {
+        path: path.to_owned(),
         origin,
-        id: facts.id(stem),
+        id: facts.id(&stem),
         sub_agent: facts.session.zip(facts.sub_agent),
         cwd: facts.cwd,
         created_ms: facts.created_ms.unwrap_or_default(),

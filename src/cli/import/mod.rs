@@ -4,6 +4,6 @@ mod places;
 mod run;
 mod targets;
 
-pub use self::places::{Surveyed, converted, foreign, found, survey};
+pub use self::places::{converted, foreign, found, survey};
 pub use self::run::{Done, Importer};
 pub use self::targets::{Place, places};

@@ -2,38 +2,27 @@
 
 use crate::cli::locate::{self, is_spelled_as_path};
 use crate::cli::output::{Failure, Ui, visible};
-use crate::import::{Origin, Survey, Target, write};
+use crate::import::{self, Origin, Survey, Target, write};
 use crate::load::names::{Known, NameError, choose};
 use crate::session::dialect::Dialect;
 use pisess_store::{self as store, FoundFile, Reach, SessionFile, Spooled};
 use std::path::{Path, PathBuf};
 
-/// A source that was read.
-#[derive(Debug)]
-pub struct Surveyed {
-    /// Its path.
-    pub path: PathBuf,
-    /// What it contains.
-    pub survey: Survey,
-}
-
 /// Reads a source. Returns `None` if another agent wrote the file, or none.
-pub fn survey(path: &Path) -> Result<Option<Surveyed>, Failure> {
+pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
     let file = SessionFile::open(path)?;
     let failed = |error| Failure::reading(&visible(&path.to_string_lossy()), error);
-    let Some(origin) = Origin::of(&file).map_err(failed)? else { return Ok(None) };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let survey = crate::import::survey(&file, origin, &stem).map_err(failed)?;
-    Ok(Some(Surveyed { path: path.to_owned(), survey }))
+    let origin = Origin::of(&file).map_err(failed)?;
+    origin.map(|origin| import::survey(&file, origin, path)).transpose().map_err(failed)
 }
 
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
 /// none.
 pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
-    let Some(Surveyed { path, survey }) = survey(path)? else { return Ok(None) };
-    let file = SessionFile::open(&path)?;
+    let Some(survey) = survey(path)? else { return Ok(None) };
+    let file = SessionFile::open(path)?;
     let id = survey.session_id(Dialect::Pi, 0);
-    let target = Target { agent: Dialect::Pi, id: &id, source: &path, earlier: &[] };
+    let target = Target { agent: Dialect::Pi, id: &id, source: path, earlier: &[] };
     let cwd = survey.cwd.clone().unwrap_or_default();
     let copy = store::spool_written(&mut |out| write(&file, &survey, &target, &cwd, out).map(drop))?;
     Ok(Some((survey, copy)))
@@ -107,7 +96,7 @@ fn named(name: &str, ui: &mut Ui) -> Result<PathBuf, NameError> {
 }
 
 fn titled(file: &FoundFile) -> Option<Known> {
-    let survey = survey(&file.path).ok()??.survey;
+    let survey = survey(&file.path).ok()??;
     let name = survey.name.map(|name| name.to_string_lossy().into_owned());
     Some(Known { path: file.path.clone(), id: survey.id, name })
 }

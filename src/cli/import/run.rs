@@ -1,6 +1,5 @@
 //! Imports one source: decides what is left to do, and does it under the lock of the session.
 
-use super::places::Surveyed;
 use super::targets::Place;
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, visible};
@@ -62,7 +61,7 @@ impl Importer<'_> {
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
-    pub fn import(&self, source: &Surveyed, place: &Place) -> Result<Done, Failure> {
+    pub fn import(&self, source: &Survey, place: &Place) -> Result<Done, Failure> {
         if !place.exists {
             return self.create(source, place, (&place.id, &place.path));
         }
@@ -93,7 +92,7 @@ impl Importer<'_> {
     ///
     /// # Errors
     /// If the source cannot be read, or the stream not be written.
-    pub fn print(&self, source: &Surveyed, place: &Place, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(&self, source: &Survey, place: &Place, out: &mut dyn Write) -> Result<(), Failure> {
         let file = Input::open_path(&source.path, self.stdout_is)?;
         let filled = self.fill(source, place, &place.id, out);
         filled.map(|_| ()).map_err(|error| output_or_input(&file, error))
@@ -102,20 +101,20 @@ impl Importer<'_> {
     /// Writes the whole session; returns the number of its entries.
     fn fill(
         &self,
-        source: &Surveyed,
+        source: &Survey,
         place: &Place,
         id: &str,
         out: &mut dyn Write,
     ) -> Result<usize, io::Error> {
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
         let target = Target { agent: self.agent, id, source: &real(&source.path), earlier: &[] };
-        let entries = write(&file, &source.survey, &target, &place.cwd, out)?;
-        unchanged(&file, &source.survey)?;
+        let entries = write(&file, source, &target, &place.cwd, out)?;
+        unchanged(&file, source)?;
         Ok(entries)
     }
 
     /// Creates a session.
-    fn create(&self, source: &Surveyed, place: &Place, (id, path): (&str, &Path)) -> Result<Done, Failure> {
+    fn create(&self, source: &Survey, place: &Place, (id, path): (&str, &Path)) -> Result<Done, Failure> {
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
             entries = self.fill(source, place, id, out)?;
@@ -135,7 +134,7 @@ impl Importer<'_> {
     /// that was used last.
     fn put(
         &self,
-        source: &Surveyed,
+        source: &Survey,
         path: &Path,
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Committed, Failure> {
@@ -150,7 +149,7 @@ impl Importer<'_> {
     /// Appends what the source has grown by. Returns `None` if the session was continued meanwhile.
     fn append(
         &self,
-        source: &Surveyed,
+        source: &Survey,
         file: &SessionFile,
         place: &Place,
         input: &Input,
@@ -182,7 +181,7 @@ impl Importer<'_> {
     /// Returns the entries that the source has grown by.
     fn growth(
         &self,
-        source: &Surveyed,
+        source: &Survey,
         file: &SessionFile,
         session: &Session,
         earlier: &[u64],
@@ -198,11 +197,11 @@ impl Importer<'_> {
             change.entries.push(NewEntry { id, line: line.to_vec() });
             Ok(())
         };
-        convert(file, &source.survey, &target, &mut take)
-            .and_then(|()| unchanged(file, &source.survey))
+        convert(file, source, &target, &mut take)
+            .and_then(|()| unchanged(file, source))
             .map_err(|error| unreadable(source, error))?;
-        if let Some(name) = source.survey.name.as_ref().filter(|_| is_renamed) {
-            let time = pisess_json::time::iso_string(source.survey.created_ms);
+        if let Some(name) = source.name.as_ref().filter(|_| is_renamed) {
+            let time = pisess_json::time::iso_string(source.created_ms);
             change.title_line = (session.agent().title_line)(name, &time);
         }
         Ok(change)
@@ -211,19 +210,18 @@ impl Importer<'_> {
     /// Returns what is left to do for a session that was made of the source.
     fn state(
         &self,
-        source: &Surveyed,
+        source: &Survey,
         file: &SessionFile,
         input: &Input,
         session: &Session,
     ) -> Result<State, Failure> {
         let failed = |error| input.unreadable(error);
-        let survey = &source.survey;
         let Some((record, is_last)) = record_in(session, input).map_err(failed)? else {
             return Err(input
                 .cannot("it exists, and has no record of an import")
                 .hint("give another path with -o, or import the source again with --force"));
         };
-        let is_other = record.origin != survey.origin || record.id != survey.id;
+        let is_other = record.origin != source.origin || record.id != source.id;
         if is_other || session.dialect != self.agent {
             return Err(input
                 .cannot("it was made of another session, or for another agent")
@@ -235,14 +233,14 @@ impl Importer<'_> {
             let failure = Failure::cannot(format_args!("{name}: {what} since it was imported")).path(&name);
             failure.hint("--force imports it again, into a new session")
         };
-        if read > survey.read {
+        if read > source.read {
             return Err(refused("it has become shorter"));
         }
         let start =
-            if read == survey.read { survey.sha256.clone() } else { digest(file, read).map_err(failed)? };
+            if read == source.read { source.sha256.clone() } else { digest(file, read).map_err(failed)? };
         Ok(match () {
             () if start != record.sha256 => return Err(refused("it was edited")),
-            () if read == survey.read => State::Current,
+            () if read == source.read => State::Current,
             () if is_last => State::Grown(record.read),
             () => State::Continued,
         })
@@ -269,7 +267,7 @@ fn unchanged(file: &SessionFile, survey: &Survey) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read"))
 }
 
-fn unreadable(source: &Surveyed, error: io::Error) -> Failure {
+fn unreadable(source: &Survey, error: io::Error) -> Failure {
     Failure::reading(&visible(&source.path.to_string_lossy()), error)
 }
 

@@ -1,6 +1,5 @@
 //! Where the session of a source is, or will be.
 
-use super::places::Surveyed;
 use crate::cli::locate::{Places, stores_seen_from_recorded};
 use crate::cli::output::Ui;
 use crate::import::Survey;
@@ -28,12 +27,7 @@ pub struct Place {
 
 /// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
 /// directory, or `-`.
-pub fn places(
-    sources: Vec<Surveyed>,
-    agent: Dialect,
-    output: Option<&Path>,
-    ui: &Ui,
-) -> Vec<(Surveyed, Place)> {
+pub fn places(sources: Vec<Survey>, agent: Dialect, output: Option<&Path>, ui: &Ui) -> Vec<(Survey, Place)> {
     let mut known = known_sessions(output, ui);
     let mut folders: HashMap<String, PathBuf> = HashMap::default();
     let mut place = |survey: &Survey| {
@@ -71,12 +65,12 @@ pub fn places(
         Place { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
     };
     let (agents, others): (Vec<_>, Vec<_>) =
-        sources.into_iter().partition(|source| source.survey.sub_agent.is_some());
+        sources.into_iter().partition(|source| source.sub_agent.is_some());
     others
         .into_iter()
         .chain(agents)
         .map(|source| {
-            let place = place(&source.survey);
+            let place = place(&source);
             (source, place)
         })
         .collect()

@@ -5,15 +5,3 @@
 mod os;
 
 pub use os::{exchange, is_closed, pause};
-
-/// The result of an exchange.
-pub enum Reply {
-    /// The whole output of the command.
-    Output(Vec<u8>),
-    /// The command printed too much.
-    TooMuch,
-    /// The command exceeded the time limit.
-    TooSlow,
-    /// A signal ends pisess.
-    Interrupted,
-}

@@ -4,11 +4,12 @@
 //! read concurrently; a child that stops reading early is not an error.
 
 use super::groups::{Group, command};
-use super::pipes::{Reply, exchange, pause};
+use super::pipes::{exchange, pause};
 use super::signals::Waiting;
 use crate::cli::output::{Failure, visible};
 use std::borrow::Cow;
-use std::process::{Child, Stdio};
+use std::io;
+use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The maximum output of a command, in bytes.
@@ -45,12 +46,12 @@ impl Shell<'_> {
         let waiting = Waiting::begin();
         let (mut child, mut group) = self.spawn()?;
         let deadline = Instant::now() + self.timeout;
-        let outcome = match exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting) {
-            Ok(Reply::Output(output)) => self.wait(&mut child, deadline, &waiting).map(|()| output),
-            Ok(Reply::TooMuch) => Err(self.failed("it printed more than 10 MB")),
-            Ok(Reply::TooSlow) => Err(self.too_slow()),
-            Ok(Reply::Interrupted) => Err(self.interrupted()),
-            Err(error) => Err(self.failed(&error.to_string())),
+        let ended = exchange(&mut child, &input, MOST_OUTPUT, deadline, &waiting)
+            .and_then(|output| Ok((output, wait(&mut child, deadline, &waiting)?)));
+        let outcome = match ended {
+            Ok((output, status)) if status.success() => Ok(output),
+            Ok((_, status)) => Err(self.failed(&status.to_string())),
+            Err(error) => Err(self.stopped(&error)),
         };
         if outcome.is_err() {
             group.end(&mut child, waiting.signal());
@@ -68,30 +69,16 @@ impl Shell<'_> {
         Ok((child, group))
     }
 
-    /// Waits for a child that has closed its output to exit.
-    fn wait(&self, child: &mut Child, deadline: Instant, waiting: &Waiting) -> Result<(), Failure> {
-        let mut time = Duration::from_millis(1);
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) if status.success() => return Ok(()),
-                Ok(Some(status)) => return Err(self.failed(&status.to_string())),
-                Ok(None) if waiting.signal().is_some() => return Err(self.interrupted()),
-                Ok(None) if Instant::now() >= deadline => return Err(self.too_slow()),
-                Ok(None) => pause(waiting, time),
-                Err(error) => return Err(self.failed(&error.to_string())),
-            }
-            time = (time * 2).min(Duration::from_millis(50));
+    /// Returns the failure of a command that did not end by itself. That for a signal is never printed: once the command
+    /// has ended, the signal ends pisess.
+    fn stopped(&self, error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::FileTooLarge => self.failed("it printed more than 10 MB"),
+            io::ErrorKind::TimedOut => self
+                .failed(&format!("no result within {} s", self.timeout.as_secs_f64()))
+                .hint("allow more time with --timeout"),
+            _ => self.failed(&error.to_string()),
         }
-    }
-
-    /// Returns a failure that is never printed: once the command has ended, the signal ends pisess.
-    fn interrupted(&self) -> Failure {
-        self.failed("interrupted")
-    }
-
-    fn too_slow(&self) -> Failure {
-        self.failed(&format!("no result within {} s", self.timeout.as_secs_f64()))
-            .hint("allow more time with --timeout")
     }
 
     /// Returns a failure of the command.
@@ -101,6 +88,23 @@ impl Shell<'_> {
         Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
             .path(*session)
             .hint(*hint)
+    }
+}
+
+/// Waits for a child that has closed its output to exit.
+///
+/// # Errors
+/// `TimedOut` after the deadline, `Interrupted` if a signal ends pisess.
+fn wait(child: &mut Child, deadline: Instant, waiting: &Waiting) -> io::Result<ExitStatus> {
+    let mut time = Duration::from_millis(1);
+    loop {
+        match child.try_wait()? {
+            Some(status) => return Ok(status),
+            None if waiting.signal().is_some() => return Err(io::ErrorKind::Interrupted.into()),
+            None if Instant::now() >= deadline => return Err(io::ErrorKind::TimedOut.into()),
+            None => pause(waiting, time),
+        }
+        time = (time * 2).min(Duration::from_millis(50));
     }
 }
 

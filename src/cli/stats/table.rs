@@ -126,23 +126,23 @@ const fn figure(
     Figure { name, short, cell, expendable }
 }
 
-const SESSIONS: Figure = figure(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64));
-const MESSAGES: Figure = figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64));
-const CALLS: Figure = figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64));
-const FAILED: Figure = figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64));
-const READS: Figure = figure(["reads"; 2], 1, |totals, _| grouped(totals.reads as f64));
-const WRITES: Figure = figure(["writes"; 2], 1, |totals, _| grouped(totals.writes as f64));
-const INPUT: Figure = figure(["input"; 2], 2, |totals, layout| layout.tokens(totals.usage.input));
-const OUTPUT: Figure = figure(["output"; 2], 2, |totals, layout| layout.tokens(totals.usage.output));
-const CACHE_WRITE: Figure =
-    figure(["cache write", "cache w"], 3, |totals, layout| layout.tokens(totals.usage.cache_write));
-const CACHE_READ: Figure =
-    figure(["cache read", "cache r"], 3, |totals, layout| layout.tokens(totals.usage.cache_read));
-const TOTAL: Figure =
-    figure(["total tokens", "total"], 1, |totals, layout| layout.tokens(totals.usage.tokens()));
-const COST: Figure = figure(["cost"; 2], 0, |totals, layout| cost(totals, layout.places));
-const TIME: Figure = figure(["time"; 2], 8, |totals, _| duration(totals.took_ms));
-const FILES: Figure = figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64));
+/// All figures, in the order of their columns.
+const FIGURES: [Figure; 14] = [
+    figure(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64)),
+    figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64)),
+    figure(["reads"; 2], 1, |totals, _| grouped(totals.reads as f64)),
+    figure(["writes"; 2], 1, |totals, _| grouped(totals.writes as f64)),
+    figure(["calls"; 2], 5, |totals, _| grouped(totals.tool_calls as f64)),
+    figure(["failed"; 2], 6, |totals, _| grouped(totals.tool_failures as f64)),
+    figure(["input"; 2], 2, |totals, layout| layout.tokens(totals.usage.input)),
+    figure(["output"; 2], 2, |totals, layout| layout.tokens(totals.usage.output)),
+    figure(["cache write", "cache w"], 3, |totals, layout| layout.tokens(totals.usage.cache_write)),
+    figure(["cache read", "cache r"], 3, |totals, layout| layout.tokens(totals.usage.cache_read)),
+    figure(["total tokens", "total"], 1, |totals, layout| layout.tokens(totals.usage.tokens())),
+    figure(["cost"; 2], 0, |totals, layout| cost(totals, layout.places)),
+    figure(["time"; 2], 8, |totals, _| duration(totals.took_ms)),
+    figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64)),
+];
 
 impl GroupTable<'_> {
     /// Prints the table, without figures for which there is no space.
@@ -165,6 +165,7 @@ impl GroupTable<'_> {
         self.table(&layout, bar).print(ui)?;
         ui.print(&unpriced(self.total))
     }
+
     /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures. Keys take two
     /// fifths, and more if the figures leave it: all of them, or without bars the main ones.
     fn layout(&self, room: usize, has_bars: bool) -> Layout {
@@ -268,22 +269,7 @@ impl GroupTable<'_> {
 
     /// Returns the figures that are not empty for these groups.
     fn figures(&self) -> Vec<Figure> {
-        let mut all = vec![
-            SESSIONS,
-            MESSAGES,
-            READS,
-            WRITES,
-            CALLS,
-            FAILED,
-            INPUT,
-            OUTPUT,
-            CACHE_WRITE,
-            CACHE_READ,
-            TOTAL,
-            COST,
-            TIME,
-            FILES,
-        ];
+        let mut all = FIGURES.to_vec();
         let has = |by| self.by.contains(&by);
         let (is_of_tools, is_of_files) = (has(By::Tool), has(By::File));
         all.retain(|figure| match figure.name {

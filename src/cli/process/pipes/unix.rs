@@ -1,7 +1,6 @@
 //! Unix: one thread writes and reads, so it works even if no further thread can be started, and reacts to signals
 //! at once.
 
-use super::Reply;
 use crate::cli::process::signals::Waiting;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -10,13 +9,17 @@ use std::time::{Duration, Instant};
 
 /// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
 /// read all its input.
+///
+/// # Errors
+/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends pisess, others if the
+/// pipes fail.
 pub fn exchange(
     child: &mut Child,
     input: &[u8],
     most: usize,
     deadline: Instant,
     waiting: &Waiting,
-) -> io::Result<Reply> {
+) -> io::Result<Vec<u8>> {
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
     if let Some(stdin) = &stdin {
@@ -30,11 +33,11 @@ pub fn exchange(
             stdin = None;
         }
         let Some(left_for_it) = deadline.checked_duration_since(Instant::now()) else {
-            return Ok(Reply::TooSlow);
+            return Err(io::ErrorKind::TimedOut.into());
         };
         let ready = wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
         if waiting.signal().is_some() {
-            return Ok(Reply::Interrupted);
+            return Err(io::ErrorKind::Interrupted.into());
         }
         if let Some(pipe) = stdin.as_mut().filter(|_| ready.stdin) {
             match pipe.write(left) {
@@ -45,8 +48,8 @@ pub fn exchange(
         }
         if ready.stdout {
             match stdout.read(&mut buffer) {
-                Ok(0) => return Ok(Reply::Output(output)),
-                Ok(read) if output.len() + read > most => return Ok(Reply::TooMuch),
+                Ok(0) => return Ok(output),
+                Ok(read) if output.len() + read > most => return Err(io::ErrorKind::FileTooLarge.into()),
                 Ok(read) => output.extend_from_slice(&buffer[..read]),
                 Err(error) if is_for_later(&error) => {}
                 Err(error) => return Err(error),

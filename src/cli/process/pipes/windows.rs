@@ -1,6 +1,5 @@
 //! Windows: pipes cannot be waited for, so one thread writes, and another one reads.
 
-use super::Reply;
 use crate::cli::process::signals::Waiting;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -11,13 +10,17 @@ use std::time::{Duration, Instant};
 
 /// Writes `input` to a command and reads its output, up to a limit, until the command closes it. The command need not
 /// read all its input.
+///
+/// # Errors
+/// `TimedOut` after the deadline, `FileTooLarge` beyond the limit, `Interrupted` if a signal ends pisess, others if the
+/// pipes fail.
 pub fn exchange(
     child: &mut Child,
     input: &[u8],
     most: usize,
     deadline: Instant,
     waiting: &Waiting,
-) -> io::Result<Reply> {
+) -> io::Result<Vec<u8>> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
         return Err(io::Error::other("its standard streams are not pipes"));
@@ -32,11 +35,10 @@ pub fn exchange(
         let _ = send.send(read.map(|_| output));
     })?;
     match receive.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        Ok(output) => {
-            output.map(|output| if output.len() > most { Reply::TooMuch } else { Reply::Output(output) })
-        }
-        Err(_) if waiting.signal().is_some() => Ok(Reply::Interrupted),
-        Err(_) => Ok(Reply::TooSlow),
+        Ok(Ok(output)) if output.len() > most => Err(io::ErrorKind::FileTooLarge.into()),
+        Ok(output) => output,
+        Err(_) if waiting.signal().is_some() => Err(io::ErrorKind::Interrupted.into()),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
     }
 }
 
