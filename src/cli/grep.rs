@@ -33,7 +33,7 @@ pub struct Searcher {
 
 /// The result for one session.
 #[derive(Debug)]
-pub struct Answer {
+pub struct Matches {
     header: Header,
     count: u64,
     /// The rows as printed.
@@ -47,15 +47,15 @@ pub struct Answer {
 
 /// What is known of the sessions that were searched.
 #[derive(Default)]
-pub struct Searched {
-    sessions: HashMap<PathBuf, Known>,
+pub struct SearchState {
+    sessions: HashMap<PathBuf, SessionState>,
     /// The session whose rows were printed last.
     last: Option<PathBuf>,
 }
 
 /// What is known of a session that was searched.
 #[derive(Default)]
-struct Known {
+struct SessionState {
     seen: Option<Seen>,
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
@@ -66,16 +66,16 @@ struct Known {
 
 impl Searcher {
     /// Searches a session from the start.
-    pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Answer, Failure> {
+    pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
         if let Some(pruned) = if self.with_pruned { pruned_of(input)? } else { None } {
             let whole = pruned.whole(input.source());
-            return self.search_source(path, &input.name, &whole, &Known::default(), reader);
+            return self.search_source(path, &input.name, &whole, &SessionState::default(), reader);
         }
         if !self.follows {
-            return self.search_source(path, &input.name, input.source(), &Known::default(), reader);
+            return self.search_source(path, &input.name, input.source(), &SessionState::default(), reader);
         }
         let source = WholeLines::of(input.source()).map_err(|error| input.unreadable(error))?;
-        self.search_source(path, &input.name, &source, &Known::default(), reader)
+        self.search_source(path, &input.name, &source, &SessionState::default(), reader)
     }
 
     fn search_source(
@@ -83,9 +83,9 @@ impl Searcher {
         path: &Path,
         name: &str,
         source: &dyn ReadAt,
-        known: &Known,
+        known: &SessionState,
         reader: &mut ChunkReader,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Matches, Failure> {
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
         let (mut matches, mut keys) = (Vec::new(), Vec::new());
         let most = self.most.saturating_sub(known.printed.len() as u64);
@@ -129,15 +129,15 @@ impl Searcher {
             painter.summary(path, &searched.header, count, &mut rows);
         }
         let (header, resume, trail) = (searched.header, searched.resume, trail.end());
-        Ok(Answer { header, count, rows, note, keys, resume, trail })
+        Ok(Matches { header, count, rows, note, keys, resume, trail })
     }
 
     /// Prints the rows of a session.
     pub fn print(
         &self,
         path: &Path,
-        answer: &Answer,
-        searched: &mut Searched,
+        answer: &Matches,
+        searched: &mut SearchState,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         if let Some(note) = &answer.note {
@@ -167,7 +167,7 @@ impl Searcher {
     pub fn follow(
         &mut self,
         origin: &Origin,
-        mut searched: Searched,
+        mut searched: SearchState,
         is_one: bool,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
@@ -201,10 +201,10 @@ impl Searcher {
     fn search_on(
         &self,
         path: &Path,
-        mut known: Known,
+        mut known: SessionState,
         reader: &mut ChunkReader,
         ui: &Ui,
-    ) -> (Known, Option<Answer>) {
+    ) -> (SessionState, Option<Matches>) {
         let now = match &known.seen {
             Some(seen) => seen.look(path),
             None => SessionFile::open(path).map(Since::Replaced),
@@ -235,10 +235,10 @@ impl Searcher {
     }
 }
 
-impl Searched {
+impl SearchState {
     /// Remembers a session that was searched from the start.
-    pub fn take_in(&mut self, path: &Path, seen: Option<Seen>, mut answer: Answer) {
-        let mut known = Known { seen, ..Known::default() };
+    pub fn take_in(&mut self, path: &Path, seen: Option<Seen>, mut answer: Matches) {
+        let mut known = SessionState { seen, ..SessionState::default() };
         known.take_in(&mut answer);
         self.sessions.insert(path.to_owned(), known);
     }
@@ -249,8 +249,8 @@ impl Searched {
     }
 }
 
-impl Known {
-    fn take_in(&mut self, answer: &mut Answer) {
+impl SessionState {
+    fn take_in(&mut self, answer: &mut Matches) {
         self.printed.extend(answer.keys.drain(..));
         self.resume = Some(answer.resume);
         self.trail = std::mem::take(&mut answer.trail);

@@ -8,7 +8,7 @@
 use super::open::{Input, OpenSession};
 use crate::cli::options;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{HOOK, Shell, UNTOUCHED};
+use crate::cli::process::run::{HOOK, Shell};
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::EntryReader;
 use clap::Args;
@@ -33,23 +33,14 @@ pub struct HookArgs {
 impl HookArgs {
     /// Returns the hook: that of the option, else that of the environment. An empty command is no hook.
     pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
-        let (option, command) = match &self.hook {
-            Some(command) => ("--hook", command.clone()),
-            None => (HOOK, ui.env(HOOK)?),
-        };
-        let hook = Hook { session: input.name.clone(), option, command, timeout: self.timeout };
-        Some(hook).filter(|hook| !hook.command.trim().is_empty())
+        let (names, hint) = (["--hook", HOOK], "--hook 'cat >&2' prints what it receives");
+        Shell::chosen(&input.name, self.hook.as_ref(), names, self.timeout, hint, ui).map(Hook)
     }
 }
 
 /// A hook command, and how to run it.
 #[derive(Clone, Debug)]
-pub struct Hook {
-    session: String,
-    option: &'static str,
-    command: String,
-    timeout: Duration,
-}
+pub struct Hook(Shell);
 
 impl Hook {
     /// Runs the hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
@@ -59,7 +50,7 @@ impl Hook {
     }
 
     fn answer(&self, event: Object, context: &Context) -> Result<Answer, Failure> {
-        let shell = self.shell(UNTOUCHED);
+        let Hook(shell) = self;
         let output = shell.run(context.complete(event))?;
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
@@ -79,18 +70,7 @@ impl Hook {
 
     /// Returns the failure for a reply that cannot be used.
     pub fn failed(&self, what: &str) -> Failure {
-        self.shell(UNTOUCHED).failed(what)
-    }
-
-    fn shell<'a>(&'a self, outcome: &'a str) -> Shell<'a> {
-        Shell {
-            session: &self.session,
-            option: self.option,
-            command: (&self.command).into(),
-            timeout: self.timeout,
-            outcome,
-            hint: "--hook 'cat >&2' prints what it receives",
-        }
+        self.0.failed(what)
     }
 }
 
@@ -149,7 +129,8 @@ impl Notification {
     pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         self.context.file = file;
         let _waiting = ui.spinner("waiting for the hook");
-        self.hook.shell("").run(self.context.complete(self.event)).map(|_| ())
+        let shell = Shell { outcome: "", ..self.hook.0 };
+        shell.run(self.context.complete(self.event)).map(|_| ())
     }
 }
 
@@ -266,14 +247,15 @@ fn flag(from: Raw, key: &str) -> Result<Option<bool>, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::process::run::UNTOUCHED;
 
     /// Returns the reply of a hook that prints `json`.
     fn answer(json: &str) -> Result<Answer, String> {
-        let timeout = Duration::from_secs(20);
+        let (session, timeout) = ("s".to_owned(), Duration::from_secs(20));
         let command = format!("cat > /dev/null; echo '{json}'");
-        let hook = Hook { session: "s".to_owned(), option: "--hook", command, timeout };
+        let hook = Shell { session, option: "--hook", command, timeout, outcome: UNTOUCHED, hint: "" };
         let context = Context { file: None, id: Text::from("s"), cwd: None, leaf: None };
-        hook.answer(Object::new(), &context).map_err(|failure| failure.line())
+        Hook(hook).answer(Object::new(), &context).map_err(|failure| failure.line())
     }
 
     #[test]

@@ -91,16 +91,14 @@ impl Places {
         FoundSessions { files, by_name: Vec::new(), failures: Vec::new(), scope }
     }
 
-    /// Returns the sessions of all projects, and the directories that cannot be searched.
-    pub fn everywhere(&self) -> FoundFiles {
-        self.find(&Scope::All)
-    }
-
     /// Returns the directories of both agents that contain sessions, each with the directory of their archives: beside the
     /// store, and with the same structure.
     fn archives(&self) -> impl Iterator<Item = (PathBuf, PathBuf)> {
-        let roots: BTreeSet<_> = self.stores.iter().map(|store| OnDisk.real(&store.root)).collect();
-        roots.into_iter().map(|root| (root.clone(), with_suffix(&root, ".archive")))
+        self.roots().into_iter().map(|root| (root.clone(), with_suffix(&root, ".archive")))
+    }
+
+    fn roots(&self) -> BTreeSet<PathBuf> {
+        self.stores.iter().map(|store| OnDisk.real(&store.root)).collect()
     }
 
     /// Returns the archive for a session, given by its real path, if it is in a store.
@@ -414,8 +412,7 @@ fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
 
 /// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.
 pub fn everything(ui: &Ui) -> Vec<PathBuf> {
-    let roots: BTreeSet<_> = Places::of(ui).stores.iter().map(|store| OnDisk.real(&store.root)).collect();
-    roots.into_iter().filter(|root| root.exists()).collect()
+    Places::of(ui).roots().into_iter().filter(|root| root.exists()).collect()
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.

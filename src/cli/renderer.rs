@@ -63,9 +63,9 @@ impl RendererArgs {
                 continue;
             }
             let shell = Shell {
-                session: &open.input.name,
+                session: open.input.name.clone(),
                 option: "--renderer",
-                command: (&renderer.command).into(),
+                command: renderer.command.clone(),
                 timeout: TIMEOUT,
                 outcome: "its entries are shown without it",
                 hint: "--renderer TYPE='cat >&2' prints what it receives",

@@ -5,14 +5,13 @@ use super::hook::{Answer, HookArgs, HookSummary};
 use super::open::{Input, OpenSession};
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
-use crate::cli::process::run::{SUMMARIZER, Shell, UNTOUCHED};
+use crate::cli::process::run::{SUMMARIZER, Shell};
 use crate::ops::redact::number;
 use crate::ops::summary::Summary;
 use crate::redact::{self, Redactor};
 use crate::summary::{self, Material};
 use clap::Args;
 use pisess_json::text::Text;
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Options of a command that writes a summary.
@@ -137,7 +136,10 @@ impl SummaryArgs {
         built_in: impl FnOnce() -> Result<Text<'static>, Failure>,
         ui: &Ui,
     ) -> Result<Source, Failure> {
-        match (given, self.shell(&open.input, ui)) {
+        let (names, hint) = (["--summarizer", SUMMARIZER], "--prompt prints its input, to run it by hand");
+        let (name, timeout) = (&open.input.name, self.hook.timeout);
+        let summarizer = Shell::chosen(name, self.summarizer.as_ref(), names, timeout, hint, ui);
+        match (given, summarizer) {
             (Some(given), _) => Ok(given),
             (None, Some(shell)) => {
                 let answers = prompts()?.into_iter().map(|prompt| ask(&shell, prompt, ui));
@@ -145,26 +147,6 @@ impl SummaryArgs {
             }
             (None, None) => Ok(Source::Made(built_in()?)),
         }
-    }
-
-    /// Returns the summarizer: that of the option, else that of the environment. An empty command is none.
-    fn shell<'a>(&'a self, input: &'a Input, ui: &Ui) -> Option<Shell<'a>> {
-        let (option, command) = match &self.summarizer {
-            Some(command) => ("--summarizer", Cow::from(command)),
-            None => (SUMMARIZER, Cow::from(ui.env(SUMMARIZER)?)),
-        };
-        if command.trim().is_empty() {
-            return None;
-        }
-        let hint = "--prompt prints its input, to run it by hand";
-        Some(Shell {
-            session: &input.name,
-            option,
-            command,
-            timeout: self.hook.timeout,
-            outcome: UNTOUCHED,
-            hint,
-        })
     }
 }
 

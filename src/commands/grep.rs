@@ -1,7 +1,7 @@
 //! `pisess grep`: full-text search over sessions.
 
 use crate::agents::row::Form;
-use crate::cli::grep::{Searched, Searcher};
+use crate::cli::grep::{SearchState, Searcher};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -186,7 +186,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         follows: args.follow,
     };
     let readers = Pool::new(ChunkReader::default);
-    let mut searched = Searched::default();
+    let mut searched = SearchState::default();
     let exit = sessions.read(
         ui,
         |path, input| {

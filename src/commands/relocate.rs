@@ -2,7 +2,7 @@
 
 use crate::agents::stores::{Here, Store, absolute};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Places, stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{Places, Scope, stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -293,7 +293,7 @@ impl Batch<'_> {
 
     /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
     fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Head)> {
-        let found = Places::of(ui).everywhere();
+        let found = Places::of(ui).find(&Scope::All);
         let mut failures: Vec<Failure> =
             found.troubles.into_iter().filter_map(Trouble::unreadable).map(Failure::from).collect();
         let mut heads = Vec::new();

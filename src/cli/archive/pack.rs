@@ -87,8 +87,8 @@ impl Packer<'_> {
                 return Err(input.busy("it is being written to"));
             }
             let reread = grown.as_ref().map(|input| self.listed(input)).transpose()?;
-            let packing = Packing { packer: self, input: grown.as_ref().unwrap_or(&input), to: &to };
-            packing.pack(reread.as_ref().unwrap_or(&listed), locked)
+            let input = grown.as_ref().unwrap_or(&input);
+            self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
         let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
         Ok(Some(Row { path: session.to_owned(), to: Some(to), status: Status::Archived, bytes: Some(bytes) }))
@@ -120,28 +120,16 @@ impl Packer<'_> {
         let failure = input.busy(format_args!("it changed {ago}, and a filter chooses it only after 10min"));
         Err(failure.hint("give it as SESSION to archive it now"))
     }
-}
 
-fn odd(error: impl std::fmt::Display) -> Failure {
-    Failure::cannot(format_args!("cannot archive: {error}")).hint("move that file away first")
-}
-
-/// One session, under its lock.
-struct Packing<'a> {
-    packer: &'a Packer<'a>,
-    input: &'a Input,
-    to: &'a Path,
-}
-
-impl Packing<'_> {
-    fn pack(&self, listed: &Listed, locked: Locked) -> Attempted<(u64, u64)> {
-        let sources = self.sources()?;
-        let header = self.input.header()?;
-        let facts = Facts::written(listed, self.input.source(), &header);
-        let facts = facts.map_err(|error| self.input.unreadable(error))?;
-        let folder = NewFolder::make(self.to.parent().unwrap_or(Path::new("/")))?;
-        let is_new = self.write(&facts, &sources)?;
-        let archived = Glance::open(self.to)?.len();
+    /// Archives a session under its lock. Returns the size of its files, and that of the archive.
+    fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<(u64, u64)> {
+        let sources = self.sources(input)?;
+        let header = input.header()?;
+        let facts = Facts::written(listed, input.source(), &header);
+        let facts = facts.map_err(|error| input.unreadable(error))?;
+        let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
+        let is_new = write(&facts, &sources, to)?;
+        let archived = Glance::open(to)?.len();
         let bytes = (sources.iter().map(|source| source.member().size).sum(), archived);
         match self.remove(&sources, locked) {
             Ok(Attempt::Done(committed)) => {
@@ -150,18 +138,18 @@ impl Packing<'_> {
                 Ok((Some(Attempt::Done(committed)), bytes))
             }
             other => {
-                self.undo(is_new)?;
+                undo(input, to, is_new)?;
                 Ok((Some(other?), bytes))
             }
         }
     }
 
     /// Returns the files to archive: first the session.
-    fn sources(&self) -> Result<Vec<Source>, Failure> {
-        let file = self.input.file().ok_or_else(|| self.input.cannot("a stream cannot be archived"))?;
+    fn sources(&self, input: &Input) -> Result<Vec<Source>, Failure> {
+        let file = input.file().ok_or_else(|| input.cannot("a stream cannot be archived"))?;
         let beside = companions(file.resolved()).map_err(odd)?;
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
-        let mut hashes = blobs_of(file).map_err(|error| self.input.unreadable(error))?;
+        let mut hashes = blobs_of(file).map_err(|error| input.unreadable(error))?;
         for found in beside {
             if found.is_session() {
                 let agent = SessionFile::open(&found.path)?;
@@ -170,48 +158,10 @@ impl Packing<'_> {
             }
             sources.push(Source::find(found.name, &found.path)?);
         }
-        for blob in self.packer.places.blobs.iter().flat_map(|store| stored_blobs(hashes.clone(), store)) {
+        for blob in self.places.blobs.iter().flat_map(|store| stored_blobs(hashes.clone(), store)) {
             sources.push(Source::find(blob.name, &blob.path)?);
         }
         Ok(sources)
-    }
-
-    /// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed run left is used
-    /// if it contains the same.
-    fn write(&self, facts: &[u8], sources: &[Source]) -> Result<bool, Failure> {
-        let mut check = |content: &dyn ReadAt| match Archive::read(content)? {
-            Some(archive) if archive.holds(content, sources)? => Ok(()),
-            _ => Err(io::Error::other("the archive differs from the session")),
-        };
-        let made = store::create_checked(
-            self.to,
-            None,
-            false,
-            &mut |out| write_archive(facts, sources, out),
-            &mut check,
-        );
-        let mut made = match made {
-            Err(StoreError::Exists { .. }) => {
-                let there = Glance::open(self.to)?;
-                return match check(&there) {
-                    Ok(()) => Ok(false),
-                    Err(_) => Err(Failure::cannot(format_args!(
-                        "{} exists already, with other content",
-                        visible(&self.to.to_string_lossy())
-                    ))
-                    .hint("move that archive away, or delete it with `pisess archive --delete`")),
-                };
-            }
-            made => made?,
-        };
-        // Nothing is removed before the archive is certainly on the disk.
-        match made.troubles.pop() {
-            None => Ok(true),
-            Some(unsynced) => {
-                store::remove(self.to)?;
-                Err(unsynced.into())
-            }
-        }
     }
 
     /// Removes the files that are in the archive, last the session: the same command completes a run that was killed.
@@ -220,40 +170,77 @@ impl Packing<'_> {
             source.open()?;
         }
         for source in sources[1..].iter().filter(|source| !is_blob(&source.member().name)) {
-            source.remove(&self.packer.options())?;
+            source.remove(&self.options())?;
         }
         locked.remove()
     }
+}
 
-    /// Puts back what was removed, and removes the archive if it is new.
-    fn undo(&self, is_new: bool) -> Result<(), Failure> {
-        let name = visible(&self.to.to_string_lossy());
-        let left =
-            |failure: Failure| failure.after_writing(&name).hint("files of the session are in that archive");
-        let failed = |error: io::Error| {
-            left(match error.downcast::<StoreError>() {
-                Ok(error) => error.into(),
-                Err(error) => Failure::reading(&name, error),
-            })
-        };
-        let session = self.input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
-        let there = Glance::open(self.to).map_err(|error| left(error.into()))?;
-        let archive = Archive::read(&there).map_err(failed)?;
-        let put_back = |archive: Archive| {
-            archive.contents(&there, &mut |member, content| {
-                let place = place_of(&member.name, session, None).filter(|_| member.name != SESSION);
-                let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
-                    return io::copy(content, &mut io::sink()).map(drop);
-                };
-                let folder =
-                    NewFolder::make(place.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?;
-                let put = store::restore(&place, member, &mut |out| io::copy(content, out).map(drop));
-                put.map_err(io::Error::other)?;
-                folder.keep();
-                Ok(())
-            })
-        };
-        archive.map_or(Ok(()), put_back).map_err(failed)?;
-        if is_new { store::remove(self.to).map_err(|error| left(error.into())) } else { Ok(()) }
+/// Writes the archive, reads it again and compares it. Returns whether it is new: one that a killed run left is used
+/// if it contains the same.
+fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
+    let mut check = |content: &dyn ReadAt| match Archive::read(content)? {
+        Some(archive) if archive.holds(content, sources)? => Ok(()),
+        _ => Err(io::Error::other("the archive differs from the session")),
+    };
+    let made =
+        store::create_checked(to, None, false, &mut |out| write_archive(facts, sources, out), &mut check);
+    let mut made = match made {
+        Err(StoreError::Exists { .. }) => {
+            let there = Glance::open(to)?;
+            return match check(&there) {
+                Ok(()) => Ok(false),
+                Err(_) => Err(Failure::cannot(format_args!(
+                    "{} exists already, with other content",
+                    visible(&to.to_string_lossy())
+                ))
+                .hint("move that archive away, or delete it with `pisess archive --delete`")),
+            };
+        }
+        made => made?,
+    };
+    // Nothing is removed before the archive is certainly on the disk.
+    match made.troubles.pop() {
+        None => Ok(true),
+        Some(unsynced) => {
+            store::remove(to)?;
+            Err(unsynced.into())
+        }
     }
+}
+
+/// Puts back what was removed, and removes the archive if it is new.
+fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
+    let name = visible(&to.to_string_lossy());
+    let left =
+        |failure: Failure| failure.after_writing(&name).hint("files of the session are in that archive");
+    let failed = |error: io::Error| {
+        left(match error.downcast::<StoreError>() {
+            Ok(error) => error.into(),
+            Err(error) => Failure::reading(&name, error),
+        })
+    };
+    let session = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
+    let there = Glance::open(to).map_err(|error| left(error.into()))?;
+    let archive = Archive::read(&there).map_err(failed)?;
+    let put_back = |archive: Archive| {
+        archive.contents(&there, &mut |member, content| {
+            let place = place_of(&member.name, session, None).filter(|_| member.name != SESSION);
+            let Some(place) = place.filter(|place| store::modified(place).is_none()) else {
+                return io::copy(content, &mut io::sink()).map(drop);
+            };
+            let folder =
+                NewFolder::make(place.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?;
+            let put = store::restore(&place, member, &mut |out| io::copy(content, out).map(drop));
+            put.map_err(io::Error::other)?;
+            folder.keep();
+            Ok(())
+        })
+    };
+    archive.map_or(Ok(()), put_back).map_err(failed)?;
+    if is_new { store::remove(to).map_err(|error| left(error.into())) } else { Ok(()) }
+}
+
+fn odd(error: impl std::fmt::Display) -> Failure {
+    Failure::cannot(format_args!("cannot archive: {error}")).hint("move that file away first")
 }

@@ -1,6 +1,6 @@
 //! The candidates at the end of a command line.
 
-use super::candidate::Candidate;
+use super::Candidate;
 use super::entries::{Entries, models_near_end};
 use crate::cli::archive::Archived;
 use crate::cli::guide;

@@ -1,6 +1,6 @@
 //! The entries of a session as candidates, in the forms of a reference.
 
-use super::candidate::Candidate;
+use super::Candidate;
 use crate::agents::row::RowOptions;
 use crate::load::peek;
 use crate::load::{LoadError, Options, load};

@@ -1,6 +1,6 @@
 //! Where the session of a source is, or will be.
 
-use crate::cli::locate::{Places, stores_seen_from_recorded};
+use crate::cli::locate::{Places, Scope, stores_seen_from_recorded};
 use crate::cli::output::Ui;
 use crate::import::Survey;
 use crate::session::dialect::Dialect;
@@ -79,7 +79,7 @@ pub fn places(sources: Vec<Survey>, agent: Dialect, output: Option<&Path>, ui: &
 /// Returns the sessions that may have been made of a source, by their ids.
 fn known_sessions(output: Option<&Path>, ui: &Ui) -> HashMap<String, PathBuf> {
     let files = match output {
-        None => Places::of(ui).everywhere().files.into_iter().map(|file| file.path).collect(),
+        None => Places::of(ui).find(&Scope::All).files.into_iter().map(|file| file.path).collect(),
         Some(folder) if folder.is_dir() => store::paths_in(folder),
         Some(_) => Vec::new(),
     };

@@ -31,9 +31,7 @@ impl Exit {
             Exit::Written => 4,
         }
     }
-}
 
-impl Exit {
     /// Returns how a batch ends whose worst part ended like this, given whether the results were printed.
     pub fn printed(self, printed: Result<(), Failure>) -> Result<Exit, Failure> {
         match printed {

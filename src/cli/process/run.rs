@@ -6,8 +6,7 @@
 use super::groups::{Group, command};
 use super::pipes::{exchange, pause};
 use super::signals::Waiting;
-use crate::cli::output::{Failure, visible};
-use std::borrow::Cow;
+use crate::cli::output::{Failure, Ui, visible};
 use std::io;
 use std::process::{Child, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -21,25 +20,44 @@ pub const HOOK: &str = "PISESS_HOOK";
 pub const SUMMARIZER: &str = "PISESS_SUMMARIZER";
 
 /// A command to run.
-pub struct Shell<'a> {
+#[derive(Clone, Debug)]
+pub struct Shell {
     /// The name of the session, for messages.
-    pub session: &'a str,
+    pub session: String,
     /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
-    pub option: &'a str,
+    pub option: &'static str,
     /// The command, for the shell.
-    pub command: Cow<'a, str>,
+    pub command: String,
     /// The time limit.
     pub timeout: Duration,
     /// The state of the session if the command fails, for messages.
-    pub outcome: &'a str,
+    pub outcome: &'static str,
     /// A hint on how to print its input.
-    pub hint: &'a str,
+    pub hint: &'static str,
 }
 
 /// The outcome if a command fails before anything is written.
 pub const UNTOUCHED: &str = "nothing was written";
 
-impl Shell<'_> {
+impl Shell {
+    /// Returns the command that an option gives, else that of an environment variable; an empty command is none.
+    pub fn chosen(
+        session: &str,
+        given: Option<&String>,
+        [option, variable]: [&'static str; 2],
+        timeout: Duration,
+        hint: &'static str,
+        ui: &Ui,
+    ) -> Option<Shell> {
+        let (option, command) = match given {
+            Some(command) => (option, command.clone()),
+            None => (variable, ui.env(variable)?),
+        };
+        let session = session.to_owned();
+        let shell = Shell { session, option, command, timeout, outcome: UNTOUCHED, hint };
+        Some(shell).filter(|shell| !shell.command.trim().is_empty())
+    }
+
     /// Runs the command with `input` on standard input and returns its output. If a signal terminates pisess
     /// in the meantime, the command and its descendants are terminated first.
     pub fn run(&self, input: Vec<u8>) -> Result<Vec<u8>, Failure> {
@@ -86,7 +104,7 @@ impl Shell<'_> {
         let Shell { session, option, command, outcome, hint, .. } = self;
         let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };
         Failure::command(format_args!("{session}: {option} {:?}: {what}{outcome}", visible(command)))
-            .path(*session)
+            .path(session)
             .hint(*hint)
     }
 }
@@ -115,7 +133,8 @@ mod tests {
     fn run(command: &str, input: &[u8], seconds: f64) -> Result<Vec<u8>, Failure> {
         let timeout = Duration::from_secs_f64(seconds);
         let (command, option) = (command.into(), "--summarizer");
-        let shell = Shell { session: "s", option, command, timeout, outcome: UNTOUCHED, hint: "h" };
+        let shell =
+            Shell { session: "s".to_owned(), option, command, timeout, outcome: UNTOUCHED, hint: "h" };
         shell.run(input.to_vec())
     }
 

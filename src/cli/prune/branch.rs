@@ -1,7 +1,7 @@
 //! `--branch`: the branch to prune, and what refers to it.
 
 use super::{Job, Task};
-use crate::cli::locate::Places;
+use crate::cli::locate::{Places, Scope};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::format::counted;
@@ -110,7 +110,7 @@ impl Job<'_> {
             });
             parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
         };
-        let files = Places::of(ui).everywhere().files;
+        let files = Places::of(ui).find(&Scope::All).files;
         files.into_iter().filter(|file| file.owner.is_none()).map(|file| file.path).filter(is_fork).collect()
     }
 }
