@@ -41,7 +41,7 @@ impl Move<'_> {
     /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
     pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.summary.prepare {
-            ui.print_json(&self.preparation().map_err(|error| self.open.input.unreadable(error))?)?;
+            ui.print_json(&self.preparation()?)?;
             return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
         }
         if self.summary.prompt {
@@ -61,7 +61,7 @@ impl Move<'_> {
         }
         if self.wants_summary
             && !self.summary.is_given()
-            && let Some(left) = self.left_already().map_err(|error| self.open.input.unreadable(error))?
+            && let Some(left) = self.left_already()?
         {
             return self.stay(left, write, ui);
         }
@@ -102,8 +102,9 @@ impl Move<'_> {
     }
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
-    fn left_already(&self) -> io::Result<Option<EntryIx>> {
-        let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)?;
+    fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
+        let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)
+            .map_err(|error| self.open.input.unreadable(error))?;
         Ok(place.filter(|&ix| {
             let entry = self.open.session.entry(ix);
             entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
@@ -169,7 +170,9 @@ impl Move<'_> {
 
     /// Returns the text of the target to be edited again, if the target has one.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
-        self.draft_text().map_err(|error| self.open.input.unreadable(error))
+        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
+        let draft = edited.map(|target| (self.open.session.agent().draft_text)(&self.open.bodies(), target));
+        draft.transpose().map_err(|error| self.open.input.unreadable(error))
     }
 
     /// Returns the label, validated.
@@ -196,7 +199,7 @@ impl Move<'_> {
     /// in the reply replace the given ones.
     pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Source>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
-        let preparation = self.preparation().map_err(|error| self.open.input.unreadable(error))?;
+        let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
         let answer = hook.ask(event, &Context::of(self.open), ui)?;
         self.summary.follow(&answer);
@@ -249,41 +252,36 @@ impl Move<'_> {
 
     /// Returns the prompt for a summarizer.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
-        let prompt = || -> io::Result<Vec<u8>> {
-            let (session, bodies) = (&self.open.session, self.open.bodies());
-            let (messages, _) = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies)?;
-            agents::branch_prompt(&messages, &self.summary.prompt_of(), &bodies)
-        };
-        prompt().map_err(|error| self.open.input.unreadable(error))
+        let (session, bodies) = (&self.open.session, self.open.bodies());
+        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies)
+            .and_then(|(messages, _)| agents::branch_prompt(&messages, &self.summary.prompt_of(), &bodies));
+        prompt.map_err(|error| self.open.input.unreadable(error))
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part of
     /// `session_before_tree`.
-    fn preparation(&self) -> io::Result<Vec<u8>> {
+    fn preparation(&self) -> Result<Vec<u8>, Failure> {
         let Move { open, navigation, summary, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = (session.agent().prepare_branch)(&navigation.abandoned, &bodies)?;
+        let unreadable = |error: io::Error| open.input.unreadable(error);
+        let (_, file_ops) =
+            (session.agent().prepare_branch)(&navigation.abandoned, &bodies).map_err(unreadable)?;
         let files = (session.agent().files)(&file_ops);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
             .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
             .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json("entriesToSummarize", &entries(&navigation.abandoned, &bodies)?)
+            .json("entriesToSummarize", &entries(&navigation.abandoned, &bodies).map_err(unreadable)?)
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
-            .text_or_null("editorText", self.draft_text()?.as_ref())
+            .text_or_null("editorText", self.draft()?.as_ref())
             .bool("userWantsSummary", self.wants_summary)
             .str_or_null("customInstructions", summary.instructions.as_deref())
             .bool("replaceInstructions", summary.replace_instructions)
             .str_or_null("label", self.label.as_deref())
             .finish())
-    }
-
-    fn draft_text(&self) -> io::Result<Option<Text<'static>>> {
-        let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        edited.map(|target| (self.open.session.agent().draft_text)(&self.open.bodies(), target)).transpose()
     }
 }
 

@@ -66,13 +66,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage("-o names one file, and there are several sources")
             .hint("give an existing directory with -o"));
     }
-    let importer = Importer {
-        agent: args.agent,
-        dry_run: args.write.change.dry_run,
-        force: args.write.change.force,
-        wait: args.write.change.wait,
-        stdout_is: ui.stdout_is(),
-    };
+    let importer = Importer { agent: args.agent, change: &args.write.change, stdout_is: ui.stdout_is() };
     let sources = places(sources, importer.agent, output, ui);
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {

@@ -2,6 +2,7 @@
 
 use super::targets::Place;
 use crate::cli::open::Input;
+use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
 use crate::cli::transaction::{Attempted, commit, output_or_input, under_lock};
 use crate::import::{Record, Survey, Target, convert, digest, write};
@@ -13,11 +14,11 @@ use crate::session::entry::Kind;
 use crate::session::read::entry_reader::{EntryReader as _, FileReader};
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile, WriteOptions};
+use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 /// What became of a source.
 #[derive(Debug)]
@@ -46,12 +47,8 @@ enum State {
 pub struct Importer<'a> {
     /// The agent to import for.
     pub agent: Dialect,
-    /// Whether nothing is written.
-    pub dry_run: bool,
-    /// Whether refusals are overridden.
-    pub force: bool,
-    /// How long to wait for a lock.
-    pub wait: Duration,
+    /// How to write.
+    pub change: &'a ChangeArgs,
     /// Whether a file is standard output.
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
 }
@@ -69,7 +66,7 @@ impl Importer<'_> {
         let session = input.load(&Options::default())?;
         let file = SessionFile::open(&source.path)?;
         let state = match self.state(source, &file, &input, &session) {
-            Err(_) if self.force => State::Continued,
+            Err(_) if self.change.force => State::Continued,
             state => state?,
         };
         match (state, &place.beside) {
@@ -81,7 +78,9 @@ impl Importer<'_> {
                 None => self.import(source, place),
             },
             (State::Continued, Some((id, path))) => self.create(source, place, (id, path)),
-            (State::Continued, None) if self.force => self.create(source, place, (&place.id, &place.path)),
+            (State::Continued, None) if self.change.force => {
+                self.create(source, place, (&place.id, &place.path))
+            }
             (State::Continued, None) => Err(input
                 .cannot("it was continued since it was imported")
                 .hint("give another path with -o, or overwrite it with --force")),
@@ -120,7 +119,7 @@ impl Importer<'_> {
             entries = self.fill(source, place, id, out)?;
             Ok(())
         };
-        if self.dry_run {
+        if self.change.dry_run {
             fill(&mut io::sink()).map_err(|error| unreadable(source, error))?;
             return Ok(Done { to: path.to_owned(), action: Action::Create, entries, committed: None });
         }
@@ -138,7 +137,7 @@ impl Importer<'_> {
         path: &Path,
         fill: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<Committed, Failure> {
-        if self.force {
+        if self.change.force {
             let file = SessionFile::open(&source.path)?;
             return Ok(store::create(path, Some(&file), true, fill)?);
         }
@@ -164,7 +163,7 @@ impl Importer<'_> {
             let (action, entries) = (change.action(session), change.entries.len());
             Done { to: place.path.clone(), action, entries, committed: None }
         };
-        if self.dry_run {
+        if self.change.dry_run {
             return Ok(grown(input)?.map(|(session, change)| done(&session, &change)));
         }
         let mut attempt = |newer: Option<Input>, locked: Locked| -> Attempted<Option<Done>> {
@@ -172,8 +171,7 @@ impl Importer<'_> {
             let Some((session, change)) = grown(now)? else { return Ok((None, None)) };
             Ok((commit(&change, &session, now, locked)?, Some(done(&session, &change))))
         };
-        let is_omp = self.agent == Dialect::OhMyPi;
-        let options = WriteOptions { force: self.force, wait: self.wait, is_omp };
+        let options = self.change.options(self.agent);
         let (committed, done) = under_lock(input, &options, &mut attempt)?;
         Ok(done.map(|done| Done { committed, ..done }))
     }

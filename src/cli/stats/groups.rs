@@ -1,13 +1,12 @@
 //! Sums for each key of `--by`.
 
-use crate::cli::output::{Clock, Failure, Ui};
-use crate::cli::stats::rows::{By, Group, Key, key_name};
-use crate::cli::stats::table::{GroupTable, print_summary};
+use crate::cli::output::{Clock, Ui};
 use crate::format::{ID, id_end};
 use crate::ops::stats::{Call, Counted, EntryStats, Role, Totals};
 use crate::session::Header;
 use crate::session::paths::{below_home, name};
 use crate::session::usage::model_name;
+use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -16,12 +15,58 @@ use pisess_json::write::{Object, texts};
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// What a row is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A session.
+    Session,
+    /// A model of a provider.
+    Model,
+    /// A local day.
+    Day,
+    /// A week, by its Monday.
+    Week,
+    /// A month.
+    Month,
+    /// A working directory.
+    Project,
+    /// A tool.
+    Tool,
+    /// A file that was read or changed.
+    File,
+    /// A billed entry.
+    Entry,
+}
+
+/// A group.
+pub(super) struct Group {
+    /// The keys, in the order of `--by`.
+    pub keys: Vec<Key>,
+    /// The path of the session, if it is a key.
+    pub path: Option<String>,
+    /// The paths of the sessions and the ends of their ids, if groups are files.
+    pub sessions: Vec<(String, String)>,
+    /// The sums.
+    pub totals: Totals,
+}
+
+/// A key of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Key {
+    /// The key; `None` if it is missing, as for a summary without a model.
+    pub value: Option<String>,
+    /// The key as shown to people, if different.
+    pub shown: Option<String>,
+}
+
 /// The groups of one run.
 pub struct Groups {
-    by: Vec<By>,
+    /// The keys of the groups.
+    pub(super) by: Vec<By>,
     clock: Clock,
     home: Option<String>,
-    list: Vec<Group>,
+    /// The groups, in the order of their first entries until they are sorted.
+    pub(super) list: Vec<Group>,
     table: HashMap<String, usize>,
     /// The sum of all groups.
     pub total: Totals,
@@ -173,27 +218,16 @@ impl Groups {
         }
     }
 
-    /// Prints the groups: dates in order, tools and files by number of calls, others by cost; pairs by their first key,
+    /// Sorts the groups: dates in order, tools and files by number of calls, others by cost; pairs by their first key,
     /// then by the second.
-    pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
-        if self.by.is_empty() {
-            return if json {
-                ui.print_json(&row(Object::new(), &self.total))
-            } else {
-                print_summary(&self.total, ui)
-            };
-        }
+    pub(super) fn sort(&mut self) {
         for at in (0..self.by.len()).rev() {
-            self.sort(at);
+            self.sort_by(at);
         }
-        if json {
-            return self.list.iter().try_for_each(|group| ui.print_json(&group_json(&self.by, group)));
-        }
-        GroupTable { by: &self.by, groups: &self.list, total: &self.total }.print(ui)
     }
 
     /// Sorts by one of the keys; equal ones stay in their order.
-    fn sort(&mut self, at: usize) {
+    fn sort_by(&mut self, at: usize) {
         let by = self.by[at];
         if matches!(by, By::Day | By::Week | By::Month) {
             self.list.sort_by(|a, b| a.keys[at].value.cmp(&b.keys[at].value));
@@ -218,7 +252,8 @@ impl Groups {
     }
 }
 
-fn group_json(by: &[By], group: &Group) -> Vec<u8> {
+/// Returns a group as JSON.
+pub(super) fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {
         object = object.str_or_null(key_name(by), key.value.as_deref());
@@ -233,7 +268,8 @@ fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     row(object, &group.totals)
 }
 
-fn row(object: Object, totals: &Totals) -> Vec<u8> {
+/// Returns sums as JSON, after the keys of their group.
+pub(super) fn row(object: Object, totals: &Totals) -> Vec<u8> {
     object
         .number("sessions", totals.sessions as f64)
         .number("messages", totals.messages as f64)
@@ -251,4 +287,19 @@ fn row(object: Object, totals: &Totals) -> Vec<u8> {
         .number("files", totals.files() as f64)
         .json("seconds", js::number(totals.took_ms as f64 / 1000.0).as_bytes())
         .finish()
+}
+
+/// Returns the name of a key, for JSON and for the column title.
+pub(super) fn key_name(by: By) -> &'static str {
+    match by {
+        By::Session => "session",
+        By::Model => "model",
+        By::Day => "day",
+        By::Week => "week",
+        By::Month => "month",
+        By::Project => "project",
+        By::Tool => "tool",
+        By::File => "file",
+        By::Entry => "entry",
+    }
 }

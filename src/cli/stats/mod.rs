@@ -1,12 +1,10 @@
 //! The output of `stats`: sums by key, or a row for each billed entry.
 
-mod rows;
+mod groups;
 
 mod table;
 
 mod entries;
-mod groups;
 
 pub use entries::EntryRows;
-pub use groups::Groups;
-pub use rows::By;
+pub use groups::{By, Groups};

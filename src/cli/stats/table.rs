@@ -1,10 +1,11 @@
 //! The tables for people: grouped digits, a total, small bars on a terminal.
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path, visible};
-use crate::cli::stats::rows::{By, Group, key_name};
+use crate::cli::stats::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
 use owo_colors::Style;
+use pisess_json::write::Object;
 
 /// The maximum width of a bar, and the minimum.
 const BAR: usize = 20;
@@ -18,7 +19,7 @@ const MAIN: u8 = 2;
 const BESIDE_FILE: usize = 35;
 
 /// Prints the sums of one session, or of all sessions.
-pub fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
+fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.texts([name.to_owned(), text]);
     if totals.sessions != 1 {
@@ -78,16 +79,6 @@ fn unpriced(totals: &Totals) -> String {
         }
 }
 
-/// The table of all groups.
-pub struct GroupTable<'g> {
-    /// The keys of the groups.
-    pub by: &'g [By],
-    /// The groups, in order.
-    pub groups: &'g [Group],
-    /// The sum of all groups.
-    pub total: &'g Totals,
-}
-
 /// A column of numbers.
 #[derive(Clone, Copy)]
 struct Figure {
@@ -144,10 +135,23 @@ const FIGURES: [Figure; 14] = [
     figure(["files"; 2], 9, |totals, _| grouped(totals.files() as f64)),
 ];
 
-impl GroupTable<'_> {
+impl Groups {
+    /// Prints the sums, or those of each group.
+    pub fn print(mut self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
+        self.sort();
+        match (json, self.by.is_empty()) {
+            (true, true) => ui.print_json(&row(Object::new(), &self.total)),
+            (true, false) => {
+                self.list.iter().try_for_each(|group| ui.print_json(&group_json(&self.by, group)))
+            }
+            (false, true) => print_summary(&self.total, ui),
+            (false, false) => self.print_table(ui),
+        }
+    }
+
     /// Prints the table, without figures for which there is no space.
-    pub fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        if self.groups.is_empty() {
+    fn print_table(&self, ui: &mut Ui) -> Result<(), Failure> {
+        if self.list.is_empty() {
             return Ok(());
         }
         if self.by == [By::File] {
@@ -155,7 +159,7 @@ impl GroupTable<'_> {
         }
         let room = ui.width().unwrap_or(usize::MAX);
         // A single bar has nothing to be compared with.
-        let has_bars = ui.stdout_is_terminal() && self.groups.len() > 1;
+        let has_bars = ui.stdout_is_terminal() && self.list.len() > 1;
         let beside_bar = has_bars.then(|| self.layout(room.saturating_sub(SHORTEST_BAR + 2), true));
         // The bars give way to keys.
         let has_bars = beside_bar.as_ref().is_some_and(|layout| layout.is_whole);
@@ -163,7 +167,7 @@ impl GroupTable<'_> {
         let bar = room.saturating_sub(self.table(&layout, None).width() + 2).min(BAR);
         let bar = (has_bars && bar >= SHORTEST_BAR).then_some((bar, ui.styles.active));
         self.table(&layout, bar).print(ui)?;
-        ui.print(&unpriced(self.total))
+        ui.print(&unpriced(&self.total))
     }
 
     /// Returns all figures with whole numbers if they fit, else with short numbers, else fewer figures. Keys take two
@@ -197,7 +201,7 @@ impl GroupTable<'_> {
 
     /// Returns the width of the widest key of a column.
     fn widest(&self, at: usize) -> usize {
-        let keys = self.groups.iter().map(|group| columns(&self.key(group, at)));
+        let keys = self.list.iter().map(|group| columns(&self.key(group, at)));
         keys.max().unwrap_or(0).max(columns("total")).min(KEY)
     }
 
@@ -212,17 +216,17 @@ impl GroupTable<'_> {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
             keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
         };
-        let most = self.groups.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
-        for group in self.groups {
+        let most = self.list.iter().map(|group| self.worth(&group.totals)).fold(0.0, f64::max);
+        for group in &self.list {
             let shown = keys.iter().enumerate().map(|(at, &most)| self.fitted(group, at, most));
             let mut row = cells(shown.collect(), &group.totals);
             row.extend(bar.map(|(bar, style)| vec![(drawn(self.worth(&group.totals) / most, bar), style)]));
             table.row(row);
         }
-        if self.groups.len() > 1 {
+        if self.list.len() > 1 {
             let mut keys = vec![String::new(); self.by.len()];
             keys[0].push_str("total");
-            table.row(cells(keys, self.total));
+            table.row(cells(keys, &self.total));
         }
         table
     }
@@ -235,7 +239,7 @@ impl GroupTable<'_> {
             width.saturating_sub(BESIDE_FILE).clamp(SHORTEST_KEY, KEY + SHORTEST_KEY)
         });
         let mut table = Table::new([Column::text("file"), reads, writes, sessions, Column::text("in").cut()]);
-        for group in self.groups {
+        for group in &self.list {
             let ids: Vec<_> = group.sessions.iter().map(|(_, id)| visible(id)).collect();
             let totals = &group.totals;
             let counts = [totals.reads, totals.writes, totals.sessions].map(|count| grouped(count as f64));
