@@ -253,6 +253,10 @@ pub fn trim_end(text: &[u8]) -> &[u8] {
     rest
 }
 
+/// What [`is_js_space`] accepts, as a class of a regular expression.
+pub const JS_SPACE: &str =
+    r"(?u:[\t-\r \u{A0}\u{1680}\u{2000}-\u{200A}\u{2028}\u{2029}\u{202F}\u{205F}\u{3000}\u{FEFF}])";
+
 /// Whether JavaScript's `trim` and `\s` treat the character as white space.
 pub fn is_js_space(code_point: u32) -> bool {
     matches!(

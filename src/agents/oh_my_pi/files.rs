@@ -1,6 +1,6 @@
 //! The files of a summary: found in tool calls, stored in `details`, listed below the text.
 
-use super::path_tree::outline;
+use super::path_tree::{URL, outline};
 use super::template;
 use crate::agents::prepare::{FileLists, FileOps, Paths};
 use crate::session::content;
@@ -8,13 +8,27 @@ use crate::session::entry::Role;
 use crate::session::file_calls::{FileAct, FileTool, file_of};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
-use pisess_json::text::{self, Text, concat, joined};
+use pisess_json::text::{JS_SPACE, Text, concat, joined, trim_end};
+use regex::bytes::Regex;
 use std::io;
+use std::sync::LazyLock;
 
 /// The number of files listed below a summary.
 const LISTED: usize = 20;
 
 pub use template::BRANCH_PREAMBLE;
+
+/// The tags of lists of files, by this agent or an older version.
+const LISTS: [&str; 3] = ["files", "read-files", "modified-files"];
+
+/// Matches a path with a suffix that the read tool interprets as a selection: `:50-200`, `:raw`, `:1-50:raw`
+/// (`splitReadSelector`).
+static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
+    let range = r"L?\d+(?:(?:[-+]|\.\.)L?\d+|-|\.\.)?";
+    let ranges = format!("{range}(?:,{range})*");
+    let selector = format!("raw:{ranges}|{ranges}:raw|{ranges}|raw|conflicts");
+    Regex::new(&format!("(?is-u)^(?<path>.+?):(?:{selector})$")).expect("a constant")
+});
 
 /// Adds the files named by the calls of a message (`extractFileOpsFromMessage`).
 pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
@@ -107,85 +121,24 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
 
 /// Returns the text without lists added by this agent or an older version, and without trailing white space.
 fn without_lists(summary: &Text) -> Text<'static> {
-    let mut text = summary.as_bytes().to_vec();
-    for (open, close) in [
-        ("<files>", "</files>"),
-        ("<read-files>", "</read-files>"),
-        ("<modified-files>", "</modified-files>"),
-    ] {
-        text = without_tag(&text, open.as_bytes(), close.as_bytes());
-    }
-    Text::from_wtf8(text::trim_end(&text).to_vec())
-}
-
-fn without_tag(text: &[u8], open: &[u8], close: &[u8]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = memchr::memmem::find(rest, open) {
-        let Some(end) = memchr::memmem::find(&rest[start + open.len()..], close) else { break };
-        out.extend_from_slice(&rest[..start]);
-        let behind = &rest[start + open.len() + end + close.len()..];
-        rest = &behind[text::leading_space(behind)..];
-    }
-    out.extend_from_slice(rest);
-    out
+    static MATCHES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+        let list = |tag| format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
+        LISTS.map(|tag| Regex::new(&list(tag)).expect("a constant"))
+    });
+    let without = |text: Vec<u8>, list: &Regex| list.replace_all(&text, b"").into_owned();
+    let text = MATCHES.iter().fold(summary.as_bytes().to_vec(), without);
+    Text::from_wtf8(trim_end(&text).to_vec())
 }
 
 /// Whether a path contains `scheme://`, at any position.
 fn is_url(path: &Text) -> bool {
-    let bytes = path.as_bytes();
-    memchr::memmem::find_iter(bytes, b"://").any(|colon| {
-        let scheme = bytes[..colon].iter().rev();
-        let scheme = scheme.take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'));
-        scheme.into_iter().any(u8::is_ascii_alphabetic)
-    })
+    URL.is_match(path.as_bytes())
 }
 
-/// Returns a path without the suffix that the read tool interprets as a selection: `:50-200`, `:raw`,
-/// `:1-50:raw`.
+/// Returns a path without the selection.
 fn without_selector<'a>(path: &'a Text) -> Text<'a> {
-    let bytes = path.as_bytes();
-    let split = |bytes: &'a [u8]| {
-        let colon = bytes.iter().rposition(|&byte| byte == b':').filter(|&colon| colon > 0)?;
-        Some((&bytes[..colon], &bytes[colon + 1..]))
-    };
-    let Some((base, selector)) = split(bytes).filter(|(_, selector)| is_selector(selector)) else {
-        return path.borrowed();
-    };
-    let compound = split(base).filter(|(_, inner)| {
-        (is_raw(inner) && is_ranges(selector)) || (is_ranges(inner) && is_raw(selector))
-    });
-    Text::from_wtf8(compound.map_or(base, |(base, _)| base))
-}
-
-fn is_selector(text: &[u8]) -> bool {
-    is_ranges(text) || is_raw(text) || text.eq_ignore_ascii_case(b"conflicts")
-}
-
-fn is_raw(text: &[u8]) -> bool {
-    text.eq_ignore_ascii_case(b"raw")
-}
-
-/// Whether it is `50`, `50-`, `50-200`, `L5..L9`, `50+10`, or several separated by commas.
-fn is_ranges(text: &[u8]) -> bool {
-    text.split(|&byte| byte == b',').all(is_range)
-}
-
-fn is_range(text: &[u8]) -> bool {
-    let Some(rest) = line_number(text) else { return false };
-    let second = rest.strip_prefix(b"..").or_else(|| rest.strip_prefix(b"-"));
-    match second.or_else(|| rest.strip_prefix(b"+")) {
-        None => rest.is_empty(),
-        Some(b"") => second.is_some(),
-        Some(end) => line_number(end).is_some_and(<[u8]>::is_empty),
-    }
-}
-
-/// Returns the rest after `12` or `L12`.
-fn line_number(text: &[u8]) -> Option<&[u8]> {
-    let digits = text.strip_prefix(b"L").or_else(|| text.strip_prefix(b"l")).unwrap_or(text);
-    let length = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (length > 0).then(|| &digits[length..])
+    let found = SELECTION.captures(path.as_bytes()).and_then(|found| found.name("path"));
+    found.map_or(path.borrowed(), |path| Text::from_wtf8(path.as_bytes()))
 }
 
 #[cfg(test)]

@@ -2,6 +2,12 @@
 
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
+use regex::bytes::Regex;
+use std::sync::LazyLock;
+
+/// Matches the beginning of a URL.
+pub static URL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
 /// A line of the outline.
 #[derive(Debug, PartialEq, Eq)]
@@ -55,7 +61,7 @@ pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     let plain: Vec<u8> =
         path.as_bytes().iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
-    if is_url(&plain) {
+    if URL.find(&plain).is_some_and(|url| url.start() == 0) {
         return nodes[0].add_file(plain, path);
     }
     let folder_only = path.as_bytes().ends_with(b"/");
@@ -89,13 +95,6 @@ impl<'a> Node<'a> {
             self.files.push((name, path));
         }
     }
-}
-
-/// Whether it begins with `scheme://`.
-fn is_url(path: &[u8]) -> bool {
-    let scheme =
-        path.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-')).count();
-    path.first().is_some_and(u8::is_ascii_alphabetic) && path[scheme..].starts_with(b"://")
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
 
 use crate::agents::row::normalize;
-use pisess_json::text::{Text, is_js_space, joined};
+use anstream::adapter::strip_str;
+use pisess_json::text::{JS_SPACE, Text, is_js_space, joined};
 use pisess_json::{Raw, string};
+use regex::bytes::Regex;
+use std::sync::LazyLock;
 use unicode_width::UnicodeWidthChar;
 
 /// Whether a text, given as stored between its quotes, contains more than dots and white space
@@ -82,50 +85,9 @@ pub fn field(text: &Text) -> Text<'static> {
     let broken = text.code_points().any(lone);
     let chars = text.code_points().filter_map(char::from_u32).filter(|&c| !(broken && c == '\u{fffd}'));
     let plain: String = chars.collect();
-    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain };
+    let plain = if plain.contains('\u{1b}') { strip_str(&plain).to_string() } else { plain };
     let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
     normalize(Text::from(kept.collect::<String>()))
-}
-
-/// Returns the text without terminal escape sequences.
-fn without_sequences(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{1b}' => match rest.next() {
-                Some('[') => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
-                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
-                Some(' '..='/') => skip_past(&mut rest, |c| !(' '..='/').contains(&c)),
-                _ => {}
-            },
-            '\u{9b}' => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
-    for c in rest {
-        if is_last(c) {
-            return;
-        }
-    }
-}
-
-/// Skips past the bell or the string terminator.
-fn skip_string(rest: &mut std::str::Chars) {
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' if rest.as_str().starts_with('\\') => {
-                rest.next();
-                return;
-            }
-            _ => {}
-        }
-    }
 }
 
 /// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
@@ -137,38 +99,15 @@ pub fn unwrapped(content: &Text) -> Text<'static> {
 }
 
 fn inner(text: &[u8]) -> Option<&[u8]> {
-    let name = text.get(1..).filter(|_| text[0] == b'<')?;
-    name.get(..7).filter(|head| head.eq_ignore_ascii_case(b"system-"))?;
-    let word = |&&byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-    let length = name.iter().take_while(word).count();
-    let attributes = &name[length..];
-    let next = Text::from_wtf8(attributes).code_points().next()?;
-    if length < 8 || (next != u32::from('>') && !is_js_space(next)) {
-        return None;
-    }
-    let open_end = 1 + length + tag_end(attributes)?;
-    let name = &name[..length];
-    let close = text.len().checked_sub(length + 3).filter(|&close| close > open_end)?;
-    let tag = &text[close..];
-    let closes =
-        tag.starts_with(b"</") && tag.ends_with(b">") && tag[2..tag.len() - 1].eq_ignore_ascii_case(name);
-    closes.then(|| &text[open_end + 1..close])
-}
-
-/// Returns the offset of the `>` of a tag, ignoring any in quotes.
-fn tag_end(attributes: &[u8]) -> Option<usize> {
-    let mut quote = None;
-    for (at, &byte) in attributes.iter().enumerate() {
-        match (quote, byte) {
-            (Some(open), _) if byte == open => quote = None,
-            (Some(_), _) => {}
-            (None, b'"' | b'\'') => quote = Some(byte),
-            (None, b'<') => return None,
-            (None, b'>') => return Some(at),
-            (None, _) => {}
-        }
-    }
-    None
+    static OPENING: LazyLock<Regex> = LazyLock::new(|| {
+        let attributes = format!(r#"{JS_SPACE}(?:[^<>"']|"[^"]*"|'[^']*')*"#);
+        Regex::new(&format!(r"(?is-u)^<(?<name>system-[\w-]+)(?:{attributes})?>")).expect("a constant")
+    });
+    let opening = OPENING.captures(text)?;
+    let close = [b"</", &opening["name"], b">"].concat();
+    let rest = &text[opening.get_match().end()..];
+    let (inner, end) = rest.split_at(rest.len().checked_sub(close.len())?);
+    end.eq_ignore_ascii_case(&close).then_some(inner)
 }
 
 #[cfg(test)]

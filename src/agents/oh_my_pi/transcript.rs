@@ -4,14 +4,17 @@
 //! marked useless, with their calls. Tags that the prompt uses are escaped.
 
 use super::llm;
+use crate::agents::pi::transcript::call_text;
 use crate::agents::prompt::TranscriptWriter;
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::HashSet;
-use pisess_json::text::{Text, concat, joined, leading_space};
-use pisess_json::{Raw, js};
+use pisess_json::Raw;
+use pisess_json::text::{JS_SPACE, Text, joined};
+use regex::bytes::Regex;
 use std::io::{self, Write};
+use std::sync::LazyLock;
 
 /// The limit for a tool result, in UTF-16 units.
 pub const TOOL_RESULT_UNITS: usize = 2000;
@@ -59,29 +62,14 @@ pub fn cut(text: Text) -> Text {
     head
 }
 
-/// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary.
+/// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary
+/// (`escapeSummaryBoundaryTags`).
 pub fn defused(text: &Text) -> Text<'static> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut from = 0;
-    for at in memchr::memchr_iter(b'<', bytes).filter(|&at| is_boundary(&bytes[at + 1..])) {
-        out.extend_from_slice(&bytes[from..at]);
-        out.extend_from_slice(b"&lt;");
-        from = at + 1;
-    }
-    out.extend_from_slice(&bytes[from..]);
-    Text::from_wtf8(out)
-}
-
-/// Matches `conversation>`, `/ previous-summary >` and the like.
-fn is_boundary<'a>(bytes: &'a [u8]) -> bool {
-    let trimmed = |bytes: &'a [u8]| &bytes[leading_space(bytes)..];
-    let rest = trimmed(bytes);
-    let rest = trimmed(rest.strip_prefix(b"/").unwrap_or(rest));
-    let name = ["conversation", "previous-summary"]
-        .into_iter()
-        .find(|name| rest.get(..name.len()).is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes())));
-    name.is_some_and(|name| trimmed(&rest[name.len()..]).starts_with(b">"))
+    static TAG: LazyLock<Regex> = LazyLock::new(|| {
+        let tag = format!("<({JS_SPACE}*/?{JS_SPACE}*(?:conversation|previous-summary){JS_SPACE}*>)");
+        Regex::new(&format!("(?i-u){tag}")).expect("a constant")
+    });
+    Text::from_wtf8(TAG.replace_all(text.as_bytes(), b"&lt;$1").into_owned())
 }
 
 fn push_message(
@@ -111,15 +99,7 @@ fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'s
     }
     let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
     let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
-    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call), "; ")))
-}
-
-/// Returns `name(key=json, key=json)`.
-fn call(block: Raw<'_>) -> Text<'static> {
-    let [name, arguments] = content::members(block, ["name", "arguments"]);
-    let arguments = js::entries(arguments.unwrap_or(Raw::NULL)).into_iter();
-    let pairs = arguments.map(|(key, value)| concat(&[&key, &"=", &js::stringify(value)]));
-    concat(&[&js::template(name), &"(", &joined(pairs, ", "), &")"])
+    out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call_text), "; ")))
 }
 
 #[cfg(test)]

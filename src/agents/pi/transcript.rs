@@ -41,8 +41,8 @@ fn push_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
     out.part_unless_empty("[Assistant tool calls]: ", &joined(calls.map(call_text), "; "))
 }
 
-/// Returns `name(key=json, key=json)`.
-fn call_text(block: Raw<'_>) -> Text<'static> {
+/// Returns `name(key=json, key=json)`, as in the transcripts of both agents.
+pub fn call_text(block: Raw<'_>) -> Text<'static> {
     let [name, arguments] = content::members(block, ["name", "arguments"]);
     let properties = properties(arguments.unwrap_or(Raw::NULL)).into_iter();
     let pairs = properties.map(|(key, value)| concat(&[&key, &"=", &value]));
