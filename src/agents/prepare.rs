@@ -9,6 +9,7 @@ use crate::session::file_calls::{FileAct, FileTool};
 use crate::session::read::entry_reader::Message;
 use foldhash::HashSet;
 use pisess_json::text::Text;
+use pisess_json::write::{Object, texts};
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -118,6 +119,15 @@ impl FileOps {
             all.add(FileTool { act, is_unlisted: false }, path);
         }
         all
+    }
+
+    /// Returns them as JSON, as printed for a preparation.
+    pub fn json(&self) -> Vec<u8> {
+        Object::new()
+            .json("read", &texts(self.read.iter()))
+            .json("written", &texts(self.written.iter()))
+            .json("edited", &texts(self.edited.iter()))
+            .finish()
     }
 
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):

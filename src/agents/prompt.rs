@@ -3,6 +3,7 @@
 //! The wording of each agent is in [`crate::agents::pi::prompt`] and [`crate::agents::oh_my_pi::prompt`].
 
 use super::prepare::Preparation;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::text::{Text, concat};
 use std::io::{self, Write};
 
@@ -17,15 +18,15 @@ pub struct Instructions<'a> {
 
 /// A summary that a compaction needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Segment {
+enum Segment {
     /// The summary of everything before the turn that is split.
     History,
     /// The summary of the beginning of that turn.
     TurnPrefix,
 }
 
-/// Returns the summaries to request, in this order; [`merge`] joins them.
-pub fn segments(preparation: &Preparation) -> &'static [Segment] {
+/// Returns the summaries to request, in this order; [`merged_summary`] joins them.
+fn segments(preparation: &Preparation) -> &'static [Segment] {
     let history = !preparation.messages_to_summarize.is_empty();
     match (history, !preparation.turn_prefix_messages.is_empty()) {
         (true, true) => &[Segment::History, Segment::TurnPrefix],
@@ -34,14 +35,50 @@ pub fn segments(preparation: &Preparation) -> &'static [Segment] {
     }
 }
 
-/// Joins the summaries of a compaction as both agents do: the history (if it is empty, the previous summary),
-/// a separator, and the split turn. Without a split turn, returns the history alone.
-pub fn merge(preparation: &Preparation, history: Option<Text>, turn_prefix: Option<Text>) -> Text<'static> {
-    let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
-    let Some(turn_prefix) = turn_prefix else {
-        return history.map_or_else(Text::default, Text::into_owned);
+/// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
+pub fn compaction_prompts(
+    preparation: &Preparation,
+    instructions: &Instructions,
+    bodies: &dyn EntryReader,
+) -> io::Result<Vec<Vec<u8>>> {
+    let agent = bodies.session().agent();
+    let previous = (agent.previous_summary)(preparation, bodies)?;
+    let prompt = |&segment: &Segment| {
+        let messages = match segment {
+            Segment::History => &preparation.messages_to_summarize,
+            Segment::TurnPrefix => &preparation.turn_prefix_messages,
+        };
+        prompt(messages, bodies, &agent.requests.compaction(segment, previous.as_ref(), instructions))
     };
-    let summary = history.map_or_else(previous, Text::into_owned);
+    segments(preparation).iter().map(prompt).collect()
+}
+
+/// Returns the prompt of a branch summary.
+pub fn branch_prompt(
+    messages: &[Message],
+    instructions: &Instructions,
+    bodies: &dyn EntryReader,
+) -> io::Result<Vec<u8>> {
+    prompt(messages, bodies, &bodies.session().agent().requests.branch(instructions))
+}
+
+/// Returns a prompt: the transcript of messages, and what is requested.
+fn prompt(messages: &[Message], bodies: &dyn EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+    let mut prompt = b"<conversation>\n".to_vec();
+    (bodies.session().agent().transcript)(messages, bodies, &mut prompt)?;
+    write!(prompt, "\n</conversation>\n\n{request}")?;
+    Ok(prompt)
+}
+
+/// Joins the responses to [`compaction_prompts`] as both agents do: the history (if it is empty, the previous summary),
+/// a separator, and the split turn. Without a split turn, returns the history alone.
+pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
+    let mut answers = answers.into_iter();
+    let mut answer = |segment| segments(preparation).contains(&segment).then(|| answers.next()).flatten();
+    let (history, turn_prefix) = (answer(Segment::History), answer(Segment::TurnPrefix));
+    let Some(turn_prefix) = turn_prefix else { return history.unwrap_or_default() };
+    let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
+    let summary = history.unwrap_or_else(previous);
     concat(&[&summary, &"\n\n---\n\n**Turn Context (split turn):**\n\n", &turn_prefix])
 }
 
@@ -67,7 +104,7 @@ pub struct Requests {
 
 impl Requests {
     /// Returns what is requested for one part of a compaction, after its transcript.
-    pub fn compaction(
+    fn compaction(
         &self,
         segment: Segment,
         previous: Option<&Text>,
@@ -86,7 +123,7 @@ impl Requests {
     }
 
     /// Returns what is requested for the summary of a branch, after its transcript.
-    pub fn branch(&self, instructions: &Instructions) -> Text<'static> {
+    fn branch(&self, instructions: &Instructions) -> Text<'static> {
         instructions.after(&[&self.branch, &self.branch_sections])
     }
 }
@@ -123,5 +160,66 @@ impl<'a> TranscriptWriter<'a> {
     /// Writes a part, unless it has no text.
     pub fn part_unless_empty(&mut self, label: &str, text: &Text) -> io::Result<()> {
         if text.is_empty() { Ok(()) } else { self.part(label, text) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    fn prepared(sample: &Sample) -> Preparation {
+        (sample.session.agent().prepare_compaction)(&sample.path(), &sample.bodies(), 1, None)
+            .unwrap()
+            .unwrap()
+    }
+
+    fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
+        let made = chain(entries);
+        let prompts = compaction_prompts(&prepared(&made), instructions, &made.bodies());
+        prompts.unwrap().into_iter().map(|prompt| String::from_utf8(prompt).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_split_turn_has_its_own_prompt() {
+        let entries = [user("a"), user("b"), assistant("c"), assistant("d")];
+        let prompts = prompts(&entries, &Instructions::default());
+        assert!(prompts[0].starts_with("<conversation>\n[User]: a\n</conversation>\n\n"));
+        assert!(prompts[1].starts_with("<conversation>\n[User]: b\n\n[Assistant]: c\n</conversation>\n\n"));
+        assert!(prompts[1].contains("## Original Request"));
+    }
+
+    #[test]
+    fn a_previous_summary_is_quoted_and_instructions_are_added() {
+        let entries = [user("a"), compacted("e0", ""), user("b")];
+        let instructions = Instructions { text: Some("look".into()), replace: false };
+        let prompt = &prompts(&entries, &instructions)[0];
+        assert!(prompt.contains("</conversation>\n\n<previous-summary>\nS\n</previous-summary>\n\n"));
+        assert!(prompt.contains("## Critical Context"));
+        assert!(prompt.ends_with("\n\nPay particular attention to this: look"));
+        let instructions = Instructions { replace: true, ..instructions };
+        assert!(prompts(&entries, &instructions)[0].ends_with("</previous-summary>\n\nlook"));
+    }
+
+    #[test]
+    fn a_branch_has_its_own_sections() {
+        let made = chain(&[user("a")]);
+        let bodies = made.bodies();
+        let (messages, _) = (made.session.agent().prepare_branch)(&made.path(), &bodies).unwrap();
+        let prompt = branch_prompt(&messages, &Instructions::default(), &bodies).unwrap();
+        let prompt = String::from_utf8(prompt).unwrap();
+        assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));
+    }
+
+    #[test]
+    fn parts_are_merged_as_pi_does() {
+        let mut split = prepared(&chain(&[user("a"), assistant("b"), assistant("c")]));
+        assert_eq!(segments(&split), [Segment::TurnPrefix]);
+        let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+        let merged = |preparation: &Preparation| merged_summary(preparation, vec!["T".into()]);
+        assert_eq!(merged(&split), format!("No prior history.{separator}T").as_str());
+        split.previous_summary = Some("P".into());
+        assert_eq!(merged(&split), format!("P{separator}T").as_str());
+        assert_eq!(merged(&prepared(&chain(&[user("a"), user("b")]))), "T");
     }
 }

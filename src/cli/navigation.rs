@@ -8,7 +8,7 @@ use super::hook::{Context, Hook, Notification, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{Source, SummaryArgs, extract};
 use super::transaction::Decision;
-use crate::agents;
+use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::ops::navigate::Navigation;
@@ -254,7 +254,7 @@ impl Move<'_> {
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies)
-            .and_then(|(messages, _)| agents::branch_prompt(&messages, &self.summary.prompt_of(), &bodies));
+            .and_then(|(messages, _)| prompt::branch_prompt(&messages, &self.summary.prompt_of(), &bodies));
         prompt.map_err(|error| self.open.input.unreadable(error))
     }
 

@@ -1,7 +1,7 @@
 //! `pisess compact`: replaces the older part of the context with a summary.
 
-use crate::agents;
 use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{Context, Hook, Notification, entries};
 use crate::cli::open::OpenSession;
@@ -252,7 +252,7 @@ impl Compact<'_> {
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        agents::compaction_prompts(preparation, &options, &self.bodies)
+        prompt::compaction_prompts(preparation, &options, &self.bodies)
             .map_err(|error| self.open.input.unreadable(error))
     }
 
@@ -266,7 +266,7 @@ impl Compact<'_> {
             source = source.or(hooked);
         }
         let prompts = || self.prompts(&preparation);
-        let joined = |answers| agents::merged_summary(&preparation, answers);
+        let joined = |answers| prompt::merged_summary(&preparation, answers);
         let built_in = || self.built_in(&preparation);
         let source = self.args.summary.source(source, self.open, prompts, joined, built_in, ui)?;
         let session = &self.open.session;
@@ -357,7 +357,7 @@ impl Compact<'_> {
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
             .json("messagesToSummarize", &messages(&preparation.messages_to_summarize)?)
             .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages)?)
-            .json("fileOps", &agents::file_ops_json(&preparation.file_ops))
+            .json("fileOps", &preparation.file_ops.json())
             .json("settings", &settings)
             .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
             .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
