@@ -31,10 +31,8 @@ use std::path::{Component, Path, PathBuf};
 pub struct Surroundings<'a> {
     /// Returns an environment variable.
     pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// The home directory, if there is one.
-    pub home: Option<&'a Path>,
-    /// The current directory, absolute.
-    pub folder: &'a Path,
+    /// The directories that paths are relative to.
+    pub here: Here<'a>,
 }
 
 /// The directories that paths are relative to.
@@ -44,12 +42,6 @@ pub struct Here<'a> {
     pub home: Option<&'a Path>,
     /// The current directory, absolute.
     pub folder: &'a Path,
-}
-
-impl<'a> From<Surroundings<'a>> for Here<'a> {
-    fn from(surroundings: Surroundings<'a>) -> Here<'a> {
-        Here { home: surroundings.home, folder: surroundings.folder }
-    }
 }
 
 /// A directory in which an agent keeps sessions.
@@ -103,32 +95,32 @@ pub fn blobs(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
 
 /// Whether the `cwd` of a header is the current directory; as in pi, both are made absolute, without
 /// resolving links.
-pub fn is_cwd<'a>(cwd: &str, here: impl Into<Here<'a>>) -> bool {
-    let here = here.into();
+pub fn is_cwd(cwd: &str, here: Here) -> bool {
     !cwd.is_empty() && absolute(cwd, here) == lexical(here.folder)
 }
 
 /// Returns the directory set by `PI_CODING_AGENT_SESSION_DIR`, for both agents.
 fn flat_folder(surroundings: Surroundings) -> Option<PathBuf> {
     let named = variable(surroundings, "PI_CODING_AGENT_SESSION_DIR")?;
-    Some(absolute(&named, surroundings.into()))
+    Some(absolute(&named, surroundings.here))
 }
 
 fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let agent_folder = match variable(surroundings, "PI_CODING_AGENT_DIR") {
-        Some(named) => Some(absolute(&named, surroundings.into())),
-        None => surroundings.home.map(|home| home.join(".pi").join("agent")),
+        Some(named) => Some(absolute(&named, surroundings.here)),
+        None => surroundings.here.home.map(|home| home.join(".pi").join("agent")),
     };
     let setting = || {
-        let project = surroundings.folder.join(".pi").join("settings.json");
+        let project = surroundings.here.folder.join(".pi").join("settings.json");
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
         let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, disk))?;
         // An empty setting of the project overrides that of the user.
-        (!set.is_empty()).then(|| absolute(&set, surroundings.into()))
+        (!set.is_empty()).then(|| absolute(&set, surroundings.here))
     };
     let flat = flat.or_else(setting);
     let nested = agent_folder.map(|folder| folder.join("sessions"));
-    let project = nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.folder), "--")));
+    let project =
+        nested.as_ref().map(|root| root.join(encoded("--", &lexical(surroundings.here.folder), "--")));
     let agent = Dialect::Pi;
     match (flat, nested, project) {
         // The default directory, set explicitly.
@@ -157,9 +149,9 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk)
         return Some(Store { agent, root, layout: Layout::Flat });
     }
     let root = omp_root(surroundings, disk)?;
-    let real = disk.real(surroundings.folder);
+    let real = disk.real(surroundings.here.folder);
     let (scope, current) = omp_project(surroundings, &real, disk);
-    let older = encoded("--", &lexical(surroundings.folder), "--");
+    let older = encoded("--", &lexical(surroundings.here.folder), "--");
     let mut names = vec![current, older, hashed(scope, &real)];
     names.dedup();
     let folders = names.into_iter().map(|name| root.join(name)).collect();
@@ -172,7 +164,7 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     let own = own_agent_folder(surroundings).filter(|_| profile.is_none());
     let config = variable(surroundings, "PI_CONFIG_DIR").unwrap_or_else(|| ".omp".to_owned());
     let config = |profile: Option<&str>| {
-        let root = surroundings.home?.join(config.trim_start_matches(['/', '\\']));
+        let root = surroundings.here.home?.join(config.trim_start_matches(['/', '\\']));
         Some(profile.map_or(root.clone(), |profile| root.join("profiles").join(profile)))
     };
     let default = config(profile.as_deref()).map(|root| root.join("agent"));
@@ -181,7 +173,7 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
     let derived = fallback.and_then(|profile| Some(config(Some(&profile))?.join("agent")));
     let agent_folder = own.filter(|own| Some(own) != derived.as_ref()).or_else(|| default.clone())?;
     if Some(&agent_folder) == default.as_ref() && !cfg!(windows) {
-        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.into()));
+        let data = variable(surroundings, "XDG_DATA_HOME").map(|data| absolute(&data, surroundings.here));
         let data = data.map(|data| data.join("omp"));
         let data = data.map(|data| profile.iter().fold(data, |at, name| at.join("profiles").join(name)));
         if let Some(data) = data.filter(|data| disk.exists(data)) {
@@ -194,7 +186,7 @@ fn omp_root(surroundings: Surroundings, disk: &dyn Disk) -> Option<PathBuf> {
 /// Returns `PI_CODING_AGENT_DIR` as oh-my-pi reads it: `~` has no special meaning.
 fn own_agent_folder(surroundings: Surroundings) -> Option<PathBuf> {
     let named = variable(surroundings, "PI_CODING_AGENT_DIR")?;
-    Some(lexical(&surroundings.folder.join(named)))
+    Some(lexical(&surroundings.here.folder.join(named)))
 }
 
 /// Returns the active profile: `OMP_PROFILE`, even if empty, else `PI_PROFILE`.
@@ -223,7 +215,7 @@ fn omp_project(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> (&'s
     let names: &[&str] = if cfg!(windows) { &["TEMP", "TMP"] } else { &["TMPDIR", "TMP", "TEMP"] };
     let temporary = names.iter().find_map(|name| variable(surroundings, name));
     let temporary = PathBuf::from(temporary.unwrap_or_else(|| "/tmp".to_owned()));
-    let home = surroundings.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
+    let home = surroundings.here.home.and_then(|home| below(home, "-")).map(|name| ("home", name));
     let temporary = || below(&temporary, "-tmp").map(|name| ("tmp", name));
     home.or_else(temporary).unwrap_or_else(|| ("abs", encoded("--", real, "--")))
 }
@@ -351,7 +343,7 @@ mod tests {
         fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
             let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
             let home = Some(Path::new("/var/hh"));
-            see(Surroundings { env: &env, home, folder: Path::new(self.folder) })
+            see(Surroundings { env: &env, here: Here { home, folder: Path::new(self.folder) } })
         }
 
         /// Returns the directories of the project in pi's and oh-my-pi's stores; a flat one is marked with a
@@ -461,8 +453,8 @@ mod tests {
     fn the_directory_of_another_system_stays_as_it_is() {
         let machine = Machine::at("/var/hh/p");
         for cwd in [r"C:\Users\hh\p", "C:/p", r"\\server\share\p"] {
-            assert_eq!(machine.surroundings(|at| absolute(cwd, at.into())), Path::new(cwd));
-            assert!(!machine.surroundings(|at| is_cwd(cwd, at)));
+            assert_eq!(machine.surroundings(|at| absolute(cwd, at.here)), Path::new(cwd));
+            assert!(!machine.surroundings(|at| is_cwd(cwd, at.here)));
         }
     }
 
@@ -472,7 +464,7 @@ mod tests {
         for (cwd, is) in
             [("/var/hh/p", true), ("/var/hh/p/", true), ("~/p", true), ("/var/hh/q", false), ("", false)]
         {
-            assert_eq!(machine.surroundings(|at| is_cwd(cwd, at)), is, "{cwd}");
+            assert_eq!(machine.surroundings(|at| is_cwd(cwd, at.here)), is, "{cwd}");
         }
     }
 }

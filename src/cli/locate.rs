@@ -64,7 +64,7 @@ impl Places {
     pub fn seen_from(project: &Path, ui: &Ui) -> Places {
         let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
         let env = |name: &str| ui.env(name);
-        let surroundings = Surroundings { env: &env, home: home.as_deref(), folder: &folder };
+        let surroundings = Surroundings { env: &env, here: Here { home: home.as_deref(), folder: &folder } };
         let (stores, blobs) = (stores(surroundings, &OnDisk), blobs(surroundings, &OnDisk));
         Places { home, folder, stores, blobs, workers: ui.processors() }
     }
@@ -264,7 +264,8 @@ pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
 fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
-    let mut stores = stores(Surroundings { env: &env, home: home.as_deref(), folder: project }, disk);
+    let mut stores =
+        stores(Surroundings { env: &env, here: Here { home: home.as_deref(), folder: project } }, disk);
     for store in &mut stores {
         let root = OnDisk.real(&store.root);
         if let Layout::Nested(folders) = &mut store.layout {
