@@ -230,7 +230,7 @@ fn search_range(
             counted = line.start;
             let text = if finds.has_secrets() { &bytes[line.clone()] } else { b"null" };
             let entry = Raw::parse(text).unwrap_or(Raw::NULL);
-            let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+            let kind = Kind::of(entry.get("type"));
             searched.lines.push(Line {
                 number: LineNo(searched.count + 1),
                 span: Span { start: start + line.start as u64, len: line.len() as u64 },

@@ -155,7 +155,7 @@ mod tests {
 
     fn shown(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let kind = line.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+        let kind = Kind::of(line.get("type"));
         parts(line, kind).iter().map(|part| format!("{part}\n")).collect()
     }
 

@@ -10,7 +10,7 @@ use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
-use pisess_json::edit::Edit;
+use pisess_json::edit::with;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
@@ -61,13 +61,7 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
 
 /// Returns the message with the time of the compaction.
 fn timed(message: &[u8], fresh: &IdSource) -> Vec<u8> {
-    match Edit::new(message) {
-        Ok(mut edit) => {
-            edit.set("timestamp", fresh.now_ms.to_string().as_bytes());
-            edit.finish()
-        }
-        Err(_) => message.to_vec(),
-    }
+    with(Raw::checked(message), "timestamp", fresh.now_ms.to_string().as_bytes())
 }
 
 /// Appends a branch summary under `new_leaf`, and a label on it if given. `fromId` is the old leaf in pi, and

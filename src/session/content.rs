@@ -45,9 +45,9 @@ pub fn is_block(value: Raw, kind: &str) -> bool {
     is(value, "type", kind)
 }
 
-/// Returns the blocks of type `text`.
-pub fn text_blocks(content: Raw<'_>) -> impl Iterator<Item = Raw<'_>> {
-    content.items().filter(|block| is_block(*block, "text"))
+/// Returns the blocks of a type.
+pub fn blocks_of<'a>(content: Raw<'a>, kind: &'a str) -> impl Iterator<Item = Raw<'a>> {
+    content.items().filter(move |block| is_block(*block, kind))
 }
 
 /// Returns a block of type `text` as JSON.
@@ -83,7 +83,7 @@ fn joined<'a>(
         return whole;
     }
     let mut out = Text::default();
-    for (at, text) in text_blocks(content).filter_map(text).enumerate() {
+    for (at, text) in blocks_of(content, "text").filter_map(text).enumerate() {
         if at > 0 {
             out.push_str(separator);
         }

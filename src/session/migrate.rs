@@ -138,8 +138,7 @@ impl Session {
                 edit.set(key, &target.unwrap_or_else(|| b"\"root\"".to_vec()));
             }
         }
-        let kind =
-            edit.get("type").and_then(Raw::text).map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+        let kind = Kind::of(edit.get("type"));
         match kind {
             Kind::Compaction => self.draft_compaction(ix, edit),
             Kind::BranchSummary | Kind::StackSummary => self.draft_summary(ix, edit),

@@ -25,6 +25,22 @@ struct Member<'a> {
     value: Range<usize>,
 }
 
+/// Returns an object with a member set, at its position if it has one; any other value unchanged.
+pub fn with(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
+    changed(object, |edit| edit.set(key, value))
+}
+
+/// Returns an object without one of its members; any other value unchanged.
+pub fn without(object: Raw, key: &str) -> Vec<u8> {
+    changed(object, |edit| edit.remove(key))
+}
+
+fn changed(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
+    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
+    change(&mut edit);
+    edit.finish()
+}
+
 impl<'a> Edit<'a> {
     /// Prepares a line that contains an object and nothing else.
     ///

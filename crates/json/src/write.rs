@@ -22,11 +22,16 @@ impl Object {
     }
 
     /// Adds a member whose value is JSON already.
-    pub fn json(mut self, key: &str, value: &[u8]) -> Self {
+    pub fn json(self, key: &str, value: &[u8]) -> Self {
+        self.member(&Text::from(key), value)
+    }
+
+    /// Adds a member of any name, whose value is JSON already.
+    pub fn member(mut self, key: &Text, value: &[u8]) -> Self {
         if self.0.len() > 1 {
             self.0.push(b',');
         }
-        string::encode(&Text::from(key), &mut self.0);
+        string::encode(key, &mut self.0);
         self.0.push(b':');
         push_valid(&mut self.0, value);
         self

@@ -1,16 +1,17 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::parts::{blocks, renamed, typed, with};
+use super::parts::{blocks, renamed, typed};
 use super::{Converted, Seen};
 use crate::agents::pi::edits::replaced;
 use crate::session::content::is_block;
 use crate::session::entry::{Kind, Role};
 use pisess_json::Raw;
+use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
 pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
-    let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+    let kind = Kind::of(entry.get("type"));
     let found = match kind {
         Kind::Message => return message(entry, seen),
         Kind::CustomMessage => custom_message(entry, seen),
@@ -47,7 +48,7 @@ pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
 
 fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
     let Some(message) = entry.get("message") else { return Converted::Same };
-    let role = message.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let role = Role::of(message.get("role"));
     if role == Role::System {
         return Converted::Kept("a system prompt: oh-my-pi builds its own");
     }
@@ -60,8 +61,8 @@ fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
         let message = edited.as_deref().map_or(message, Raw::checked);
         if role == Role::Assistant { assistant(message) } else { None }
     };
-    match turned.or(edited).and_then(|message| with(entry, "message", &message)) {
-        Some(line) => Converted::Entry(line),
+    match turned.or(edited) {
+        Some(message) => Converted::Entry(with(entry, "message", &message)),
         None => Converted::Same,
     }
 }
@@ -78,21 +79,21 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     });
     // oh-my-pi fails to open a session in which an assistant message has no content.
     let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
-    let known = known.and_then(|content| with(message, "content", &content));
+    let known = known.map(|content| with(message, "content", &content));
     let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {
         return known;
     }
     let calls = content.items().any(|block| is_block(block, "toolCall"));
     let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
-    with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason)
+    Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
 fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
     match seen? {
         Seen::Omitted => Some(Converted::Kept("an edit omits it from the context")),
         Seen::Replaced(content) => {
-            with(entry, "content", content.as_deref().unwrap_or(b"[]")).map(Converted::Entry)
+            Some(Converted::Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]"))))
         }
     }
 }
@@ -125,5 +126,5 @@ fn branch_summary(entry: Raw) -> Option<Converted> {
         return spelled.map(Converted::Respelled);
     }
     let entry = spelled.as_deref().map_or(entry, Raw::checked);
-    with(entry, "fromId", begins).map(Converted::Entry)
+    Some(Converted::Entry(with(entry, "fromId", begins)))
 }

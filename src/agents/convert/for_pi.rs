@@ -1,18 +1,19 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
 use super::Converted;
-use super::parts::{PLACE, blocks, renamed, typed, with};
+use super::parts::{PLACE, blocks, renamed, typed};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::TRANSIENT;
 use crate::session::content::{is_block, text_block, truthy};
 use crate::session::entry::{Kind, Role};
 use pisess_json::Raw;
+use pisess_json::edit::with;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
 pub(super) fn converted(entry: Raw) -> Converted {
-    let kind = entry.get_text("type").map_or(Kind::Missing, |kind| Kind::named(kind.as_bytes()));
+    let kind = Kind::of(entry.get("type"));
     let found = match kind {
         Kind::Message => message(entry),
         Kind::CustomMessage => custom_message(entry),
@@ -48,11 +49,11 @@ pub(super) fn converted(entry: Raw) -> Converted {
 
 fn message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
-    let role = message.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let role = Role::of(message.get("role"));
     match role {
         Role::HookMessage => {
-            let message = with(message, "role", b"\"custom\"")?;
-            with(entry, "message", &message).map(Converted::Entry)
+            let message = with(message, "role", b"\"custom\"");
+            Some(Converted::Entry(with(entry, "message", &message)))
         }
         Role::PythonExecution if truthy(message, "excludeFromContext") => {
             Some(Converted::Kept("Python that the user ran outside of the context; pi has no such message"))
@@ -62,7 +63,7 @@ fn message(entry: Raw) -> Option<Converted> {
         Role::PythonExecution => Some(Converted::Entry(as_custom_message(entry, message, "pythonExecution"))),
         _ => {
             let content = blocks(message.get("content")?, block)?;
-            with(entry, "message", &with(message, "content", &content)?).map(Converted::Entry)
+            Some(Converted::Entry(with(entry, "message", &with(message, "content", &content))))
         }
     }
 }
@@ -117,7 +118,7 @@ fn custom_message(entry: Raw) -> Option<Converted> {
     let Some(content) = content else {
         return Some(Converted::Kept("a custom message without content"));
     };
-    with(entry, "content", &blocks(content, block)?).map(Converted::Entry)
+    Some(Converted::Entry(with(entry, "content", &blocks(content, block)?)))
 }
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is

@@ -19,7 +19,7 @@ mod parts;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
-use pisess_json::edit::Edit;
+use pisess_json::edit::{Edit, with};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::borrow::Cow;
@@ -80,9 +80,7 @@ fn other(to: Dialect) -> Dialect {
 
 fn with_origin(line: &[u8], original: Raw, agent: Dialect) -> Vec<u8> {
     let origin = Object::new().str("agent", agent.agent().name).raw("entry", original).finish();
-    let mut edit = Edit::new(line).expect("an entry that was just built is an object");
-    edit.set(ORIGIN, &origin);
-    edit.finish()
+    with(Raw::checked(line), ORIGIN, &origin)
 }
 
 fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {

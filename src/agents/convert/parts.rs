@@ -25,13 +25,6 @@ pub fn renamed(entry: Raw, from: &str, to: &str) -> Option<Vec<u8>> {
     Some(edit.finish())
 }
 
-/// Returns an object with the member `key` set to `value`; `None` if it is not an object.
-pub fn with(object: Raw, key: &str, value: &[u8]) -> Option<Vec<u8>> {
-    let mut edit = Edit::new(object.bytes()).ok()?;
-    edit.set(key, value);
-    Some(edit.finish())
-}
-
 /// Returns content with its blocks converted or dropped; `None` if all stay the same, borrowed.
 pub fn blocks<'a>(content: Raw<'a>, convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>) -> Option<Vec<u8>> {
     let all: Vec<_> = content.items().map(convert).collect();

@@ -8,9 +8,10 @@ use super::message::{self, INTERRUPTED_THINKING};
 use super::notice::notice;
 use super::template;
 use crate::agents::agent::Emit;
+use crate::agents::pi::llm::push_ending;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
-use pisess_json::edit::Edit;
+use pisess_json::edit;
 use pisess_json::js;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, array};
@@ -60,7 +61,7 @@ fn release(held: &mut Option<Vec<u8>>, explained: bool, emit: &mut Emit) -> io::
     if !had {
         return emit(turn.bytes());
     }
-    emit(&message::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
+    emit(&edit::with(turn, "content", &array(kept.iter().map(|block| block.bytes()))))
 }
 
 /// Returns the blocks before the unsigned thinking in which a turn ends, or no blocks if it has no content; `None`
@@ -109,20 +110,15 @@ fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
 fn attributed(message: Raw, default: &str) -> Vec<u8> {
     match message.get_some("attribution") {
         Some(_) => message.bytes().to_vec(),
-        None => message::with(message, "attribution", &json_string::encoded(&Text::from(default))),
+        None => edit::with(message, "attribution", &json_string::encoded(&Text::from(default))),
     }
 }
 
 fn tool_result(message: Raw) -> Vec<u8> {
-    let [attribution, pruned_at, content] = content::members(message, ["attribution", "prunedAt", "content"]);
-    let Ok(mut edit) = Edit::new(message.bytes()) else { return message.bytes().to_vec() };
-    if let (Some(_), Some(content)) = (pruned_at, content.filter(|content| content.is_array())) {
-        edit.set("content", &pruned(content));
-    }
-    if attribution.is_none_or(Raw::is_null) {
-        edit.set("attribution", b"\"agent\"");
-    }
-    edit.finish()
+    let [pruned_at, content] = content::members(message, ["prunedAt", "content"]);
+    let pruned = content.filter(|content| pruned_at.is_some() && content.is_array()).map(pruned);
+    let pruned = pruned.map(|content| edit::with(message, "content", &content));
+    attributed(pruned.as_deref().map_or(message, Raw::checked), "agent")
 }
 
 /// Returns the content of a pruned result: all its text in the first text block.
@@ -133,7 +129,7 @@ fn pruned(content: Raw) -> Vec<u8> {
     }
     let mut text = Some(content::text_block(&text));
     let mut blocks = Vec::new();
-    if !content.items().any(|block| content::is_block(block, "text")) {
+    if content::blocks_of(content, "text").next().is_none() {
         blocks.extend(text.take());
     }
     for block in content.items() {
@@ -155,33 +151,17 @@ fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
 
 fn bash_text(message: Raw) -> Text<'static> {
     let mut text = concat(&[&"Ran `", &js::template(message.get("command")), &"`\n"]);
-    ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
+    push_ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
+    text.push(&notice(message.get("meta")));
     text
 }
 
 fn python_text(message: Raw) -> Text<'static> {
     let code = js::template(message.get("code"));
     let mut text = concat(&[&"Ran Python:\n```python\n", &code, &"\n```\n"]);
-    ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
+    push_ending(&mut text, message, ["Output:\n", "execution cancelled", "Execution failed with code "]);
+    text.push(&notice(message.get("meta")));
     text
-}
-
-/// Appends the output of a command, and how it ended.
-fn ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
-    let [output, cancelled, code, meta] =
-        content::members(message, ["output", "cancelled", "exitCode", "meta"]);
-    match output.filter(|output| output.is_truthy()) {
-        Some(output) => text.push_all(&[&before, &"```\n", &js::string(output), &"\n```"]),
-        None => text.push_str("(no output)"),
-    }
-    if cancelled.is_some_and(Raw::is_truthy) {
-        text.push_str(&format!("\n\n({cancelled_as})"));
-    } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
-        text.push_all(&[&"\n\n", &failed_as, &js::string(code)]);
-    }
-    if let Some(meta) = meta.filter(|meta| meta.is_truthy()) {
-        text.push(&notice(Some(meta)));
-    }
 }
 
 /// Returns mentioned files in separate messages: text, and files with an image.
@@ -242,10 +222,7 @@ fn interjected(content: Raw) -> Vec<u8> {
     if content.is_string() {
         return json_string::encoded(&wrapped);
     }
-    let images = content
-        .items()
-        .filter(|block| content::is_block(*block, "image"))
-        .map(|block| block.bytes().to_vec());
+    let images = content::blocks_of(content, "image").map(|block| block.bytes().to_vec());
     array(std::iter::once(content::text_block(&wrapped)).chain(images))
 }
 
@@ -259,12 +236,7 @@ fn injected(message: Raw) -> Vec<Vec<u8>> {
         let said = Object::new().str("role", role).json("content", content);
         said.copy(message, &["attribution", "timestamp"]).finish()
     };
-    let of = |kind| {
-        content
-            .items()
-            .filter(move |block| content::is_block(*block, kind))
-            .map(|block| block.bytes().to_vec())
-    };
+    let of = |kind| content::blocks_of(content, kind).map(|block| block.bytes().to_vec());
     if of("image").next().is_none() {
         return vec![say("developer", &as_blocks(content))];
     }

@@ -4,7 +4,7 @@ use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader};
 use pisess_json::Raw;
-use pisess_json::edit::Edit;
+use pisess_json::edit::{with, without};
 use pisess_json::js;
 use pisess_json::text::{Text, concat, joined};
 use pisess_json::write::{Object, array};
@@ -24,8 +24,8 @@ const USER_INTERRUPT: u32 = 0x0400_0000;
 
 /// Returns the ids of the tool calls in a content; `None` represents an id that is not a string.
 pub fn call_ids(content: Raw) -> Vec<Option<Text<'static>>> {
-    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
-    calls.map(|call| call.get_text("id").map(Text::into_owned)).collect()
+    let ids = content::blocks_of(content, "toolCall").map(|call| call.get_text("id").map(Text::into_owned));
+    ids.collect()
 }
 
 /// Returns the message of a `message` entry as the agent loads it: without the data that GitHub Copilot binds to a
@@ -41,27 +41,12 @@ pub fn loaded(message: Raw, role: Role) -> Body {
     }
     let unsigned =
         |block: Raw| content::is_block(block, "thinking").then(|| without(block, "thinkingSignature"));
-    let Ok(mut edit) = Edit::new(message.bytes()) else { return Body::Stored };
-    edit.remove("providerPayload");
-    if let Some(content) = message.get("content").filter(|content| content.is_array()) {
-        let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
-        edit.set("content", &array(blocks));
-    }
-    Body::built(edit.finish())
-}
-
-/// Returns an object without one of its members.
-pub fn without(object: Raw, key: &str) -> Vec<u8> {
-    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
-    edit.remove(key);
-    edit.finish()
-}
-
-/// Returns an object with a member set, at its position if it has one.
-pub fn with(object: Raw, key: &str, json: &[u8]) -> Vec<u8> {
-    let Ok(mut edit) = Edit::new(object.bytes()) else { return object.bytes().to_vec() };
-    edit.set(key, json);
-    edit.finish()
+    let loaded = without(message, "providerPayload");
+    let Some(content) = message.get("content").filter(|content| content.is_array()) else {
+        return Body::built(loaded);
+    };
+    let blocks = content.items().map(|block| unsigned(block).unwrap_or_else(|| block.bytes().to_vec()));
+    Body::built(with(Raw::checked(&loaded), "content", &array(blocks)))
 }
 
 /// Returns a `custom_message` entry as a message, with defaults for missing members; `None` if its content

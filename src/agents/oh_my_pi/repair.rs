@@ -1,10 +1,11 @@
 //! Removes messages that cannot be sent: calls without results, and turns that failed.
 
-use super::message::{INTERRUPTED_THINKING, call_ids, is_empty_turn, with, without};
+use super::message::{INTERRUPTED_THINKING, call_ids, is_empty_turn};
 use crate::session::content;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
+use pisess_json::edit::{with, without};
 use pisess_json::text::Text;
 use pisess_json::write::array;
 use std::io;

@@ -1,7 +1,9 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
 use super::row_note;
-use crate::agents::row::{CUT, ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name};
+use crate::agents::row::{
+    CUT, NamedValue, ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name,
+};
 use crate::session::column::Parts;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
@@ -19,7 +21,6 @@ const NOTE_COLUMNS: usize = 80;
 /// Returns the row of an entry that is not a message.
 pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| display(entry.get(key));
     match kind {
         Kind::CustomMessage => custom_message(entry),
         Kind::Compaction => {
@@ -33,23 +34,41 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             let summary = entry.get_text("summary").unwrap_or_default();
             RowText::named("branch summary", &normalize(summary).head(ROW_UNITS))
         }
-        Kind::ModelChange => bracketed("model", &member("model")),
         Kind::ModelUsage => model_usage(entry),
-        Kind::ThinkingLevelChange => {
-            let level = entry.get_some("thinkingLevel");
-            bracketed("thinking", &level.map_or(Text::from("off"), |level| display(Some(level))))
-        }
-        Kind::Custom => bracketed("custom", &member("customType")),
-        Kind::Label => {
-            let label = entry.get_some("label");
-            bracketed("label", &label.map_or(Text::from("(cleared)"), |label| display(Some(label))))
-        }
         Kind::ServiceTierChange => bracketed("service tier", &service_tier(entry)),
-        Kind::TitleChange => bracketed("title", &normalize(member("title"))),
-        Kind::ModeChange => bracketed("mode", &member("mode")),
-        Kind::CredentialPin => bracketed("credential pin", &member("provider")),
+        Kind::TitleChange => bracketed("title", &normalize(display(entry.get("title")))),
         Kind::Missing => bracketed("", &Text::from("no type")),
+        _ => match value_of(kind, entry) {
+            Some(NamedValue { name, value, missing }) => {
+                bracketed(name, &value.map_or(Text::from(missing), |value| display(Some(value))))
+            }
+            None => {
+                let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
+                let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
+                bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
+            }
+        },
+    }
+}
+
+/// Returns the value by which oh-my-pi shows an entry; `None` for all that it shows in another way.
+fn value_of(kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
+    let named = |name, value, missing| Some(NamedValue { name, value, missing });
+    let given = |name, key| named(name, entry.get(key), "undefined");
+    match kind {
+        Kind::ModelChange => given("model", "model"),
+        Kind::ThinkingLevelChange => named("thinking", entry.get_some("thinkingLevel"), "off"),
+        Kind::Custom => given("custom", "customType"),
+        Kind::Label => named("label", entry.get_some("label"), "(cleared)"),
+        Kind::TitleChange => given("title", "title"),
+        Kind::ModeChange => given("mode", "mode"),
+        Kind::CredentialPin => given("credential pin", "provider"),
         Kind::Message
+        | Kind::CustomMessage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::ModelUsage
+        | Kind::ServiceTierChange
         | Kind::SessionInfo
         | Kind::Usage
         | Kind::ContextEdit
@@ -61,11 +80,8 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         | Kind::Head
         | Kind::StackSummary
         | Kind::StackPop
-        | Kind::Other => {
-            let name = record.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
-            let spaced = name.as_bytes().iter().map(|&byte| if byte == b'_' { b' ' } else { byte });
-            bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
-        }
+        | Kind::Other
+        | Kind::Missing => None,
     }
 }
 
@@ -192,8 +208,6 @@ pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;
     let entry = Raw::checked(record.bytes);
-    let member = |key: &str| entry.get_some(key).map(|value| js::string(value)).unwrap_or_default();
-    let named = |name: &'static str, key: &str| vec![Text::from(name), member(key)];
     let parts: Vec<Text> = match kind {
         Kind::Message => {
             let Some(message) = record.message else { return Text::default() };
@@ -206,13 +220,13 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::CustomMessage => {
             let content = row_note::unwrapped(&whole_text(entry.get("content"))).head(ROW_UNITS);
-            vec![member("customType"), content]
+            let custom_type = entry.get_some("customType").map(|value| js::string(value));
+            vec![custom_type.unwrap_or_default(), content]
         }
         Kind::Compaction => vec![Text::from("compaction")],
         Kind::BranchSummary => {
             vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
         }
-        Kind::ModelChange => named("model", "model"),
         Kind::ModelUsage => {
             let fields = ["purpose", "role", "provider", "model"];
             let fields = fields.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
@@ -222,17 +236,12 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             let level = entry.get_some("thinkingLevel").map(|level| js::string(level));
             vec![Text::from("thinking"), level.unwrap_or(Text::from("off"))]
         }
-        Kind::Custom => named("custom", "customType"),
-        Kind::Label => named("label", "label"),
         Kind::ServiceTierChange => {
             let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
             let tiers = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
             let tiers = tiers.flat_map(|(family, tier)| [family, tier]);
             std::iter::once(Text::from("service tier")).chain(tiers).collect()
         }
-        Kind::TitleChange => named("title", "title"),
-        Kind::ModeChange => named("mode", "mode"),
-        Kind::CredentialPin => named("credential pin", "provider"),
         Kind::TtsrInjection => {
             let rules =
                 entry.get("injectedRules").into_iter().flat_map(Raw::items).map(|rule| js::string(rule));
@@ -240,16 +249,10 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
-        Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => Vec::new(),
+        _ => value_of(kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
+            let value = value.filter(|value| !value.is_null());
+            vec![Text::from(name), value.map(|value| js::string(value)).unwrap_or_default()]
+        }),
     };
     joined(parts, " ")
 }

@@ -1,7 +1,7 @@
 //! oh-my-pi's rows of tool calls (`#formatToolCall`).
 
 use super::row::bracketed;
-use crate::agents::row::{normalize, prefixed};
+use crate::agents::row::{bash_call, other_call, prefixed};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 
@@ -20,12 +20,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         b"write" => path("write"),
         b"edit" => path("edit"),
-        b"bash" => {
-            let command = argument(&["command"]);
-            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
-            row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
-            bracketed("", &row)
-        }
+        b"bash" => bracketed("", &bash_call(&argument(&["command"]))),
         b"grep" => {
             let mut row = prefixed(&["grep: /"], &argument(&["pattern"]));
             row.push_str("/ in ");
@@ -37,14 +32,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             let path = argument(&["path"]);
             bracketed("ls", &short_path(&if path.is_empty() { Text::from(".") } else { path }, home))
         }
-        _ => {
-            let arguments = js::stringify(arguments);
-            let mut row = prefixed(&[], name);
-            row.push_str(": ");
-            row.push(&arguments.head(40));
-            row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
-            bracketed("", &row)
-        }
+        _ => bracketed("", &other_call(name, arguments)),
     };
     row.text
 }

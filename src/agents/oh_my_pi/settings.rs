@@ -137,13 +137,8 @@ impl Settings {
 
     /// Returns the settings that JavaScript would not omit.
     fn members(self) -> Vec<(&'static str, Vec<u8>)> {
-        let models = self.models.iter().map(|(role, model)| {
-            let mut member = string::encoded(role);
-            member.push(b':');
-            member.extend_from_slice(model);
-            member
-        });
-        let models = [b"{", models.collect::<Vec<_>>().join(&b',').as_slice(), b"}"].concat();
+        let models = self.models.iter();
+        let models = models.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
         let models = js::stringify(Raw::checked(&models)).into_bytes();
         let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
         let members = [

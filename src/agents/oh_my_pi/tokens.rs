@@ -18,7 +18,7 @@ const FRAME: u64 = 5024;
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "summary", "blocks", "images", "command", "output"];
     let [role, content, summary, blocks, images, command, output] = content::members(message, names);
-    match role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes())) {
+    match Role::of(role) {
         Role::BashExecution => text(command) + text(output),
         Role::User | Role::Developer | Role::Custom | Role::HookMessage | Role::ToolResult => {
             let block =

@@ -91,13 +91,13 @@ fn push_message(
 fn push_turn(out: &mut TranscriptWriter, content: Raw, useless: &HashSet<Text<'static>>) -> io::Result<()> {
     let parts = [("thinking", "[Think]: "), ("text", "[Assistant]: ")];
     for (kind, label) in parts {
-        let blocks = || content.items().filter(|block| content::is_block(*block, kind));
+        let blocks = || content::blocks_of(content, kind);
         if blocks().next().is_some() {
             let texts = blocks().map(|block| block.get_text(kind).unwrap_or_default());
             out.part(label, &defused(&joined(texts, "\n")))?;
         }
     }
-    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
+    let calls = content::blocks_of(content, "toolCall");
     let calls = calls.filter(|call| !call.get_text("id").is_some_and(|id| useless.contains(&id)));
     out.part_unless_empty("[Tool Call]: ", &defused(&joined(calls.map(call_text), "; ")))
 }

@@ -2,7 +2,7 @@
 
 use super::context;
 use super::edits::{Edits, edited};
-use super::{file_ops, tokens};
+use super::{files, tokens};
 use crate::agents::prepare::{FileOps, newest_messages};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -21,12 +21,12 @@ pub fn prepare(
     let session = bodies.session();
     let mut ops = FileOps::default();
     for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        bodies.with_entry(ix, |line| file_ops::add_details(line, &mut ops))?;
+        bodies.with_entry(ix, |line| files::add_details(line, &mut ops))?;
     }
     let edits = Edits::among(entries.iter().copied(), bodies)?;
     let messages = newest_messages(session, entries, budget, &mut |ix| {
         let Some(message) = message(ix, &edits, bodies)? else { return Ok(None) };
-        file_ops::add_message(&message, bodies, &mut ops)?;
+        files::add_message(&message, bodies, &mut ops)?;
         let tokens = message.with(bodies, tokens::estimate)?;
         Ok(Some((message, tokens)))
     })?;

@@ -6,7 +6,7 @@
 //! ```
 
 use super::context::{Projection, projection, role};
-use super::{file_ops, tokens};
+use super::{files, tokens};
 use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
@@ -49,7 +49,7 @@ pub fn prepare(
         None => None,
     };
     for message in history.iter().chain(&prefix) {
-        file_ops::add_message(message, bodies, &mut ops)?;
+        files::add_message(message, bodies, &mut ops)?;
     }
     let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
     Ok(Some(Preparation {
@@ -134,7 +134,7 @@ impl Base<'_> {
     /// Returns the summary of the compaction at an index; its files are added to `ops`.
     fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
         self.bodies.with_entry(self.entry(at), |line| {
-            file_ops::add_details(line, ops);
+            files::add_details(line, ops);
             line.get_text("summary").map(Text::into_owned)
         })
     }

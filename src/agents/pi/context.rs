@@ -84,9 +84,7 @@ pub fn role(session: &Session, message: &Message) -> Role {
     match (entry.kind, &message.body) {
         (Kind::CustomMessage, _) => Role::Custom,
         (Kind::BranchSummary, _) => Role::BranchSummary,
-        (Kind::Compaction, Body::Built(json)) => {
-            Raw::checked(json).get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()))
-        }
+        (Kind::Compaction, Body::Built(json)) => Role::of(Raw::checked(json).get("role")),
         _ => entry.role,
     }
 }
@@ -196,7 +194,8 @@ fn incomplete_message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Optio
         }
         _ => return Ok(Some(Body::Stored)),
     };
-    let filled = bodies.with_entry(ix, |line| with_content(line.get("message")?, Some(empty)))?;
+    let filled = bodies
+        .with_entry(ix, |line| line.get("message").map(|message| with_content(message, Some(empty))))?;
     Ok(Some(filled.map_or(Body::Stored, Body::built)))
 }
 

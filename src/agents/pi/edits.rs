@@ -83,7 +83,7 @@ pub fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
         Role::User | Role::Custom => None,
         _ => return None,
     };
-    with_content(message, blocks.as_deref().or(content))
+    Some(with_content(message, blocks.as_deref().or(content)))
 }
 
 /// Returns a JSON string as an array of one text block; `None` for any other value.
@@ -92,11 +92,9 @@ fn text_block(content: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Returns the message with another content in place of its own, or with none.
-pub fn with_content(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
-    let mut edit = edit::Edit::new(message.bytes()).ok()?;
+pub fn with_content(message: Raw, content: Option<&[u8]>) -> Vec<u8> {
     match content {
-        Some(content) => edit.set("content", content),
-        None => edit.remove("content"),
+        Some(content) => edit::with(message, "content", content),
+        None => edit::without(message, "content"),
     }
-    Some(edit.finish())
 }

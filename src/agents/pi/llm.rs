@@ -43,24 +43,29 @@ pub fn convert(message: Raw<'_>) -> Option<Cow<'_, [u8]>> {
 
 /// Returns the text for a command that the user ran.
 fn bash_execution(message: Raw) -> Text<'static> {
-    let names = ["command", "output", "cancelled", "exitCode", "truncated", "fullOutputPath"];
-    let [command, output, cancelled, exit_code, truncated, full_output] = content::members(message, names);
+    let names = ["command", "truncated", "fullOutputPath"];
+    let [command, truncated, full_output] = content::members(message, names);
     let mut text = concat(&[&"Ran `", &js::template(command), &"`\n"]);
-    if js::truthy(output) {
-        text.push_all(&[&"```\n", &js::template(output), &"\n```"]);
-    } else {
-        text.push_str("(no output)");
-    }
-    let failed = exit_code.filter(|code| !code.is_null() && code.number() != Some(0.0));
-    if js::truthy(cancelled) {
-        text.push_str("\n\n(command cancelled)");
-    } else if failed.is_some() {
-        text.push_all(&[&"\n\nCommand exited with code ", &js::template(failed)]);
-    }
+    push_ending(&mut text, message, ["", "command cancelled", "Command exited with code "]);
     if js::truthy(truncated) && js::truthy(full_output) {
         text.push_all(&[&"\n\n[Output truncated. Full output: ", &js::template(full_output), &"]"]);
     }
     text
+}
+
+/// Appends the output of a command, and how it ended. The words are those before the output, for a command that was
+/// cancelled, and before an exit code other than 0.
+pub fn push_ending(text: &mut Text, message: Raw, [before, cancelled_as, failed_as]: [&str; 3]) {
+    let [output, cancelled, code] = content::members(message, ["output", "cancelled", "exitCode"]);
+    match output.filter(|output| output.is_truthy()) {
+        Some(output) => text.push_all(&[&before, &"```\n", &js::string(output), &"\n```"]),
+        None => text.push_str("(no output)"),
+    }
+    if js::truthy(cancelled) {
+        text.push_all(&[&"\n\n(", &cancelled_as, &")"]);
+    } else if let Some(code) = code.filter(|code| !code.is_null() && code.number() != Some(0.0)) {
+        text.push_all(&[&"\n\n", &failed_as, &js::string(code)]);
+    }
 }
 
 fn custom(message: Raw) -> Vec<u8> {

@@ -4,8 +4,8 @@
 //!   what it contains.
 //! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
 //! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
-//! - [`compaction`] and [`branch`] choose the input of a summary, [`file_ops`] finds the files in it,
-//!   [`prompt`] requests the summary, [`files`] completes it.
+//! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary,
+//!   [`files`] finds the files in its input and completes it.
 //!
 //! pi throws on some values (a message that is `null`, a tool call without arguments); here such a value
 //! counts as missing, and the rest of the result is unaffected.
@@ -23,7 +23,6 @@ pub mod tokens;
 
 pub mod branch;
 pub mod compaction;
-pub mod file_ops;
 
 pub mod files;
 pub mod prompt;

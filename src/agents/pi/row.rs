@@ -1,9 +1,11 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
 use crate::agents::row::{
-    ROW_UNITS, RowText, message_head, normalize, prefixed, push_text_or, push_texts, role_name,
+    NamedValue, ROW_UNITS, RowText, bash_call, message_head, normalize, other_call, prefixed, push_text_or,
+    push_texts, role_name,
 };
 use crate::session::column::Parts;
+use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use pisess_json::string::{decode_head, is_blank};
@@ -31,24 +33,42 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
             let summary = entry.get("summary").map(content_head).unwrap_or_default();
             RowText::named("branch summary", &normalize(summary))
         }
-        Kind::ModelChange => bracketed("model", &member("modelId")),
-        Kind::ThinkingLevelChange => bracketed("thinking", &member("thinkingLevel")),
-        Kind::Custom => bracketed("custom", &custom_type(entry)),
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
             bracketed(if omits { "context omit" } else { "context replace" }, &member("targetId"))
         }
-        Kind::Label => match label_name(entry).filter(|label| !label.is_null()) {
-            Some(label) => bracketed("label", &display(label)),
-            None => bracketed("label", &Text::from("(cleared)")),
-        },
-        Kind::SessionInfo => match entry.get("name").filter(|name| name.is_truthy()) {
-            Some(name) => bracketed("title", &display(name)),
-            None => bracketed("title", &Text::from("empty")),
-        },
         // pi draws an empty row here; a name is more useful.
         Kind::Missing => bracketed("", &Text::from("no type")),
+        _ => match value_of(kind, entry) {
+            Some(NamedValue { name, value, missing }) => {
+                bracketed(name, &value.map_or(Text::from(missing), display))
+            }
+            None => bracketed("", &member("type")),
+        },
+    }
+}
+
+/// Returns the value by which pi shows an entry; `None` for all that it shows in another way, or not at all.
+fn value_of(kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
+    let given = |key| entry.get(key);
+    let named = |name, value, missing| Some(NamedValue { name, value, missing });
+    match kind {
+        Kind::ModelChange => named("model", given("modelId"), "undefined"),
+        Kind::ThinkingLevelChange => named("thinking", given("thinkingLevel"), "undefined"),
+        // A head of the draft tree has no type before migration, and becomes a label if it is named.
+        Kind::Custom => {
+            named("custom", given("customType").or(given("type").filter(|_| is_head(entry))), "undefined")
+        }
+        Kind::Label => {
+            let label = given(if is_head(entry) { "name" } else { "label" });
+            named("label", label.filter(|label| !label.is_null()), "(cleared)")
+        }
+        Kind::SessionInfo => named("title", given("name").filter(|name| name.is_truthy()), "empty"),
         Kind::Message
+        | Kind::CustomMessage
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::ContextEdit
         | Kind::Usage
         | Kind::ModelUsage
         | Kind::ServiceTierChange
@@ -63,14 +83,13 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         | Kind::Head
         | Kind::StackSummary
         | Kind::StackPop
-        | Kind::Other => bracketed("", &member("type")),
+        | Kind::Other
+        | Kind::Missing => None,
     }
 }
 
-/// Returns the text of a label, or the name of a draft-tree head that becomes one.
-fn label_name(entry: Raw<'_>) -> Option<Raw<'_>> {
-    let is_head = entry.get("type").is_some_and(|kind| kind.is("head"));
-    entry.get(if is_head { "name" } else { "label" })
+fn is_head(entry: Raw) -> bool {
+    content::is(entry, "type", "head")
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
@@ -103,12 +122,6 @@ fn without_text(message: &MessageFacts) -> Text<'static> {
     }
 }
 
-/// Returns the type of a custom entry; a head of the draft tree has none before migration.
-fn custom_type(entry: Raw) -> Text<'static> {
-    let named = entry.get("customType").or(entry.get("type").filter(|kind| kind.is("head")));
-    named.map_or(Text::from("undefined"), display)
-}
-
 /// Whether the tree hides the message unless it is the leaf: an assistant message that has no text, and ended
 /// neither in an error nor early.
 pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
@@ -134,35 +147,15 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         Kind::BranchSummary => {
             vec![Text::from("branch summary"), entry.get("summary").map(content_head).unwrap_or_default()]
         }
-        Kind::SessionInfo => vec![Text::from("title"), member("name")],
-        Kind::ModelChange => vec![Text::from("model"), member("modelId")],
-        Kind::ThinkingLevelChange => vec![Text::from("thinking"), member("thinkingLevel")],
-        Kind::Custom => vec![Text::from("custom"), custom_type(entry)],
         Kind::ContextEdit => {
             let omits = entry.get("replacement").is_some_and(Raw::is_null);
-            vec![
-                Text::from("context edit"),
-                Text::from(if omits { "omit" } else { "replace" }),
-                member("targetId"),
-            ]
+            let change = Text::from(if omits { "omit" } else { "replace" });
+            vec![Text::from("context edit"), change, member("targetId")]
         }
-        Kind::Label => vec![Text::from("label"), label_name(entry).map(display).unwrap_or_default()],
-        Kind::Usage
-        | Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ModeChange
-        | Kind::CredentialPin
-        | Kind::ResetBoundary
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => Vec::new(),
+        _ => value_of(kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
+            let value = value.filter(|value| !value.is_null());
+            vec![Text::from(name), value.map(display).unwrap_or_default()]
+        }),
     };
     joined(parts, " ")
 }
@@ -185,12 +178,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
         }
         "write" => bracketed("write", &path(&["path", "file_path"], "")),
         "edit" => bracketed("edit", &path(&["path", "file_path"], "")),
-        "bash" => {
-            let command = argument(&["command"]);
-            let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
-            row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
-            bracketed("", &row)
-        }
+        "bash" => bracketed("", &bash_call(&argument(&["command"]))),
         "grep" => {
             let pattern = argument(&["pattern"]);
             searched("grep: /", &pattern, "/ in ", &path(&["path"], "."))
@@ -200,7 +188,7 @@ pub fn tool_call(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'stat
             searched("find: ", &pattern, " in ", &path(&["path"], "."))
         }
         "ls" => bracketed("ls", &path(&["path"], ".")),
-        other => other_call(other, arguments),
+        _ => bracketed("", &other_call(name, arguments)),
     };
     row.text
 }
@@ -212,14 +200,6 @@ fn searched(before: &str, pattern: &Text, between: &str, place: &Text) -> RowTex
         row.push_str(between);
         row.push(place);
     }
-    bracketed("", &row)
-}
-
-/// Returns the row of any other call: its name and the first 40 units of its arguments.
-fn other_call(name: &str, arguments: Raw) -> RowText<'static> {
-    let arguments = js::stringify(arguments);
-    let mut row = prefixed(&[name, ": "], &arguments.head(40));
-    row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
     bracketed("", &row)
 }
 

@@ -7,7 +7,7 @@ use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashMap;
 use pisess_json::text::Text;
-use pisess_json::{Raw, js, string, write};
+use pisess_json::{Raw, js, write};
 use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
@@ -111,16 +111,10 @@ impl System {
 
     /// Returns the sections in the order in which JavaScript writes an object's members.
     fn sections_object(&self) -> Vec<u8> {
-        let mut json = vec![b'{'];
-        for (at, (name, value)) in self.sections.iter().enumerate() {
-            if at > 0 {
-                json.push(b',');
-            }
-            string::encode(&Text::from_wtf8(name), &mut json);
-            json.push(b':');
-            write::push_valid(&mut json, value);
-        }
-        json.push(b'}');
+        let sections = self.sections.iter();
+        let json = sections
+            .fold(write::Object::new(), |object, (name, value)| object.member(&Text::from_wtf8(name), value));
+        let json = json.finish();
         js::stringify(Raw::checked(&json)).into_bytes()
     }
 }

@@ -19,7 +19,7 @@ const UNITS_PER_TOKEN: u64 = 4;
 pub fn estimate(message: Raw) -> u64 {
     let names = ["role", "content", "sections", "toolsAdded", "command", "output", "summary"];
     let [role, content, sections, tools, command, output, summary] = content::members(message, names);
-    let role = role.and_then(Raw::text).map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let role = Role::of(role);
     let units = match role {
         Role::System => {
             let sections = sections.map(js::entries).unwrap_or_default();

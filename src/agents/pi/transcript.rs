@@ -23,10 +23,10 @@ pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write
 
 fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
     let [role, content] = content::members(message, ["role", "content"]);
-    match role.and_then(Raw::text).map(|role| Role::named(role.as_bytes())) {
-        Some(Role::User) => out.part_unless_empty("[User]: ", &content::content_text(content, "")),
-        Some(Role::Assistant) => push_turn(out, content.unwrap_or(Raw::NULL)),
-        Some(Role::ToolResult) => {
+    match Role::of(role) {
+        Role::User => out.part_unless_empty("[User]: ", &content::content_text(content, "")),
+        Role::Assistant => push_turn(out, content.unwrap_or(Raw::NULL)),
+        Role::ToolResult => {
             out.part_unless_empty("[Tool result]: ", &cut(content::content_text(content, "")))
         }
         _ => Ok(()),
@@ -34,11 +34,11 @@ fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
 }
 
 fn push_turn(out: &mut TranscriptWriter, content: Raw) -> io::Result<()> {
-    if content.is_string() || content::text_blocks(content).next().is_some() {
+    if content.is_string() || content::blocks_of(content, "text").next().is_some() {
         out.part("[Assistant]: ", &content::content_text(Some(content), "\n"))?;
     }
-    let calls = content.items().filter(|block| content::is_block(*block, "toolCall"));
-    out.part_unless_empty("[Assistant tool calls]: ", &joined(calls.map(call_text), "; "))
+    let calls = content::blocks_of(content, "toolCall").map(call_text);
+    out.part_unless_empty("[Assistant tool calls]: ", &joined(calls, "; "))
 }
 
 /// Returns `name(key=json, key=json)`, as in the transcripts of both agents.

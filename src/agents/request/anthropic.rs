@@ -1,15 +1,16 @@
 //! Bodies for Anthropic's Messages API.
 
 use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
-use super::replay::{Role, Writer};
+use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target, schema};
 use crate::session::content;
+use crate::session::entry::Role;
 use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
-use pisess_json::{js, string};
+use pisess_json::{Raw, js, string};
 use std::io;
 
 /// A body in progress.
@@ -19,26 +20,20 @@ pub struct Body<'a> {
     sink: Sink<'a>,
     /// The tools of all calls, in order.
     called: Vec<Text<'static>>,
-    held: Held,
+    held: Option<Held>,
 }
 
 /// The message that is not yet complete.
-#[derive(Default)]
-enum Held {
-    #[default]
-    Nothing,
-    /// The blocks of an assistant message.
-    Turn(Vec<TurnBlock>),
-    /// The results of a turn, and the images of those that are errors.
-    Results { results: Vec<Vec<u8>>, error_images: Vec<Vec<u8>> },
+struct Held {
+    role: &'static str,
+    /// The blocks of the model's answer, or the results of a turn.
+    blocks: Vec<Vec<u8>>,
+    /// The images of results that are errors.
+    error_images: Vec<Vec<u8>>,
 }
 
-enum TurnBlock {
-    Text(Text<'static>),
-    Thinking(Vec<u8>),
-    Call(Vec<u8>),
-}
-
+const USER: &str = "user";
+const ASSISTANT: &str = "assistant";
 /// The user message to insert if the first message is the assistant's, which the API refuses.
 const NO_REQUEST: &str = "(no earlier message)";
 /// Replaces an image in a result that is an error, because such a result can only contain text.
@@ -47,30 +42,25 @@ const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new().text("model", &target.model.id), "messages");
-        Body { target, survey, sink, called: Vec::new(), held: Held::Nothing }
+        Body { target, survey, sink, called: Vec::new(), held: None }
     }
 
-    fn message(&mut self, role: &str, content: &[u8]) -> io::Result<()> {
-        if role == "assistant" && !self.sink.has_items() {
-            self.sink.item(&message("user", &string::encoded(&Text::from(NO_REQUEST))))?;
+    /// Writes the message that is held. If an answer is the last message, it cannot end with white space.
+    fn release(&mut self, is_last: bool) -> io::Result<()> {
+        let Some(Held { role, mut blocks, error_images }) = self.held.take() else { return Ok(()) };
+        if role == USER {
+            return self.sink.item(&message(USER, &array(blocks.iter().chain(&error_images))));
         }
-        self.sink.item(&message(role, content))
-    }
-
-    fn release(&mut self, is_last: bool) -> io::Result<bool> {
-        match std::mem::take(&mut self.held) {
-            Held::Nothing => Ok(false),
-            Held::Turn(blocks) => {
-                let blocks = finished(blocks, is_last);
-                if blocks.is_empty() {
-                    return Ok(false);
-                }
-                self.message("assistant", &array(blocks)).map(|()| true)
-            }
-            Held::Results { results, error_images } => {
-                self.message("user", &array(results.iter().chain(&error_images))).map(|()| false)
-            }
+        if let (true, Some(last)) = (is_last, blocks.last_mut())
+            && content::is_block(Raw::checked(last), "text")
+        {
+            let text = Raw::checked(last).get_text("text").unwrap_or_default();
+            *last = content::text_block(&Text::from_wtf8(trim_end(text.as_bytes())));
         }
+        if !self.sink.has_items() {
+            self.sink.item(&message(USER, &string::encoded(&Text::from(NO_REQUEST))))?;
+        }
+        self.sink.answer(&message(ASSISTANT, &array(blocks)))
     }
 
     fn call(&mut self, call: Call) -> Vec<u8> {
@@ -104,10 +94,10 @@ impl Writer for Body<'_> {
         self.release(false)?;
         match content {
             Content::Plain(text) if text.is_blank() => Ok(()),
-            Content::Plain(text) => self.message("user", &string::encoded(&text)),
+            Content::Plain(text) => self.sink.item(&message(USER, &string::encoded(&text))),
             Content::Parts(parts) => {
                 let blocks = blocks(&parts);
-                if blocks.is_empty() { Ok(()) } else { self.message("user", &array(blocks)) }
+                if blocks.is_empty() { Ok(()) } else { self.sink.item(&message(USER, &array(blocks))) }
             }
         }
     }
@@ -117,21 +107,23 @@ impl Writer for Body<'_> {
         let mut blocks = Vec::new();
         for block in said {
             blocks.extend(match block {
-                Block::Text { text, .. } => (!text.is_blank()).then(|| TurnBlock::Text(text.into_owned())),
+                Block::Text { text, .. } => text_block(&text),
                 Block::Thinking { text, signature, redacted } => thinking(&text, signature, redacted),
-                Block::Call(call) => Some(TurnBlock::Call(self.call(call))),
+                Block::Call(call) => Some(self.call(call)),
             });
         }
-        self.held = Held::Turn(blocks);
+        // An answer cannot end with thinking.
+        while blocks.pop_if(|block| is_thinking(Raw::checked(block))).is_some() {}
+        self.held = (!blocks.is_empty()).then(|| Held { role: ASSISTANT, blocks, error_images: Vec::new() });
         Ok(())
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        if !matches!(self.held, Held::Results { .. }) {
+        if self.held.as_ref().is_some_and(|held| held.role == ASSISTANT) {
             self.release(false)?;
-            self.held = Held::Results { results: Vec::new(), error_images: Vec::new() };
         }
-        let Held::Results { results, error_images } = &mut self.held else { return Ok(()) };
+        let none = || Held { role: USER, blocks: Vec::new(), error_images: Vec::new() };
+        let Held { blocks, error_images, .. } = self.held.get_or_insert_with(none);
         let is_error = result.is_error == Some(true);
         let parts = if is_error { without_images(&result.parts) } else { result.parts.clone() };
         if is_error && images(&result.parts).next().is_some() {
@@ -145,19 +137,19 @@ impl Writer for Body<'_> {
             .text("tool_use_id", result.id)
             .json("content", &result_content(&parts))
             .with(result.is_error, |object, is_error| object.bool("is_error", is_error));
-        results.push(json.finish());
+        blocks.push(json.finish());
         Ok(())
     }
 
     fn finish(mut self) -> io::Result<Option<bool>> {
-        let ends_with_answer = self.release(true)?;
+        self.release(true)?;
         let tools = self.tools();
         let system = (!self.survey.system.is_empty()).then(|| content::text_content(&self.survey.system));
         let rest = Object::new()
             .with(self.target.max_tokens, |object, max| object.json("max_tokens", max.to_string().as_bytes()))
             .with(system, |object, system| object.json("system", &system))
             .list("tools", &tools);
-        self.sink.end(rest, ends_with_answer)
+        self.sink.end(rest)
     }
 }
 
@@ -166,37 +158,30 @@ fn message(role: &str, content: &[u8]) -> Vec<u8> {
 }
 
 /// Returns thinking, as text if it has no signature; `None` if it has no text either.
-fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<TurnBlock> {
-    match signature.filter(|signature| !signature.is_blank()) {
-        Some(data) if redacted => {
-            let block = Object::new().str("type", "redacted_thinking").text("data", &data);
-            Some(TurnBlock::Thinking(block.finish()))
-        }
-        Some(signature) => {
-            let block = Object::new().str("type", "thinking").text("thinking", text);
-            Some(TurnBlock::Thinking(block.text("signature", &signature).finish()))
-        }
-        None => (!text.is_blank()).then(|| TurnBlock::Text(text.borrowed().into_owned())),
-    }
+fn thinking(text: &Text, signature: Option<Text>, redacted: bool) -> Option<Vec<u8>> {
+    let Some(signature) = signature.filter(|signature| !signature.is_blank()) else {
+        return text_block(text);
+    };
+    let block = if redacted {
+        Object::new().str("type", "redacted_thinking").text("data", &signature)
+    } else {
+        Object::new().str("type", "thinking").text("thinking", text).text("signature", &signature)
+    };
+    Some(block.finish())
 }
 
-/// Returns the blocks of an assistant message. It cannot end with thinking, and if it is the body's last
-/// message, not with white space.
-fn finished(mut blocks: Vec<TurnBlock>, is_last: bool) -> Vec<Vec<u8>> {
-    while blocks.pop_if(|block| matches!(block, TurnBlock::Thinking(_))).is_some() {}
-    if let (true, Some(TurnBlock::Text(text))) = (is_last, blocks.last_mut()) {
-        *text = Text::from_wtf8(trim_end(text.as_bytes()).to_vec());
-    }
-    let json = |block| match block {
-        TurnBlock::Text(text) => content::text_block(&text),
-        TurnBlock::Thinking(json) | TurnBlock::Call(json) => json,
-    };
-    blocks.into_iter().map(json).collect()
+fn is_thinking(block: Raw) -> bool {
+    content::is_block(block, "thinking") || content::is_block(block, "redacted_thinking")
+}
+
+/// Returns a text as a block, unless it is blank, which the API refuses.
+fn text_block(text: &Text) -> Option<Vec<u8>> {
+    (!text.is_blank()).then(|| content::text_block(text))
 }
 
 fn blocks(parts: &[Part]) -> Vec<Vec<u8>> {
     let block = |part: &Part| match part {
-        Part::Text(text) => (!text.is_blank()).then(|| content::text_block(text)),
+        Part::Text(text) => text_block(text),
         Part::Image(part) => Some(image(part)),
     };
     parts.iter().filter_map(block).collect()

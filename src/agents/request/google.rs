@@ -1,12 +1,13 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
 use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
-use super::gemini::{gemini_version, takes_ids};
-use super::replay::{Role, Writer};
+use super::ids::{gemini_version, takes_ids};
+use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target, schema};
+use crate::session::entry::Role;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -19,20 +20,8 @@ pub struct Body<'a> {
     sink: Sink<'a>,
     takes_ids: bool,
     version: Option<u32>,
-    /// The content that is not yet complete.
-    held: Option<Held>,
-}
-
-struct Held {
-    kind: Kind,
-    parts: Vec<Vec<u8>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    User,
-    Results,
-    Model,
+    /// The results that are not yet written: those of a turn are one content.
+    results: Vec<Vec<u8>>,
 }
 
 /// The user content to insert if the first content is the model's, which the API refuses.
@@ -44,22 +33,17 @@ impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new(), "contents");
         let (takes_ids, version) = (takes_ids(&target.model.id), gemini_version(&target.model.id));
-        Body { target, survey, sink, takes_ids, version, held: None }
+        Body { target, survey, sink, takes_ids, version, results: Vec::new() }
     }
 
-    /// Writes the content that is held, and holds another.
-    fn hold(&mut self, kind: Kind, parts: Vec<Vec<u8>>) -> io::Result<()> {
-        self.release()?;
-        self.held = Some(Held { kind, parts });
-        Ok(())
+    fn user_content(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
+        self.release_results()?;
+        self.sink.item(&content(parts, "user"))
     }
 
-    fn release(&mut self) -> io::Result<()> {
-        let Some(Held { kind, parts }) = self.held.take() else { return Ok(()) };
-        if kind == Kind::Model && !self.sink.has_items() {
-            self.sink.item(&content(&[text_part(&Text::from(NO_REQUEST))], "user"))?;
-        }
-        self.sink.item(&content(&parts, if kind == Kind::Model { "model" } else { "user" }))
+    fn release_results(&mut self) -> io::Result<()> {
+        let results = std::mem::take(&mut self.results);
+        if results.is_empty() { Ok(()) } else { self.sink.item(&content(&results, "user")) }
     }
 
     fn takes_images_in_results(&self) -> bool {
@@ -113,12 +97,19 @@ impl<'a> Body<'a> {
 impl Writer for Body<'_> {
     fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
         let parts: Vec<_> = content.into_parts().iter().map(part).collect();
-        if parts.is_empty() { Ok(()) } else { self.hold(Kind::User, parts) }
+        if parts.is_empty() { Ok(()) } else { self.user_content(&parts) }
     }
 
     fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()> {
         let parts: Vec<_> = blocks.iter().filter_map(|block| self.block(block, source)).collect();
-        if parts.is_empty() { Ok(()) } else { self.hold(Kind::Model, parts) }
+        if parts.is_empty() {
+            return Ok(());
+        }
+        self.release_results()?;
+        if !self.sink.has_items() {
+            self.sink.item(&content(&[text_part(&Text::from(NO_REQUEST))], "user"))?;
+        }
+        self.sink.answer(&content(&parts, "model"))
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
@@ -137,20 +128,16 @@ impl Writer for Body<'_> {
             .with(nested.as_ref(), |object, parts| object.json("parts", parts))
             .with(self.takes_ids.then_some(result.id), |object, id| object.text("id", id));
         let part = Object::new().json("functionResponse", &response.finish()).finish();
-        match &mut self.held {
-            Some(Held { kind: Kind::Results, parts }) => parts.push(part),
-            _ => self.hold(Kind::Results, vec![part])?,
+        self.results.push(part);
+        if nested.is_some() || images.is_empty() {
+            return Ok(());
         }
-        if nested.is_none() && !images.is_empty() {
-            let lead = text_part(&Text::from("Tool result image:"));
-            self.hold(Kind::User, std::iter::once(lead).chain(images).collect())?;
-        }
-        Ok(())
+        let lead = text_part(&Text::from("Tool result image:"));
+        self.user_content(&[vec![lead], images].concat())
     }
 
     fn finish(mut self) -> io::Result<Option<bool>> {
-        let ends_with_answer = self.held.as_ref().is_some_and(|held| held.kind == Kind::Model);
-        self.release()?;
+        self.release_results()?;
         let system =
             (!self.survey.system.is_empty()).then(|| content(&[text_part(&self.survey.system)], "user"));
         let (tools, has_strict) = self.tools();
@@ -163,7 +150,7 @@ impl Writer for Body<'_> {
             .with(tools, |object, tools| object.json("tools", &tools))
             .with(config, |object, config| object.json("toolConfig", config))
             .with(max, |object, max| object.json("generationConfig", max.as_bytes()));
-        self.sink.end(rest, ends_with_answer)
+        self.sink.end(rest)
     }
 }
 

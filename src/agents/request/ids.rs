@@ -1,7 +1,6 @@
-//! The ids of tool calls and the names of tools, in a form that an API accepts.
+//! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of Gemini take ids.
 
 use super::blocks::Source;
-use super::gemini::takes_ids;
 use super::sink::whole_text;
 use super::{Api, Target};
 use foldhash::{HashMap, HashSet};
@@ -161,6 +160,23 @@ pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
     }
     let letter = |c: u32| char::from_u32(c).filter(|_| takes(c)).unwrap_or('_');
     Some(Text::from(name.code_points().map(letter).take(max).collect::<String>()))
+}
+
+/// Returns the major version in the id of a Gemini model.
+pub fn gemini_version(id: &Text) -> Option<u32> {
+    let id = id.to_string_lossy().to_ascii_lowercase();
+    let rest = id.strip_prefix("gemini-")?;
+    let rest = rest.strip_prefix("live-").unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().ok()
+}
+
+/// Whether calls and results for the model with this id are sent with ids.
+pub fn takes_ids(id: &Text) -> bool {
+    let name = id.to_string_lossy();
+    name.starts_with("claude-")
+        || name.starts_with("gpt-oss-")
+        || gemini_version(id).is_some_and(|version| version >= 3)
 }
 
 /// Returns pi's short hash of a text: two numbers in base 36, not padded.

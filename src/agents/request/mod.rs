@@ -13,7 +13,6 @@
 
 mod anthropic;
 mod blocks;
-mod gemini;
 mod google;
 mod ids;
 mod late;

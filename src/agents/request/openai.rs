@@ -1,12 +1,13 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
-use super::replay::{Role, Writer};
+use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target};
 use crate::session::content;
+use crate::session::entry::Role;
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
@@ -20,7 +21,6 @@ pub struct Body<'a> {
     dialect: Dialect,
     /// The images in the results of a turn, which only a user message can contain.
     result_images: Vec<Vec<u8>>,
-    ends_with_answer: bool,
 }
 
 /// How providers of this API differ.
@@ -78,12 +78,7 @@ impl<'a> Body<'a> {
             let system = Object::new().str("role", dialect.instructions).text("content", &survey.system);
             sink.lead(&system.finish());
         }
-        Body { target, survey, sink, dialect, result_images: Vec::new(), ends_with_answer: false }
-    }
-
-    fn message(&mut self, message: Object) -> io::Result<()> {
-        self.ends_with_answer = false;
-        self.sink.item(&message.finish())
+        Body { target, survey, sink, dialect, result_images: Vec::new() }
     }
 
     fn release_images(&mut self) -> io::Result<()> {
@@ -92,7 +87,7 @@ impl<'a> Body<'a> {
         }
         let lead = content::text_block(&Text::from("Attached image(s) from tool result:"));
         let content = array(std::iter::once(lead).chain(std::mem::take(&mut self.result_images)));
-        self.message(Object::new().str("role", "user").json("content", &content))
+        self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
     }
 
     fn call(&self, call: &Call) -> Vec<u8> {
@@ -107,7 +102,7 @@ impl<'a> Body<'a> {
     }
 
     fn tool(&self, tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = tool.grammar().filter(|_| self.dialect.grammars) {
+        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.dialect.grammars) {
             let format =
                 Object::new().str("type", "grammar").json("grammar", &grammar.write(Object::new()).finish());
             let custom = tool.head(Object::new()).json("format", &format.finish());
@@ -158,7 +153,7 @@ impl Writer for Body<'_> {
         };
         let instructs = role == Role::Developer && self.dialect.instructions == "developer";
         let role = if instructs { "developer" } else { "user" };
-        self.message(Object::new().str("role", role).json("content", &content))
+        self.sink.item(&Object::new().str("role", role).json("content", &content).finish())
     }
 
     fn turn(&mut self, _: Source, blocks: Vec<Block>) -> io::Result<()> {
@@ -198,15 +193,13 @@ impl Writer for Body<'_> {
             .list("tool_calls", &calls)
             .with(details, |object, details| object.json("reasoning_details", &details))
             .with(needs.then_some(""), |object, none| object.str("reasoning_content", none));
-        self.message(message)?;
-        self.ends_with_answer = true;
-        Ok(())
+        self.sink.answer(&message.finish())
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
         self.result_images.extend(images(&result.parts).map(|image| image_block(&image.url())));
         let message = Object::new().str("role", "tool").text("content", &result_text(&result.parts));
-        self.message(message.text("tool_call_id", result.id))
+        self.sink.item(&message.text("tool_call_id", result.id).finish())
     }
 
     fn finish(mut self) -> io::Result<Option<bool>> {
@@ -216,7 +209,7 @@ impl Writer for Body<'_> {
         let rest = Object::new()
             .with(max, |object, max| object.json(self.dialect.max_tokens, max.to_string().as_bytes()))
             .list("tools", &tools);
-        self.sink.end(rest, self.ends_with_answer)
+        self.sink.end(rest)
     }
 }
 

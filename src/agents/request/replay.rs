@@ -13,13 +13,14 @@ use super::late::Late;
 use super::sink::whole_text;
 use super::{Api, Target};
 use crate::session::content;
+use crate::session::entry::Role;
 use pisess_json::text::{Text, concat};
 use pisess_json::{Raw, js};
 use std::io;
 
 /// Writes messages in the form of one API. They arrive in the order of the body.
 pub trait Writer {
-    /// Writes a message of the user, or of oh-my-pi or its extensions.
+    /// Writes a message of the user, or of a developer: of oh-my-pi or its extensions.
     fn user(&mut self, role: Role, content: Content) -> io::Result<()>;
     /// Writes the blocks of an assistant message; the results of its calls follow. `source` is its author, compared with
     /// the target.
@@ -27,14 +28,6 @@ pub trait Writer {
     fn result(&mut self, result: ToolResult) -> io::Result<()>;
     /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it has no message.
     fn finish(self) -> io::Result<Option<bool>>;
-}
-
-/// Who wrote a message that is not the model's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    User,
-    /// oh-my-pi or one of its extensions.
-    Developer,
 }
 
 /// The result of a call that has none in the session.
@@ -179,7 +172,7 @@ impl<'t, W: Writer> Replay<'t, W> {
     fn quote(&mut self, message: Raw) -> io::Result<()> {
         let names = ["toolCallId", "toolName", "content", "isError"];
         let [id, name, content, is_error] = content::members(message, names);
-        let blocks = content::text_blocks(content.unwrap_or(Raw::NULL));
+        let blocks = content::blocks_of(content.unwrap_or(Raw::NULL), "text");
         let texts = blocks.filter_map(|block| block.get_text("text")).filter(|text| !text.is_blank());
         let parts: Vec<_> = texts.map(Part::Text).collect();
         if parts.is_empty() {

@@ -3,12 +3,13 @@
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
 use super::ids::short_hash;
 use super::openai::{arguments, knows_grammars, result_text};
-use super::replay::{Role, Writer};
+use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
 use super::{Api, Target};
 use crate::session::content;
+use crate::session::entry::Role;
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -27,7 +28,6 @@ pub struct Body<'a> {
     items: HashSet<Vec<u8>>,
     /// The number of messages so far, from which ids are made.
     messages: usize,
-    ends_with_answer: bool,
 }
 
 /// The smallest number of tokens that the API accepts for an answer.
@@ -48,7 +48,6 @@ impl<'a> Body<'a> {
             custom_calls: HashSet::default(),
             items: HashSet::default(),
             messages: 0,
-            ends_with_answer: false,
         }
     }
 
@@ -135,7 +134,7 @@ impl<'a> Body<'a> {
     }
 
     fn tool(&self, tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = tool.grammar().filter(|_| self.takes_grammars) {
+        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.takes_grammars) {
             let format = grammar.write(Object::new().str("type", "grammar")).finish();
             return tool.head(Object::new().str("type", "custom")).json("format", &format).finish();
         }
@@ -155,7 +154,6 @@ impl Writer for Body<'_> {
         }
         let content = array(parts.iter().map(input_part));
         self.messages += 1;
-        self.ends_with_answer = false;
         self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
     }
 
@@ -166,15 +164,13 @@ impl Writer for Body<'_> {
             return Ok(());
         }
         self.messages += 1;
-        self.ends_with_answer = true;
-        items.iter().try_for_each(|item| self.sink.item(item))
+        items.iter().try_for_each(|item| self.sink.answer(item))
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
         let is_custom = self.custom_calls.contains(result.id);
         let kind = if is_custom { "custom_tool_call_output" } else { "function_call_output" };
         self.messages += 1;
-        self.ends_with_answer = false;
         let item = Object::new().str("type", kind).text("call_id", result.id);
         self.sink.item(&output(item, &result.parts).finish())
     }
@@ -186,7 +182,7 @@ impl Writer for Body<'_> {
             .bool("store", false)
             .with(max, |object, max| object.json("max_output_tokens", max.as_bytes()))
             .list("tools", &tools);
-        self.sink.end(rest, self.ends_with_answer)
+        self.sink.end(rest)
     }
 }
 

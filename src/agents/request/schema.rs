@@ -6,7 +6,7 @@ use super::Api;
 use crate::session::content;
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
-use pisess_json::write::texts;
+use pisess_json::write::{Object, texts};
 use pisess_json::{Raw, js, string};
 
 /// The maximum depth; schemas below it are sent unchanged.
@@ -236,17 +236,7 @@ pub fn input_schema(schema: &[u8], is_strict: bool) -> Vec<u8> {
         let definitions = ["$defs", "definitions"];
         out.extend(definitions.iter().filter_map(|key| Some((Text::from(*key), get(key)?.bytes()))));
     }
-    let mut json = vec![b'{'];
-    for (at, (key, value)) in out.iter().enumerate() {
-        if at > 0 {
-            json.push(b',');
-        }
-        string::encode(key, &mut json);
-        json.push(b':');
-        json.extend_from_slice(value);
-    }
-    json.push(b'}');
-    json
+    out.iter().fold(Object::new(), |object, (key, value)| object.member(key, value)).finish()
 }
 
 const NAME_MAPS: [&str; 6] =

@@ -12,12 +12,14 @@ pub struct Sink<'a> {
     half_pair: &'static str,
     head: Vec<u8>,
     items: usize,
+    /// Whether the last item is an answer of the model.
+    ends_with_answer: bool,
 }
 
 impl<'a> Sink<'a> {
     /// Returns an empty sink; `half_pair` replaces each lone surrogate.
     pub fn new(out: &'a mut dyn Write, half_pair: &'static str) -> Self {
-        Sink { out, half_pair, head: Vec::new(), items: 0 }
+        Sink { out, half_pair, head: Vec::new(), items: 0, ends_with_answer: false }
     }
 
     /// Begins the body with these members and a list.
@@ -38,7 +40,16 @@ impl<'a> Sink<'a> {
         self.items > 0
     }
 
+    /// Writes an answer of the model, or a part of one.
+    pub fn answer(&mut self, json: &[u8]) -> io::Result<()> {
+        self.item(json)?;
+        self.ends_with_answer = true;
+        Ok(())
+    }
+
+    /// Writes any other item.
     pub fn item(&mut self, json: &[u8]) -> io::Result<()> {
+        self.ends_with_answer = false;
         let before = if self.items == 0 { std::mem::take(&mut self.head) } else { vec![b','] };
         self.items += 1;
         self.write(&before)?;
@@ -49,16 +60,16 @@ impl<'a> Sink<'a> {
         self.out.write_all(&whole(json, self.half_pair))
     }
 
-    /// Ends the list, writes these members after it, and ends the body. Returns `ends_with_answer`, or `None` if there is
-    /// no item: then nothing was written.
-    pub fn end(mut self, members: Object, ends_with_answer: bool) -> io::Result<Option<bool>> {
+    /// Ends the list, writes these members after it, and ends the body. Returns whether the last item is an answer, or
+    /// `None` if there is no item: then nothing was written.
+    pub fn end(mut self, members: Object) -> io::Result<Option<bool>> {
         if self.items == 0 {
             return Ok(None);
         }
         let members = members.finish();
         self.write(if members == b"{}" { b"]" } else { b"]," })?;
         self.write(&members[1..])?;
-        Ok(Some(ends_with_answer))
+        Ok(Some(self.ends_with_answer))
     }
 }
 

@@ -48,7 +48,7 @@ impl Survey {
         let tools = system.tools().filter_map(|json| Tool::of(Raw::checked(json), api)).collect::<Vec<_>>();
         let mut names = HashSet::default();
         let tools = tools.into_iter().filter(|tool| names.insert(tool.name.clone())).collect::<Vec<_>>();
-        let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar()?.clone()));
+        let grammar = |tool: &Tool| Some((tool.name.clone(), tool.grammar.clone()?));
         let grammars = tools.iter().filter_map(grammar).collect();
         Ok(Survey { system: system.prompt(), tools, grammars, model, late })
     }

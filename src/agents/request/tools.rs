@@ -15,15 +15,10 @@ pub struct Tool {
     description: Option<Text<'static>>,
     /// The schema of its parameters, as JavaScript writes it.
     parameters: Vec<u8>,
-    sampling: Sampling,
-}
-
-/// What constrains the model's output.
-#[derive(Clone, Debug)]
-enum Sampling {
-    Free,
-    Schema,
-    Grammar(Grammar),
+    /// Whether its definition requests the API's strict mode.
+    is_strict: bool,
+    /// The grammar of its argument.
+    pub grammar: Option<Grammar>,
 }
 
 /// A grammar for the one argument of a tool.
@@ -45,26 +40,25 @@ impl Tool {
         let [name, description, parameters, sampling] = content::members(tool, names);
         let parameters = parameters.filter(|schema| schema.is_object());
         let parameters = parameters.map_or(ANY.to_vec(), |schema| js::stringify(schema).into_bytes());
+        let sampling = sampling.unwrap_or(Raw::NULL);
         Some(Tool {
             name: tool_name(&name?.text()?, api)?,
             description: description.and_then(Raw::text).map(Text::into_owned),
-            sampling: Sampling::of(sampling, Raw::checked(&parameters)),
+            is_strict: content::is_block(sampling, "json_schema"),
+            grammar: Grammar::of(sampling, Raw::checked(&parameters)),
             parameters,
         })
     }
 
     /// Returns a definition for a tool of which only the name is known.
     pub fn named(name: Text<'static>) -> Tool {
-        Tool { name, description: None, parameters: ANY.to_vec(), sampling: Sampling::Free }
+        Tool { name, description: None, parameters: ANY.to_vec(), is_strict: false, grammar: None }
     }
 
     /// Returns its parameters rewritten for the API's strict mode; `None` if its definition does not request
     /// that, or they cannot be rewritten.
     pub fn strict_parameters(&self, api: Api) -> Option<Vec<u8>> {
-        match self.sampling {
-            Sampling::Schema => schema::strict(&self.parameters, api),
-            Sampling::Free | Sampling::Grammar(_) => None,
-        }
+        if self.is_strict { schema::strict(&self.parameters, api) } else { None }
     }
 
     /// Returns the schema of its parameters, as JavaScript writes it; [`ANY`] if the session has none.
@@ -72,41 +66,11 @@ impl Tool {
         &self.parameters
     }
 
-    /// Returns its grammar, if it has one.
-    pub fn grammar(&self) -> Option<&Grammar> {
-        match &self.sampling {
-            Sampling::Grammar(grammar) => Some(grammar),
-            Sampling::Free | Sampling::Schema => None,
-        }
-    }
-
     /// Returns an object with its name and description.
     pub fn head(&self, object: Object) -> Object {
         object
             .text("name", &self.name)
             .with(self.description.as_ref(), |object, description| object.text("description", description))
-    }
-}
-
-impl Sampling {
-    fn of(sampling: Option<Raw>, parameters: Raw) -> Self {
-        let sampling = sampling.unwrap_or(Raw::NULL);
-        if content::is_block(sampling, "json_schema") {
-            return Sampling::Schema;
-        }
-        if !content::is_block(sampling, "grammar") {
-            return Sampling::Free;
-        }
-        let variants = sampling.get("variants").unwrap_or(Raw::NULL);
-        let variant = |key| variants.get_text(key).filter(|text| !text.is_blank()).map(Text::into_owned);
-        let lark = variant("openai_lark").map(|definition| ("lark", definition));
-        let found = lark.or(variant("openai_regex").map(|definition| ("regex", definition)));
-        match (found, only_string(parameters)) {
-            (Some((syntax, definition)), Some(input)) => {
-                Sampling::Grammar(Grammar { syntax, definition, input })
-            }
-            _ => Sampling::Free,
-        }
     }
 }
 
@@ -123,6 +87,14 @@ fn only_string(parameters: Raw) -> Option<Text<'static>> {
 }
 
 impl Grammar {
+    fn of(sampling: Raw, parameters: Raw) -> Option<Self> {
+        let variants = sampling.get("variants").filter(|_| content::is_block(sampling, "grammar"))?;
+        let variant = |key| variants.get_text(key).filter(|text| !text.is_blank()).map(Text::into_owned);
+        let lark = variant("openai_lark").map(|definition| ("lark", definition));
+        let (syntax, definition) = lark.or(variant("openai_regex").map(|definition| ("regex", definition)))?;
+        Some(Grammar { syntax, definition, input: only_string(parameters)? })
+    }
+
     /// Adds the grammar's syntax and definition.
     pub fn write(&self, object: Object) -> Object {
         object.str("syntax", self.syntax).text("definition", &self.definition)

@@ -9,9 +9,9 @@ use crate::session::column::{Parts, Shape};
 use crate::session::entry::Role;
 use crate::session::forwarded;
 use crate::session::read::record::{Block, Content, MessageFacts};
-use pisess_json::Raw;
 use pisess_json::string::{decode, decode_head};
-use pisess_json::text::{Text, leading_space, trim_end};
+use pisess_json::text::{Text, concat, leading_space, trim_end};
+use pisess_json::{Raw, js};
 
 /// The maximum number of UTF-16 units of content in a row, as in both agents.
 pub const ROW_UNITS: usize = 200;
@@ -95,6 +95,15 @@ impl RowText<'static> {
             self.text.push(body);
         }
     }
+}
+
+/// The value by which an entry is shown and found.
+pub(crate) struct NamedValue<'a> {
+    /// The name in front of it.
+    pub name: &'static str,
+    pub value: Option<Raw<'a>>,
+    /// What a row has if there is no value.
+    pub missing: &'static str,
 }
 
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
@@ -205,6 +214,21 @@ pub fn push_texts<'a>(texts: impl Iterator<Item = Raw<'a>>, units: usize, out: &
 /// Returns the text of a text block.
 fn text_of<'a>(block: &Block<'a>) -> Option<Raw<'a>> {
     block.text.filter(|_| block.kind.is_some_and(|kind| kind.is("text")))
+}
+
+/// Returns what is in the brackets of the row of a command: its first 50 units.
+pub fn bash_call(command: &Text) -> Text<'static> {
+    let mut row = prefixed(&["bash: "], &normalize(command.borrowed()).head(50));
+    row.push_str(if command.utf16_len() > 50 { "..." } else { "" });
+    row
+}
+
+/// Returns what is in the brackets of the row of an unknown tool: its name and the first 40 units of the arguments.
+pub fn other_call(name: &Text, arguments: Raw) -> Text<'static> {
+    let arguments = js::stringify(arguments);
+    let mut row = concat(&[name, &": ", &arguments.head(40)]);
+    row.push_str(if arguments.utf16_len() > 40 { "..." } else { "" });
+    row
 }
 
 /// Returns the parts of `prefix`, followed by `text`.

@@ -14,7 +14,7 @@ use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind, Refers, Role};
-use crate::session::read::entry_reader::{EntryReader, kind_of};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -142,7 +142,7 @@ impl Batch<'_> {
         }
         self.names(entry, &id, parent.as_ref())?;
         self.answers(entry, parent.as_ref())?;
-        if !required::is_known(kind_of(entry)) {
+        if !required::is_known(Kind::of(entry.get("type"))) {
             self.unknown.insert(kind.to_string());
         }
         let line = filled(entry, &id, parent.as_ref(), fresh);
@@ -201,7 +201,7 @@ impl Batch<'_> {
     /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
     /// and a compaction's first kept entry are ancestors.
     fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), Flaw> {
-        let Some((key, refers)) = kind_of(entry).schema().refers else { return Ok(()) };
+        let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else { return Ok(()) };
         let free = match refers {
             Refers::Any | Refers::Above => None,
             Refers::AnyOrRoot => Some(Text::from("root")),
@@ -229,7 +229,7 @@ impl Batch<'_> {
 
     /// Checks that a tool result has its call among its ancestors.
     fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), Flaw> {
-        let message = entry.get("message").filter(|_| kind_of(entry) == Kind::Message);
+        let message = entry.get("message").filter(|_| Kind::of(entry.get("type")) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
         for above in self.way_up(parent) {
@@ -263,7 +263,7 @@ impl Batch<'_> {
 /// `custom_message` entries at the end; the time of a message is added at the end of the message.
 pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
-    let at_end = matches!(kind_of(entry), Kind::Custom | Kind::CustomMessage);
+    let at_end = matches!(Kind::of(entry.get("type")), Kind::Custom | Kind::CustomMessage);
     let parent = parent.map_or_else(|| b"null".to_vec(), encoded);
     let time = encoded(&Text::from(fresh.timestamp()));
     let mut before = "type";
@@ -275,7 +275,7 @@ pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSou
         }
     }
     if let Some(message) = entry.get("message").filter(|message| message.get("timestamp").is_none())
-        && kind_of(entry) == Kind::Message
+        && Kind::of(entry.get("type")) == Kind::Message
     {
         let mut timed = Edit::new(message.bytes()).expect("its shape was looked at");
         timed.set("timestamp", fresh.now_ms.to_string().as_bytes());

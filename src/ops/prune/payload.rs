@@ -76,7 +76,7 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
         None if is_custom => (line, ""),
         None => return found,
     };
-    let role = holder.get_text("role").map_or(Role::Missing, |role| Role::named(role.as_bytes()));
+    let role = Role::of(holder.get("role"));
     let what = output_of(holder, role);
     if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
         if let (Some(what), true) = (&what, content.is_string()) {

@@ -6,6 +6,7 @@
 
 use crate::session::dialect::Dialect;
 use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
+use pisess_json::Raw;
 
 /// What is fixed for a type of entry.
 #[derive(Debug)]
@@ -122,6 +123,11 @@ macro_rules! table {
             pub fn named(name: &[u8]) -> Self {
                 $(if name == $name.as_bytes() { return Self::$variant; })*
                 Self::Other
+            }
+
+            /// Returns the variant that a member names; `Missing` if it is not a string.
+            pub fn of(name: Option<Raw>) -> Self {
+                name.and_then(Raw::text).map_or(Self::Missing, |name| Self::named(name.as_bytes()))
             }
 
             /// Returns the name in the files, if it is a known one.

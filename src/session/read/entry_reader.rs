@@ -1,7 +1,7 @@
 //! Bodies on demand: the line of an entry, read back by its span.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind, Span};
+use crate::session::entry::{EntryIx, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::reference::Position;
 use pisess_json::Raw;
@@ -254,11 +254,6 @@ pub struct Context {
 pub fn named(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     let line = bodies.line(ix)?;
     Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
-}
-
-/// Returns the kind of an entry, given only its line.
-pub fn kind_of(line: Raw) -> Kind {
-    line.get("type").and_then(Raw::text).map_or(Kind::Missing, |name| Kind::named(name.as_bytes()))
 }
 
 #[cfg(test)]
