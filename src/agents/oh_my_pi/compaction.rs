@@ -268,6 +268,21 @@ mod tests {
     }
 
     #[test]
+    fn whole_groups_are_kept_as_far_as_they_fit() {
+        let made = turns();
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(
+            parts(&made, &preparation),
+            ("e5".into(), vec!["e0".into(), "e1".into()], vec!["e2".into(), "e3".into(), "e4".into()])
+        );
+        assert!(preparation.is_split_turn);
+        assert_eq!(preparation.file_ops.read.as_slice(), ["src/x.ts"].map(Text::from));
+        let preparation = prepared(&made, 10, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
+        assert!(prepared(&made, 20_000, None).is_none());
+    }
+
+    #[test]
     fn the_cut_may_be_given() {
         let made = turns();
         let at = |id| prepared(&made, 1, Some(FirstKept::Entry(made.ix(id)))).unwrap();
@@ -279,10 +294,32 @@ mod tests {
     }
 
     #[test]
+    fn what_the_last_compaction_kept_is_summarized_with_it() {
+        let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
+        let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary.unwrap(), "S");
+        assert_eq!(preparation.file_ops.read.as_slice(), [Text::from("r")]);
+        assert_eq!(preparation.file_ops.edited.as_slice(), [Text::from("m")]);
+        let made = chain(&[user("a"), compacted("e0", "")]);
+        assert!(prepared(&made, 1, None).is_none());
+    }
+
+    #[test]
     fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
         let through = r#","providerReplayThroughEntryId":"e0""#;
         let made = chain(&[user("a"), user("b"), compacted("", through), user("c"), user("d")]);
         let preparation = prepared(&made, 1, None).unwrap();
         assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+    }
+
+    #[test]
+    fn a_reset_ends_what_is_behind_it() {
+        let reset = r#""type":"reset_boundary""#.to_owned();
+        let made = chain(&[user("a"), compacted("e0", ""), reset, user("b"), user("c")]);
+        let preparation = prepared(&made, 1, None).unwrap();
+        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e3".into()], vec![]));
+        assert_eq!(preparation.previous_summary, None);
     }
 }

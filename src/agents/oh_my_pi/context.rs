@@ -200,7 +200,7 @@ fn remote_payload(preserved: Raw) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::pi::testing::{chain, compacted, user};
+    use crate::agents::pi::testing::{assistant, call, chain, compacted, result, says, user};
 
     /// Returns the messages of the context, each with its entry and its text.
     fn context(entries: &[String]) -> Vec<String> {
@@ -214,6 +214,17 @@ mod tests {
         made.json(&context.messages).iter().map(told).collect()
     }
 
+    fn setting(entries: &[String], name: &str) -> Option<String> {
+        let made = chain(entries);
+        let context = build(&made.path(), &made.bodies()).unwrap();
+        let value = context.settings.into_iter().find(|(key, _)| *key == name);
+        value.map(|(_, json)| String::from_utf8(json).unwrap())
+    }
+
+    fn entry(members: &str) -> String {
+        members.to_owned()
+    }
+
     #[test]
     fn the_empty_conversation_has_settings() {
         let made = chain(&[]);
@@ -221,6 +232,78 @@ mod tests {
         assert!(context.messages.is_empty());
         let keys: Vec<_> = context.settings.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]);
+    }
+
+    #[test]
+    fn the_last_of_each_setting_counts() {
+        let entries = [
+            assistant("a"),
+            entry(r#""type":"model_change","model":"x/y","role":"smol""#),
+            entry(r#""type":"thinking_level_change","thinkingLevel":"high","configured":"auto""#),
+            entry(r#""type":"ttsr_injection","injectedRules":["r","s","r"]"#),
+            entry(r#""type":"service_tier_change","serviceTier":"claude-only""#),
+            entry(r#""type":"mode_change","mode":"plan","data":{"p":1}"#),
+            assistant("b"),
+        ];
+        assert_eq!(setting(&entries, "models").unwrap(), r#"{"default":"p/m","smol":"x/y"}"#);
+        assert_eq!(setting(&entries, "model").unwrap(), r#""p/m""#);
+        assert_eq!(setting(&entries, "thinkingLevel").unwrap(), r#""high""#);
+        assert_eq!(setting(&entries, "configuredThinkingLevel").unwrap(), r#""auto""#);
+        assert_eq!(setting(&entries, "injectedTtsrRules").unwrap(), r#"["r","s"]"#);
+        assert_eq!(setting(&entries, "serviceTier").unwrap(), r#"{"anthropic":"priority"}"#);
+        assert_eq!(setting(&entries, "modeData").unwrap(), r#"{"p":1}"#);
+        assert_eq!(setting(&entries, "nothing"), None);
+    }
+
+    #[test]
+    fn a_chosen_model_is_not_guessed_again() {
+        let chosen = entry(r#""type":"model_change","model":"x/y""#);
+        assert_eq!(setting(&[assistant("a"), chosen, assistant("b")], "model").unwrap(), r#""x/y""#);
+        assert_eq!(setting(&[user("a")], "model").unwrap(), "null");
+    }
+
+    #[test]
+    fn a_reset_behind_the_last_compaction_wins() {
+        let reset = entry(r#""type":"reset_boundary""#);
+        let entries = [user("a"), compacted("e0", ""), user("b"), reset.clone(), user("c")];
+        assert_eq!(context(&entries), ["user c"]);
+        let entries = [user("a"), reset, user("b"), compacted("e0", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+    }
+
+    #[test]
+    fn what_a_compaction_keeps() {
+        let entries = [user("a"), user("b"), compacted("e1", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+        let entries = [user("a"), compacted("none", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
+        // An older compaction in the kept part contributes nothing.
+        let entries = [user("a"), compacted("e0", ""), user("b"), compacted("e0", ""), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user a", "user b", "user c"]);
+    }
+
+    #[test]
+    fn a_provider_replays_what_it_compacted() {
+        let remote =
+            r#","preserveData":{"openaiRemoteCompaction":{"provider":"o","replacementHistory":[{}]}}"#;
+        let entries = [user("a"), user("b"), compacted("e0", remote), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user c"]);
+        let through = format!(r#"{remote},"providerReplayThroughEntryId":"e0""#);
+        let entries = [user("a"), user("b"), compacted("e0", &through), user("c")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "user c"]);
+    }
+
+    #[test]
+    fn a_native_summary_rewrites_history_before_what_it_keeps() {
+        let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
+        let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
+        let context = build(&made.path(), &made.bodies()).unwrap();
+        let summary = made.json(&context.messages).remove(0);
+        let payload =
+            r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
+        assert!(summary.contains(payload), "{summary}");
+        let times = r#""historyRewriteAt":1767225600001,"timestamp":1767225600003}"#;
+        assert!(summary.ends_with(times), "{summary}");
     }
 
     #[test]
@@ -248,6 +331,63 @@ mod tests {
     }
 
     #[test]
+    fn a_rollover_tells_the_last_request_again() {
+        let rollover = r#","details":{"kind":"experimental-context-rollover"}"#;
+        let entries = [user("a"), user("b"), assistant("c"), compacted("e2", rollover), user("d")];
+        assert_eq!(context(&entries), ["compactionSummary S", "user b", "assistant c", "user d"]);
+    }
+
+    #[test]
+    fn turns_that_failed_are_gone() {
+        let turn = |more: &str| says("assistant", more);
+        let entries = [
+            user("a"),
+            turn(
+                r#""content":[{"type":"text","text":"x"}],"stopReason":"stop","retryRecovery":{"status":"recovered"}"#,
+            ),
+            turn(r#""content":[{"type":"text","text":" "}],"stopReason":"error""#),
+            turn(
+                r#""content":[{"type":"toolCall","id":"c"},{"type":"text","text":"y"}],"stopReason":"aborted""#,
+            ),
+            result("r"),
+            turn(r#""content":[{"type":"thinking","thinking":"t"}],"stopReason":"aborted""#),
+            entry(r#""type":"custom_message","customType":"interrupted-thinking","content":"n""#),
+            entry(r#""type":"custom_message","customType":"prewalk-plan","content":"p""#),
+        ];
+        assert_eq!(context(&entries), ["user a", "assistant ", "custom n"]);
+    }
+
+    #[test]
+    fn calls_without_results_are_stripped() {
+        let content = r#"[{"type":"thinking","thinking":"t","thinkingSignature":"s"},{"type":"redactedThinking","data":"d"},{"type":"toolCall","id":"lost"},{"type":"toolCall","id":"c"}]"#;
+        let made = chain(&[
+            says("assistant", &format!(r#""content":{content},"x":1"#)),
+            result("r"),
+            call("read", "p"),
+        ]);
+        let context = build(&made.path()[..2], &made.bodies()).unwrap();
+        assert_eq!(
+            made.json(&context.messages)[0],
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
+        );
+        let made = chain(&[call("read", "p")]);
+        assert!(build(&made.path(), &made.bodies()).unwrap().messages.is_empty());
+    }
+
+    #[test]
+    fn the_notebook_comes_first() {
+        let notes = |text: &str| {
+            let data = format!(r#"{{"version":1,"text":"{text}"}}"#);
+            format!(r#""type":"custom","customType":"experimental_context_notes","data":{data}"#)
+        };
+        let told = context(&[user("a"), notes("n1"), notes("n2")]);
+        assert!(told[0].contains("Latest notebook revision:\nn2\n</experimental-context-notes>"), "{told:?}");
+        assert_eq!(told[1..], ["user a"]);
+        assert_eq!(context(&[notes("n"), entry(r#""type":"reset_boundary""#), user("a")]), ["user a"]);
+        assert_eq!(context(&[notes("n"), notes(""), user("a")]), ["user a"]);
+    }
+
+    #[test]
     fn an_archive_is_given_back_in_blocks() {
         let frame = |data: &str| {
             format!(r#"{{"data":"{data}","mimeType":"image/png","cols":1,"rows":1,"chars":1,"font":"f"}}"#)
@@ -270,6 +410,22 @@ mod tests {
                 "-------------- 1 archived image frame unavailable here --------------",
                 "",
                 "-------------- imaged middle above\nnew",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_copilot_bound_to_a_connection_is_gone() {
+        let turn = says(
+            "assistant",
+            r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,
+        );
+        let made = chain(&[turn]);
+        let context = build(&made.path(), &made.bodies()).unwrap();
+        assert_eq!(
+            made.json(&context.messages),
+            [
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"}],"provider":"github-copilot"}"#
             ]
         );
     }

@@ -299,3 +299,124 @@ fn as_blocks(content: Raw) -> Vec<u8> {
         None => content.bytes().to_vec(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::{chain, says};
+
+    fn converted(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        let context = crate::agents::oh_my_pi::context::build(&made.path(), &made.bodies()).unwrap();
+        let mut out = Vec::new();
+        let mut take = |json: &[u8]| {
+            out.push(String::from_utf8(json.to_vec()).unwrap());
+            Ok(())
+        };
+        convert(&context.messages, &made.bodies(), &mut take).unwrap();
+        out
+    }
+
+    fn one_of(role: &str, members: &str) -> String {
+        let mut all = converted(&[says(role, members)]);
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    fn text_of(json: &str) -> String {
+        content::joined_text(Raw::checked(json.as_bytes()).get("content"), "").to_string()
+    }
+
+    #[test]
+    fn everyone_gets_an_attribution() {
+        assert_eq!(
+            one_of("user", r#""content":"a","x":1"#),
+            r#"{"role":"user","content":"a","x":1,"attribution":"user"}"#
+        );
+        assert_eq!(one_of("user", r#""attribution":"agent""#), r#"{"role":"user","attribution":"agent"}"#);
+        assert_eq!(
+            one_of("developer", r#""attribution":null"#),
+            r#"{"role":"developer","attribution":"agent"}"#
+        );
+        assert!(converted(&[says("system", r#""content":"a""#)]).is_empty());
+    }
+
+    #[test]
+    fn a_pruned_result_has_one_text() {
+        let content = r#"[{"type":"image"},{"type":"text","text":"a"},{"type":"text","text":"b"}]"#;
+        assert_eq!(
+            one_of("toolResult", &format!(r#""content":{content},"prunedAt":1"#)),
+            r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"ab"}],"prunedAt":1,"attribution":"agent"}"#
+        );
+    }
+
+    #[test]
+    fn commands_tell_how_they_ended() {
+        assert_eq!(
+            text_of(&one_of("bashExecution", r#""command":"ls","output":"""#)),
+            "Ran `ls`\n(no output)"
+        );
+        assert_eq!(
+            text_of(&one_of("pythonExecution", r#""code":"1","output":"1","exitCode":2"#)),
+            "Ran Python:\n```python\n1\n```\nOutput:\n```\n1\n```\n\nExecution failed with code 2"
+        );
+        assert!(converted(&[says("bashExecution", r#""excludeFromContext":true"#)]).is_empty());
+    }
+
+    #[test]
+    fn mentioned_files_with_images_are_the_users() {
+        let files = r#""files":[{"path":"a","content":"A"},{"path":"b","content":"","image":{"type":"image"}}],"timestamp":5"#;
+        assert_eq!(
+            converted(&[says("fileMention", files)]),
+            [
+                r#"{"role":"developer","content":[{"type":"text","text":"<file path=\"a\">\nA\n</file>"}],"attribution":"user","timestamp":5}"#,
+                r#"{"role":"user","content":[{"type":"text","text":"<file path=\"b\">\n</file>"},{"type":"image"}],"attribution":"user","timestamp":5}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn custom_messages_by_who_sent_them() {
+        let custom = |members: &str| one_of("custom", members);
+        assert!(
+            custom(r#""customType":"x","content":"a""#).starts_with(r#"{"role":"developer","content":[{"#)
+        );
+        assert!(
+            custom(r#""customType":"skill-prompt","attribution":"user","content":"a""#)
+                .starts_with(r#"{"role":"user","content":[{"#)
+        );
+        let collab = custom(r#""customType":"collab-prompt","attribution":"user","content":"a""#);
+        assert!(text_of(&collab).starts_with("<system-notice>\n"), "{collab}");
+        let split = converted(&[says(
+            "custom",
+            r#""customType":"x","content":[{"type":"image"},{"type":"text","text":"t"}]"#,
+        )]);
+        assert_eq!(
+            split.iter().map(|json| text_of(json)).collect::<Vec<_>>(),
+            ["t", "Images attached to x."]
+        );
+        assert!(converted(&[says("custom", r#""customType":"x","content":null"#)]).is_empty());
+    }
+
+    #[test]
+    fn a_thought_that_was_cut_is_not_told() {
+        let turn = |more: &str| {
+            let content = r#"[{"type":"text","text":"a"},{"type":"thinking","thinking":"t"},{"type":"text","text":" "}]"#;
+            says("assistant", &format!(r#""content":{content}{more}"#))
+        };
+        let note = r#""type":"custom_message","customType":"interrupted-thinking","content":"n""#.to_owned();
+        assert!(converted(&[turn("")])[0].contains("thinking"));
+        assert_eq!(
+            converted(&[turn(r#","stopReason":"aborted""#), note])[0],
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"}],"stopReason":"aborted"}"#
+        );
+    }
+
+    #[test]
+    fn summaries_stand_in_their_frames() {
+        let summary = |members: &str| text_of(&one_of("compactionSummary", members));
+        assert!(summary(r#""summary":"S""#).ends_with("\n\n<summary>\nS\n</summary>"));
+        assert!(summary(r#""summary":"S","method":"handoff""#).ends_with("\n\n<handoff>\nS\n</handoff>"));
+        assert_eq!(summary(r#""summary":"S","blocks":[{"type":"text","text":"T"}]"#), "ST");
+    }
+}

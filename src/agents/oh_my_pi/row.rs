@@ -282,12 +282,90 @@ pub(super) fn bracketed(role: &str, text: &Text) -> RowText<'static> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::agents::row::RowOptions;
+    use crate::load::{Options, load};
+    use crate::session::entry::Flags;
+
+    /// Returns the row of an entry with these members, whether it is silent, and its text for searching.
+    fn row(members: &str) -> (String, bool, String) {
+        let title = r#"{"type":"title","v":1,"title":"","updatedAt":"","pad":""}"#;
+        let header = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#;
+        let file = format!("{title}\n{header}\n{{\"id\":\"a\",\"parentId\":null,{members}}}\n").into_bytes();
+        let rows = RowOptions { searchable: true, ..RowOptions::default() };
+        let session = load(&file, &Options { rows: Some(rows), ..Options::default() }).unwrap();
+        let entry = crate::session::entry::EntryIx::new(0);
+        let silent = session.entry(entry).flags.has(Flags::SILENT);
+        (session.row(entry).to_string(), silent, session.text(session.collected.searchable[0]).to_string())
+    }
+
+    fn turn(members: &str) -> (String, bool) {
+        let (row, silent, _) =
+            row(&format!(r#""type":"message","message":{{"role":"assistant",{members}}}"#));
+        (row, silent)
+    }
+
+    #[test]
+    fn turns_tell_how_they_ended() {
+        let cases = [
+            (r#""content":[{"type":"text","text":" a\nb "}]"#, "a b", false),
+            (r#""content":[{"type":"text","text":"…"}],"stopReason":"stop""#, "…", true),
+            (r#""content":[],"stopReason":"aborted""#, "Operation aborted", false),
+            (r#""content":[],"stopReason":"aborted","errorMessage":"why""#, "why", false),
+            (r#""content":[],"stopReason":"aborted","errorId":67108864"#, "(aborted)", false),
+            (r#""content":[],"stopReason":"error""#, "Error", false),
+            (r#""content":[],"retryRecovery":{"status":"recovered","note":"a\n b"}"#, "a b", true),
+            (r#""content":[],"stopReason":"toolUse""#, "(no content)", true),
+        ];
+        for (members, text, silent) in cases {
+            assert_eq!(turn(members), (format!("assistant: {text}"), silent), "{members}");
+        }
+    }
+
+    #[test]
+    fn bookkeeping_is_named() {
+        let cases = [
+            (r#""type":"model_change","model":"a/b""#, "[model: a/b]", "model a/b"),
+            (r#""type":"thinking_level_change","thinkingLevel":null"#, "[thinking: off]", "thinking off"),
+            (
+                r#""type":"service_tier_change","serviceTier":{"openai":"flex"}"#,
+                "[service tier: openai:flex]",
+                "service tier openai flex",
+            ),
+            (
+                r#""type":"service_tier_change","serviceTier":null"#,
+                "[service tier: (default)]",
+                "service tier",
+            ),
+            (r#""type":"label","targetId":"x""#, "[label: (cleared)]", "label "),
+            (r#""type":"compaction","tokensBefore":1500"#, "[compaction: 2k tokens]", "compaction"),
+            (r#""type":"reset_boundary""#, "[reset boundary]", "reset boundary"),
+            (r#""type":"brand_new_type""#, "[brand new type]", ""),
+            (
+                r#""type":"model_usage","purpose":"p","provider":"o","model":"m""#,
+                "[model usage: p o/m]",
+                "model usage p  o m",
+            ),
+        ];
+        for (members, text, searchable) in cases {
+            let (row, _, search) = row(members);
+            assert_eq!((row.as_str(), search.as_str()), (text, searchable), "{members}");
+        }
+    }
+
+    #[test]
+    fn extensions_and_advisors_speak_plainly() {
+        let notes = r#"{"notes":[{"note":"n","advisor":"sec","severity":"blocker"},{"note":"o","advisor":"default"}]}"#;
+        let advisor =
+            format!(r#""type":"custom_message","customType":"advisor","content":"x","details":{notes}"#);
+        assert_eq!(row(&advisor).0, "advisor (sec, blocker): n o");
+        let wrapped =
+            r#""type":"custom_message","customType":"t","content":"<system-notice>hi</system-notice>""#;
+        assert_eq!(row(wrapped).0, "[t]: hi");
+    }
 
     #[test]
     fn long_names_are_cut() {
-        let line = format!(r#"{{"type":"custom","customType":"{}"}}"#, "x".repeat(300));
-        let row = entry_row(Kind::Custom, &Record { bytes: line.as_bytes(), ..Record::default() });
-        assert_eq!(row.text, format!("[custom: {}…", "x".repeat(200)).as_str());
+        let (row, ..) = row(&format!(r#""type":"custom","customType":"{}""#, "x".repeat(300)));
+        assert_eq!(row, format!("[custom: {}…", "x".repeat(200)));
     }
 }

@@ -145,6 +145,27 @@ fn at_least_0(value: f64) -> f64 {
 mod tests {
     use super::*;
 
+    fn tokens(message: &str) -> u64 {
+        estimate(Raw::parse(message.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn each_piece_is_rounded_up() {
+        assert_eq!(tokens(r#"{"role":"user","content":"12345"}"#), 2);
+        assert_eq!(
+            tokens(r#"{"role":"user","content":[{"type":"text","text":"é"},{"type":"image"}]}"#),
+            1201
+        );
+        assert_eq!(
+            tokens(
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"a","thinkingSignature":"b"},{"type":"toolCall","name":"c","arguments":{}}]}"#
+            ),
+            4
+        );
+        assert_eq!(tokens(r#"{"role":"compactionSummary","summary":"a","blocks":[{"type":"image"}]}"#), 5025);
+        assert_eq!(tokens(r#"{"role":"pythonExecution","code":"a"}"#), 0);
+    }
+
     #[test]
     fn usage_is_taken_as_it_is() {
         let usage = |json: &str| ContextUsage::of(Raw::parse(json.as_bytes()).unwrap());

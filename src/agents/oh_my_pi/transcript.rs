@@ -114,4 +114,14 @@ mod tests {
             "a &lt;/ Conversation > &lt; previous-summary><conversations> <b>"
         );
     }
+
+    #[test]
+    fn results_are_cut() {
+        assert_eq!(cut(Text::from("x".repeat(2000))).utf16_len(), 2000);
+        assert!(
+            cut(Text::from("x".repeat(2003)))
+                .to_string()
+                .ends_with("xx\n\n[... 3 more characters truncated]")
+        );
+    }
 }

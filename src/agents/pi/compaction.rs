@@ -285,6 +285,22 @@ mod tests {
     }
 
     #[test]
+    fn the_cut_is_the_first_place_behind_the_budget() {
+        let answer = prepared(&two_turns(), 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e6"));
+        assert_eq!(answer.summarized, ["e0", "e1", "e2"]);
+        assert_eq!(answer.prefix, ["e3", "e4", "e5"]);
+        assert!(answer.preparation.is_split_turn);
+        let lists = answer.preparation.file_ops.lists();
+        assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
+        // If the budget is reached at a tool result, the cut is at the next entry that is not a tool result.
+        assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
+        let answer = prepared(&two_turns(), 16, None).unwrap();
+        assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
+        assert!(prepared(&two_turns(), 1000, None).is_none());
+    }
+
+    #[test]
     fn the_caller_may_choose_the_cut() {
         let answer = prepared(&two_turns(), 0, Some("e4")).unwrap();
         assert_eq!((answer.summarized.len(), answer.prefix), (3, vec!["e3".to_owned()]));
@@ -313,6 +329,16 @@ mod tests {
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
         let answer = prepared(&hooked, 1, None).unwrap();
         assert!(answer.preparation.file_ops.edited.as_slice().is_empty());
+    }
+
+    #[test]
+    fn metadata_before_the_cut_is_kept() {
+        let model = r#""type":"model_change","provider":"p","modelId":"m""#.to_owned();
+        let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
+        let answer = prepared(&entries, 1, None).unwrap();
+        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
+        // pi looks for the start of a turn in the metadata before the cut, so it considers the turn split.
+        assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
     }
 
     #[test]

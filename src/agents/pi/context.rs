@@ -275,6 +275,76 @@ mod tests {
         (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
     }
 
+    fn speakers(entries: &[String]) -> Vec<String> {
+        let made = chain(entries);
+        made.ids(&projection(&made.path(), &made.bodies()).unwrap().messages)
+    }
+
+    #[test]
+    fn nothing_before_the_first_entry() {
+        let made = chain(&[user("a")]);
+        let context = build(&[], &made.bodies()).unwrap();
+        assert!(context.messages.is_empty());
+        assert_eq!(context.settings, [("thinkingLevel", b"\"off\"".to_vec()), ("model", b"null".to_vec())]);
+    }
+
+    #[test]
+    fn the_last_compaction_speaks_first() {
+        let path = [
+            user("a"),
+            compacted("e0", ""),
+            says("system", r#""content":"s""#),
+            user("b"),
+            compacted("e1", r#","systemMessage":{"role":"system","content":"now"}"#),
+            user("c"),
+        ];
+        // The older compaction is kept without messages; system messages of the kept part are omitted.
+        assert_eq!(speakers(&path), ["e4", "e4", "e3", "e5"]);
+        assert_eq!(
+            context(&path).0[..2],
+            [
+                r#"{"role":"system","content":"now"}"#,
+                r#"{"role":"compactionSummary","summary":"S","tokensBefore":9,"timestamp":1767225600004}"#
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kept_id_off_the_path_keeps_nothing() {
+        for kept in ["nowhere", "", "e1", "e2"] {
+            assert_eq!(speakers(&[user("a"), compacted(kept, ""), user("b")]), ["e1", "e2"], "{kept}");
+        }
+    }
+
+    #[test]
+    fn edits_hide_or_replace() {
+        let entries = [
+            user("a"),
+            assistant("b"),
+            says("bashExecution", r#""command":"c","output":"""#),
+            edit("e0", "null"),
+            edit("e1", "null"),
+            edit("e1", r#"{"content":"new"}"#),
+            edit("e2", r#"{"content":"new"}"#),
+        ];
+        let (messages, _) = context(&entries);
+        assert_eq!(
+            messages,
+            [
+                r#"{"role":"assistant","content":[{"type":"text","text":"new"}],"provider":"p","model":"m"}"#,
+                r#"{"role":"bashExecution","command":"c","output":""}"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn an_edit_out_of_force_does_nothing() {
+        let kept = [user("a"), edit("e0", "null"), user("b"), compacted("e2", ""), user("c")];
+        assert_eq!(speakers(&kept), ["e3", "e2", "e4"]);
+        let before = [edit("e1", "null"), user("a"), compacted("e1", "")];
+        assert_eq!(speakers(&before), ["e2", "e1"]);
+    }
+
     #[test]
     fn missing_content_is_filled_in() {
         let entries = [
@@ -312,5 +382,26 @@ mod tests {
                 r#"{"role":"branchSummary","summary":"B","timestamp":1767225600002}"#,
             ]
         );
+    }
+
+    #[test]
+    fn settings_come_from_the_whole_path() {
+        let level = r#""type":"thinking_level_change""#;
+        let model = r#""type":"model_change","provider":"q","modelId":"n""#;
+        let (_, settings) = context(&[
+            format!(r#"{level},"thinkingLevel":"high""#),
+            assistant("a"),
+            model.to_owned(),
+            compacted("none", ""),
+        ]);
+        assert_eq!(
+            settings,
+            [
+                ("thinkingLevel", r#""high""#.to_owned()),
+                ("model", r#"{"provider":"q","modelId":"n"}"#.to_owned())
+            ]
+        );
+        let (_, settings) = context(&[level.to_owned()]);
+        assert_eq!(settings, [("model", "null".to_owned())]);
     }
 }

@@ -81,3 +81,70 @@ fn user(content: Option<&[u8]>, timestamp: Option<Raw>) -> Vec<u8> {
         .with(timestamp, |object, value| object.raw("timestamp", value))
         .finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(message: &str) -> Option<String> {
+        let message = Raw::parse(message.as_bytes()).unwrap();
+        convert(message).map(|json| String::from_utf8(json.into_owned()).unwrap())
+    }
+
+    fn text_of(message: &str) -> String {
+        let json = converted(message).unwrap();
+        let content = Raw::checked(json.as_bytes()).get("content").unwrap();
+        content.items().next().unwrap().get_text("text").unwrap().to_string()
+    }
+
+    #[test]
+    fn what_a_model_knows_passes_as_it_is() {
+        for role in ["system", "user", "assistant", "toolResult"] {
+            let message = format!(r#"{{"role":"{role}", "x":1e5}}"#);
+            assert_eq!(converted(&message).unwrap(), message);
+        }
+        assert_eq!(converted(r#"{"role":"hookMessage"}"#), None);
+        assert_eq!(converted("{}"), None);
+    }
+
+    #[test]
+    fn a_custom_message_is_the_users() {
+        assert_eq!(
+            converted(r#"{"role":"custom","content":"a\ud83d","timestamp":5}"#).unwrap(),
+            r#"{"role":"user","content":[{"type":"text","text":"a\ud83d"}],"timestamp":5}"#
+        );
+        assert_eq!(
+            converted(r#"{"role":"custom","content":[1]}"#).unwrap(),
+            r#"{"role":"user","content":[1]}"#
+        );
+        assert_eq!(converted(r#"{"role":"custom"}"#).unwrap(), r#"{"role":"user"}"#);
+    }
+
+    #[test]
+    fn commands_tell_how_they_ended() {
+        let bash = |more: &str| text_of(&format!(r#"{{"role":"bashExecution","command":"ls",{more}}}"#));
+        assert_eq!(bash(r#""output":"""#), "Ran `ls`\n(no output)");
+        assert_eq!(bash(r#""output":"a","exitCode":0"#), "Ran `ls`\n```\na\n```");
+        assert_eq!(
+            bash(r#""output":"a","exitCode":2"#),
+            "Ran `ls`\n```\na\n```\n\nCommand exited with code 2"
+        );
+        assert_eq!(
+            bash(r#""exitCode":2,"cancelled":true,"truncated":true,"fullOutputPath":"/x""#),
+            "Ran `ls`\n(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /x]"
+        );
+        assert_eq!(converted(r#"{"role":"bashExecution","excludeFromContext":true}"#), None);
+    }
+
+    #[test]
+    fn summaries_are_wrapped() {
+        assert_eq!(
+            text_of(r#"{"role":"branchSummary","summary":"S"}"#),
+            format!("{BRANCH_BEFORE}S</summary>")
+        );
+        assert_eq!(
+            text_of(r#"{"role":"compactionSummary","summary":"S"}"#),
+            format!("{COMPACTION_BEFORE}S\n</summary>")
+        );
+    }
+}

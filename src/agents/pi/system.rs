@@ -160,6 +160,25 @@ mod tests {
     }
 
     #[test]
+    fn system_messages_are_replayed_into_one() {
+        let entries = [
+            says(
+                "system",
+                r#""content":"a","sections":{"x":"1","y":"2","z":"3"},"toolsAdded":[{"name":"t"},{"name":"u","n":1}],"timestamp":1"#,
+            ),
+            user("hi"),
+            says(
+                "system",
+                r#""content":[{"type":"text","text":"b"}],"sections":{"x":null,"y":"4","0":"5"},"toolsRemoved":[{"name":"t"}],"toolsAdded":[{"name":"u","n":2},{"name":"t"}]"#,
+            ),
+        ];
+        assert_eq!(
+            at(&entries).unwrap(),
+            r#"{"role":"system","content":"a\n\nb","sections":{"0":"5","y":"4","z":"3"},"toolsAdded":[{"name":"u","n":2},{"name":"t"}],"timestamp":0}"#
+        );
+    }
+
+    #[test]
     fn without_a_time_or_a_tool_there_is_none() {
         assert_eq!(at(&[user("a")]), None);
         assert_eq!(at(&[says("system", r#""content":"a""#)]), None);

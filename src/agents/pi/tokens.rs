@@ -114,3 +114,71 @@ fn block_units(block: Raw) -> u64 {
 fn json_units(value: Raw) -> u64 {
     js::stringify(value).utf16_len() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::pi::testing::*;
+
+    fn tokens(message: &str) -> u64 {
+        estimate(Raw::parse(message.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn a_token_is_four_units() {
+        assert_eq!(tokens(r#"{"role":"user","content":"a😀bc"}"#), 2);
+        assert_eq!(
+            tokens(r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#),
+            1201
+        );
+        assert_eq!(
+            tokens(
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcd"},{"type":"toolCall","name":"ab","arguments":{"a":1.0}}]}"#
+            ),
+            4
+        );
+        assert_eq!(
+            tokens(r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#),
+            2
+        );
+        assert_eq!(tokens(r#"{"role":"bashExecution","command":"ab","output":"cde"}"#), 2);
+        assert_eq!(tokens(r#"{"role":"developer","content":"abcd"}"#), 0);
+    }
+
+    fn of_context(entries: &[String]) -> f64 {
+        let made = chain(entries);
+        let projection = context::projection(&made.path(), &made.bodies()).unwrap();
+        super::context(&made.path(), &projection, &made.bodies()).unwrap()
+    }
+
+    fn counted(usage: &str, stop_reason: &str) -> String {
+        says("assistant", &format!(r#""content":[],"usage":{usage},"stopReason":"{stop_reason}""#))
+    }
+
+    #[test]
+    fn what_the_provider_counted_is_believed() {
+        let total = r#"{"totalTokens":100}"#;
+        assert_eq!(of_context(&[counted(total, "stop"), user("abcd")]), 101.0);
+        let parts = r#"{"totalTokens":0,"input":1,"output":2,"cacheRead":3,"cacheWrite":null}"#;
+        assert_eq!(of_context(&[counted(parts, "stop")]), 6.0);
+        for (usage, stop_reason) in [(total, "error"), (total, "aborted"), (r#"{"input":5}"#, "stop")] {
+            assert_eq!(of_context(&[user("abcd"), counted(usage, stop_reason)]), 1.0);
+        }
+    }
+
+    #[test]
+    fn an_edit_or_a_compaction_makes_it_stale() {
+        let count = counted(r#"{"totalTokens":100}"#, "stop");
+        assert_eq!(of_context(&[user("abcd"), count.clone(), edit("e9", "null")]), 1.0);
+        assert_eq!(of_context(&[user("abcd"), count.clone(), compacted("e0", "")]), 2.0);
+        assert_eq!(of_context(&[edit("e9", "null"), count]), 100.0);
+    }
+
+    #[test]
+    fn system_messages_count_as_the_prompt_in_force() {
+        let set = |text: &str| {
+            says("system", &format!(r#""content":"","sections":{{"a":"{text}"}},"timestamp":1"#))
+        };
+        assert_eq!(of_context(&[set("12345678"), set("1234"), user("abcd")]), 2.0);
+    }
+}

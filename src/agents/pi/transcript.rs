@@ -95,6 +95,48 @@ mod tests {
     }
 
     #[test]
+    fn each_role_has_its_label() {
+        let entries = [
+            says("system", r#""content":"hidden""#),
+            user("hi"),
+            user(""),
+            says(
+                "assistant",
+                r#""content":[{"type":"thinking","thinking":"hidden"},{"type":"text","text":"a"},
+                {"type":"toolCall","name":"read","arguments":{"b":1.0,"1":["x"],"b":2}},{"type":"text","text":"b"},
+                {"type":"toolCall","name":"ls","arguments":{}}]"#
+                    .replace('\n', "")
+                    .as_str(),
+            ),
+            result("ok"),
+            says("bashExecution", r#""command":"ls","output":"""#),
+        ];
+        assert_eq!(
+            transcript(&entries),
+            "[User]: hi\n\n[Assistant]: a\nb\n\n[Assistant tool calls]: read(1=[\"x\"], b=2); ls()\n\n\
+             [Tool result]: ok\n\n[User]: Ran `ls`\n(no output)"
+        );
+    }
+
+    #[test]
+    fn a_tool_result_is_cut_between_characters() {
+        let text = format!("{}😀tail", "x".repeat(TOOL_RESULT_UNITS - 1));
+        assert_eq!(
+            transcript(&[result(&text)]),
+            format!(
+                "[Tool result]: {}\n\n[... 5 more characters truncated]",
+                "x".repeat(TOOL_RESULT_UNITS - 1)
+            )
+        );
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced_where_they_stay_alone() {
+        let halves = r#""content":[{"type":"text","text":"\ud83d"},{"type":"text","text":"\ude00\ud83d"}]"#;
+        assert_eq!(transcript(&[says("user", halves)]), "[User]: 😀\u{fffd}");
+    }
+
+    #[test]
     fn arguments_that_are_no_object_have_their_items() {
         let call = |arguments: &str| {
             let block = format!(r#"{{"type":"toolCall","name":"t","arguments":{arguments}}}"#);
