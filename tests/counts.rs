@@ -116,7 +116,7 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
         let mut candidates = || "b".to_owned();
         let mut fresh = IdSource::new(0, &mut candidates);
         let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
-        let new = fork(&session, &bodies, session.leaf, &options, &mut fresh).unwrap();
+        let new = fork(&bodies, session.leaf, &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();
     });
     for (held, what) in [(loaded, "loading"), (checked, "checking"), (forked, "forking")] {

@@ -103,7 +103,7 @@ impl Move<'_> {
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
     fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
-        let place = behind_notes(&self.open.session, &self.open.bodies(), self.navigation.old_leaf)
+        let place = behind_notes(&self.open.bodies(), self.navigation.old_leaf)
             .map_err(|error| self.open.input.unreadable(error))?;
         Ok(place.filter(|&ix| {
             let entry = self.open.session.entry(ix);
@@ -122,7 +122,7 @@ impl Move<'_> {
             }
             let label = now.session.find(&summary).zip(name.as_ref());
             now.label_is_free(now.session.find(&summary), name.as_ref())?;
-            let change = switch(&now.session, &now.bodies(), now.session.leaf, label, fresh)
+            let change = switch(&now.bodies(), now.session.leaf, label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification: None })
         })
@@ -148,7 +148,7 @@ impl Move<'_> {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
             let label = found(&target).zip(name.as_ref());
             now.label_is_free(found(&target), name.as_ref())?;
-            let change = switch(&now.session, &now.bodies(), found(&place), label, fresh)
+            let change = switch(&now.bodies(), found(&place), label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             let old = id_of(&now.session, now.session.leaf);
             let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));

@@ -261,7 +261,7 @@ impl OpenSession {
     /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS {
-            let found = previous_leaf(&self.session, &self.bodies());
+            let found = previous_leaf(&self.bodies());
             return found.map_err(|error| self.input.unreadable(error))?.ok_or_else(|| {
                 let failure = self.input.unresolved("there is no previous leaf: the leaf has never moved");
                 failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
@@ -272,7 +272,7 @@ impl OpenSession {
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
     pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
-        edited(&self.session, &self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
+        edited(&self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
     }
 
     /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.

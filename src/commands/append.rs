@@ -163,7 +163,7 @@ fn lines(
 ) -> Result<Appended, Failure> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
-    append(&open.session, &open.bodies(), place, entries, fresh).map_err(|refused| {
+    append(&open.bodies(), place, entries, fresh).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
         // Plain text instead of JSON.
@@ -185,7 +185,7 @@ fn words(
     let agent = open.session.agent();
     let made = words.made(open, place)?;
     let lines: Vec<_> = made.iter().map(|made| made.line(agent)).collect();
-    let mut appended = append(&open.session, &open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
+    let mut appended = append(&open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
         .map_err(|refused| open.input.cannot(refused.what))?;
     if let Some(Shorthand::Name(name, _)) = made.first() {
         appended.change.title_line = (agent.title_line)(name, &fresh.timestamp());

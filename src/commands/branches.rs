@@ -74,7 +74,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sizes = (session.agent().sizes)(&tree, &tips, &bodies).map_err(unreadable)?;
     let mut marks = Vec::new();
     for tip in tips {
-        if is_mark(session, &bodies, tip).map_err(unreadable)? {
+        if is_mark(&bodies, tip).map_err(unreadable)? {
             marks.push(tip);
         }
     }

@@ -139,8 +139,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     match args.form {
         ContextFormat::Messages => messages(&context, &open, ui),
-        ContextFormat::Llm => for_model(session, &context, &bodies, &mut ui.verbatim()),
-        _ => transcript(session, &context, &bodies, &mut ui.verbatim()),
+        ContextFormat::Llm => for_model(&context, &bodies, &mut ui.verbatim()),
+        _ => transcript(&context, &bodies, &mut ui.verbatim()),
     }
     .map_err(unreadable)?;
     Ok(Exit::Done)
@@ -253,12 +253,8 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     }
 }
 
-fn for_model(
-    session: &Session,
-    context: &Context,
-    bodies: &dyn EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+fn for_model(context: &Context, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    let session = bodies.session();
     out.write_all(b"[")?;
     let mut first = true;
     (session.agent().for_model)(&context.messages, bodies, &mut |json| {
@@ -270,13 +266,8 @@ fn for_model(
     out.flush()
 }
 
-fn transcript(
-    session: &Session,
-    context: &Context,
-    bodies: &dyn EntryReader,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    (session.agent().transcript)(&context.messages, bodies, out)?;
+fn transcript(context: &Context, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    (bodies.session().agent().transcript)(&context.messages, bodies, out)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -86,7 +86,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             );
         }
         let targets = now.entries(&args.targets)?;
-        let change = edit(&now.session, &now.bodies(), &targets, wanted, fresh)
+        let change = edit(&now.bodies(), &targets, wanted, fresh)
             .map_err(|refused| explained(refused, wanted, now))?;
         Ok(change.into())
     })

@@ -114,12 +114,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let new = ids.issue(ui, |fresh| {
         let new = match (args.branches, args.subtree) {
             (true, _) => Ok(fork_all(session, &options, fresh)),
-            (false, true) => fork_subtree(session, &bodies, end, &options, fresh),
-            (false, false) => fork(session, &bodies, end, &options, fresh),
+            (false, true) => fork_subtree(&bodies, end, &options, fresh),
+            (false, false) => fork(&bodies, end, &options, fresh),
         };
-        let converted = new.and_then(|new| {
-            if is_for_other { convert(session, &bodies, new, &options, fresh) } else { Ok(new) }
-        });
+        let converted =
+            new.and_then(|new| if is_for_other { convert(&bodies, new, &options, fresh) } else { Ok(new) });
         converted.map_err(|error| open.input.unreadable(error))
     })?;
     let folder = project_folder(args, &open, ui);

@@ -48,8 +48,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let at = now.resolve(&args.at)?;
         now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
-        let picked = pick(&now.session, &now.bodies(), &chosen, at, fresh)
-            .map_err(|refused| explained(refused, now))?;
+        let picked = pick(&now.bodies(), &chosen, at, fresh).map_err(|refused| explained(refused, now))?;
         along = ids(&now.session, &picked.along);
         Ok(picked.change.into())
     })?;

@@ -62,7 +62,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             not_rewritten(now)?;
         }
         let bodies = now.bodies();
-        let undone = undo(&now.session, &bodies, fresh).map_err(|error| refused(error, now))?;
+        let undone = undo(&bodies, fresh).map_err(|error| refused(error, now))?;
         now.new_parent(undone.back_to.unwrap_or(now.session.leaf))?;
         undid = described(now, &undone).map_err(|error| now.input.unreadable(error))?;
         Ok(undone.change.into())
@@ -147,7 +147,7 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
         Kind::Label => format!("{} on {}", named("label", &text(&["label"])), text(&["targetId"])),
         Kind::SessionInfo | Kind::TitleChange => named("name", &text(&["name", "title"])),
         Kind::ContextEdit => format!("the edit of {}", text(&["targetId"])),
-        Kind::Custom if moved(session, &bodies, ix)?.is_some() => {
+        Kind::Custom if moved(&bodies, ix)?.is_some() => {
             let to = entry.get("data").and_then(|data| data.get_text("to"));
             format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
         }

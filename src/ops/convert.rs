@@ -25,12 +25,12 @@ use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
 pub fn convert(
-    session: &Session,
     bodies: &dyn EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
+    let session = bodies.session();
     let to = match session.dialect {
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
@@ -40,13 +40,13 @@ pub fn convert(
     let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
     let title = if name.is_some() { title } else { Title::default() };
     let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
-    let new = listed(session, bodies, new, options, fresh)?;
+    let new = listed(bodies, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
-    let edits = EditsOf::new(session, bodies)?;
-    let pieces = pieces.into_iter().map(|piece| converted(piece, session, bodies, to, &edits));
+    let edits = EditsOf::new(bodies)?;
+    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edits));
     let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
-    if to == Dialect::Pi && name != last_title(session, bodies, &pieces)? {
+    if to == Dialect::Pi && name != last_title(bodies, &pieces)? {
         let (id, name) = (fresh.entry_id(session), name.unwrap_or_default());
         let entry = NewEntry::new("session_info", id, leaf.as_ref(), &new.timestamp, |entry| {
             entry.text("name", &name)
@@ -60,30 +60,25 @@ pub fn convert(
 /// Returns the new session with its entries listed one by one. If the file has an older format, or contains
 /// leaf or head records, the whole tree is forked as a subtree.
 fn listed(
-    session: &Session,
     bodies: &dyn EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
+    let session = bodies.session();
     if new.entries != Entries::All {
         return Ok(new);
     }
     let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.all().any(has_head) {
-        return fork_subtree(session, bodies, None, options, fresh);
+        return fork_subtree(bodies, None, options, fresh);
     }
     let copies = session.all().map(|entry| Piece::Copied { entry, parent: None, first_kept: None });
     Ok(NewSession { entries: Entries::Some(copies.collect()), ..new })
 }
 
-fn converted(
-    mut piece: Piece,
-    session: &Session,
-    bodies: &dyn EntryReader,
-    to: Dialect,
-    edits: &EditsOf,
-) -> io::Result<Piece> {
+fn converted(mut piece: Piece, bodies: &dyn EntryReader, to: Dialect, edits: &EditsOf) -> io::Result<Piece> {
+    let session = bodies.session();
     let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
@@ -102,7 +97,8 @@ struct EditsOf {
 }
 
 impl EditsOf {
-    fn new(session: &Session, bodies: &dyn EntryReader) -> io::Result<EditsOf> {
+    fn new(bodies: &dyn EntryReader) -> io::Result<EditsOf> {
+        let session = bodies.session();
         let is_active = active(session, session.leaf);
         let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
         Ok(EditsOf {
@@ -119,11 +115,7 @@ impl EditsOf {
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
-fn last_title(
-    session: &Session,
-    bodies: &dyn EntryReader,
-    pieces: &[Piece],
-) -> io::Result<Option<Text<'static>>> {
+fn last_title(bodies: &dyn EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
     let of = |piece: &Piece| match piece {
         Piece::Converted { copy, .. } => match **copy {
             Piece::Copied { entry, .. } => Some(entry),
@@ -132,7 +124,7 @@ fn last_title(
         _ => None,
     };
     let changes = pieces.iter().rev().filter_map(of);
-    let last = changes.into_iter().find(|&ix| session.entry(ix).kind == Kind::TitleChange);
+    let last = changes.into_iter().find(|&ix| bodies.session().entry(ix).kind == Kind::TitleChange);
     let Some(ix) = last else { return Ok(None) };
     let line = bodies.line(ix)?;
     let title = Raw::checked(line.trim_ascii()).get_text("title").map(Text::into_owned);

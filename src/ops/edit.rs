@@ -58,12 +58,12 @@ type Seen = Option<Vec<u8>>;
 
 /// Returns edits of the entries, in path order; none if nothing changes.
 pub fn edit(
-    session: &Session,
     bodies: &dyn EntryReader,
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
 ) -> Result<Change, EditError> {
+    let session = bodies.session();
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -80,10 +80,10 @@ pub fn edit(
     let edits = Edits::among(context.iter().copied(), bodies)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
     for &target in targets {
-        let before = seen(session, bodies, target, &edits)?;
-        changes.insert(target, (before, becomes(session, bodies, target, wanted)?));
+        let before = seen(bodies, target, &edits)?;
+        changes.insert(target, (before, becomes(bodies, target, wanted)?));
     }
-    halves(session, bodies, &context, &edits, &changes)?;
+    halves(bodies, &context, &edits, &changes)?;
     let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
         let Some((before, after)) = changes.remove(&ix) else { continue };
@@ -115,8 +115,8 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees.
-fn seen(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
-    match edits.of(session, ix) {
+fn seen(bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+    match edits.of(bodies.session(), ix) {
         None => stored(bodies, ix),
         Some(Edit::Omit) => Ok(None),
         Some(Edit::Replace(by)) => replaced(bodies, by),
@@ -145,8 +145,8 @@ pub(super) fn content(content: Option<Raw>) -> Seen {
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
-fn becomes(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
-    let takes_blocks = matches!(session.entry(ix).role, Role::Assistant | Role::ToolResult);
+fn becomes(bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+    let takes_blocks = matches!(bodies.session().entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
         Wanted::Omit => Ok(None),
         Wanted::Undo => stored(bodies, ix),
@@ -157,7 +157,6 @@ fn becomes(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, wanted: Wan
 
 /// Refuses to separate a call from its result, unless they were separate before.
 fn halves(
-    session: &Session,
     bodies: &dyn EntryReader,
     context: &[EntryIx],
     edits: &Edits,
@@ -165,10 +164,10 @@ fn halves(
 ) -> Result<(), EditError> {
     let states = |ix: EntryIx| match changes.get(&ix) {
         Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
-        None => seen(session, bodies, ix, edits).map(|seen| (seen.clone(), seen)),
+        None => seen(bodies, ix, edits).map(|seen| (seen.clone(), seen)),
     };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
-    let pairs = pairs(session, bodies, context)?;
+    let pairs = pairs(bodies, context)?;
     // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
     let mut parted = HashSet::default();
@@ -197,10 +196,10 @@ fn halves(
 
 /// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
 fn pairs(
-    session: &Session,
     bodies: &dyn EntryReader,
     context: &[EntryIx],
 ) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+    let session = bodies.session();
     let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {

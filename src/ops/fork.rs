@@ -37,33 +37,33 @@ pub struct ForkOptions<'a> {
 
 /// Forks the path to `end`.
 pub fn fork(
-    session: &Session,
     bodies: &dyn EntryReader,
     end: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
+    let session = bodies.session();
     let path = session.path(end);
-    let pieces = without_labels(session, bodies, &path)?;
+    let pieces = without_labels(bodies, &path)?;
     Ok(finished(session, pieces, end, options, fresh))
 }
 
 /// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
 /// `top` or a descendant, else the last of these in the file.
 pub fn fork_subtree(
-    session: &Session,
     bodies: &dyn EntryReader,
     top: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
+    let session = bodies.session();
     let subtree = subtree(&Tree::new(session), top);
     let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
     let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
     let leaf = in_subtree.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
     let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
-    let mut pieces = without_labels(session, bodies, &entries)?;
+    let mut pieces = without_labels(bodies, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
 }
@@ -134,11 +134,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 
 /// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
 /// must list parents before their descendants, and one whole branch before the next.
-fn without_labels(
-    session: &Session,
-    bodies: &dyn EntryReader,
-    entries: &[EntryIx],
-) -> io::Result<Vec<(EntryIx, Piece)>> {
+fn without_labels(bodies: &dyn EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
+    let session = bodies.session();
     let mut copies = Vec::with_capacity(entries.len());
     let mut way = Trail::default();
     for &ix in entries {
@@ -153,7 +150,7 @@ fn without_labels(
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
-            Kind::Compaction if !way.left_out.is_empty() => first_kept(session, bodies, ix, &way)?,
+            Kind::Compaction if !way.left_out.is_empty() => first_kept(bodies, ix, &way)?,
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
@@ -197,12 +194,8 @@ fn is_left_out(kind: Kind) -> bool {
 }
 
 /// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
-fn first_kept(
-    session: &Session,
-    bodies: &dyn EntryReader,
-    ix: EntryIx,
-    way: &Trail,
-) -> io::Result<Option<Text<'static>>> {
+fn first_kept(bodies: &dyn EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
+    let session = bodies.session();
     let line = bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     // A native snapshot names the entry before the first that it keeps.

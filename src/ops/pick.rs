@@ -62,12 +62,12 @@ impl From<io::Error> for PickError {
 
 /// Copies the entries under `onto`, in tree order.
 pub fn pick(
-    session: &Session,
     bodies: &dyn EntryReader,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
 ) -> Result<Picked, PickError> {
+    let session = bodies.session();
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
         return Err(PickError::LeafRecord(record));
     }
@@ -76,7 +76,7 @@ pub fn pick(
     let mut picked = Groups { session, bodies, tree: &tree, chosen: &chosen }.whole()?;
     let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels.collect::<Vec<_>>() {
-        let target = named(session, bodies, label, "targetId")?;
+        let target = named(bodies, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
             return Err(PickError::LabelAlone(label));
         }

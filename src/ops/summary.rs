@@ -91,12 +91,8 @@ pub fn merged(
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
-pub fn brought_back(
-    session: &Session,
-    bodies: &dyn EntryReader,
-    from: &Text,
-    behind: Position,
-) -> io::Result<Position> {
+pub fn brought_back(bodies: &dyn EntryReader, from: &Text, behind: Position) -> io::Result<Position> {
+    let session = bodies.session();
     let upwards = session.upwards(session.leaf);
     let way = upwards.take_while(|&ix| Some(ix) != behind);
     for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {

@@ -57,10 +57,11 @@ impl From<io::Error> for UndoError {
 }
 
 /// Takes back the last operation that was not taken back before.
-pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, UndoError> {
-    let (first, last) = last_operation(session, bodies)?.ok_or(UndoError::Nothing)?;
+pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, UndoError> {
+    let session = bodies.session();
+    let (first, last) = last_operation(bodies)?.ok_or(UndoError::Nothing)?;
     let is_reply = session.is_message(last, Role::Assistant) || session.is_message(last, Role::ToolResult);
-    if is_reply && !is_copy(session, bodies, last)? {
+    if is_reply && !is_copy(bodies, last)? {
         return Err(UndoError::Reply(last));
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
@@ -68,7 +69,7 @@ pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -
     let back_to = if entries.iter().all(|&ix| is_annotation(session, ix)) {
         None
     } else {
-        Some(before(session, bodies, first)?)
+        Some(before(bodies, first)?)
     };
     let to = back_to.unwrap_or(session.leaf);
     let mut chain = Chain::under(session, to, fresh);
@@ -88,15 +89,16 @@ pub fn undo(session: &Session, bodies: &dyn EntryReader, fresh: &mut IdSource) -
 }
 
 /// Returns the first and the last entry of the last operation that was not taken back.
-fn last_operation(session: &Session, bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+fn last_operation(bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+    let session = bodies.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
     let mut at = session.all().next_back();
     while let Some(last) = at {
         at = last.before();
-        if is_record(session, bodies, last)? || undone.contains(&session.id(last)) {
+        if is_record(bodies, last)? || undone.contains(&session.id(last)) {
             continue;
         }
-        match moved(session, bodies, last)? {
+        match moved(bodies, last)? {
             Some(mark) if !mark.undid.is_empty() => {
                 // With the labels, names and edits that were restored in the same write.
                 let mut above = session.entry(last).parent;
@@ -105,7 +107,7 @@ fn last_operation(session: &Session, bodies: &dyn EntryReader) -> io::Result<Opt
                 }
                 undone.extend(mark.undid);
             }
-            _ => return Ok(Some((start_of_write(session, bodies, last)?, last))),
+            _ => return Ok(Some((start_of_write(bodies, last)?, last))),
         }
     }
     Ok(None)
@@ -115,8 +117,8 @@ fn last_operation(session: &Session, bodies: &dyn EntryReader) -> io::Result<Opt
 const SESSION_EXIT: &str = "session_exit";
 
 /// Whether an entry is a record that an agent keeps for itself, and not an operation.
-fn is_record(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
-    let entry = session.entry(ix);
+fn is_record(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+    let entry = bodies.session().entry(ix);
     match entry.kind {
         _ if entry.id.is_empty() => Ok(true),
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Ok(true),
@@ -130,15 +132,16 @@ fn is_record(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Re
 
 /// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
 /// the same timestamp. A mark is the first of its write.
-fn start_of_write(session: &Session, bodies: &dyn EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+fn start_of_write(bodies: &dyn EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+    let session = bodies.session();
     let time = |ix: EntryIx| session.entry(ix).time_ms;
     let mut first = last;
     while let Some(before) = first.before().filter(|&before| {
         session.entry(first).parent == Some(before)
             && time(before) == time(last)
             && time(last) != Entry::NO_TIME
-    }) && moved(session, bodies, first)?.is_none()
-        && moved(session, bodies, before)?.is_none_or(|mark| mark.undid.is_empty())
+    }) && moved(bodies, first)?.is_none()
+        && moved(bodies, before)?.is_none_or(|mark| mark.undid.is_empty())
     {
         first = before;
     }
@@ -147,9 +150,10 @@ fn start_of_write(session: &Session, bodies: &dyn EntryReader, last: EntryIx) ->
 
 /// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a message, which
 /// includes its time, twice.
-fn is_copy(session: &Session, bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_copy(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
     /// By how much the lengths of ids and times differ at most.
     const ENVELOPE: u64 = 256;
+    let session = bodies.session();
     let mut message = Vec::new();
     bodies.with_message(ix, &mut |copy| message.extend_from_slice(copy.bytes()))?;
     let (role, len) = (session.entry(ix).role, session.entry(ix).span.len);
@@ -177,10 +181,10 @@ fn is_annotation(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the leaf before an operation.
-fn before(session: &Session, bodies: &dyn EntryReader, first: EntryIx) -> io::Result<Position> {
-    let recorded = moved(session, bodies, first)?.and_then(|mark| mark.from);
-    let leaf = recorded.map_or_else(|| leaf_before(session, bodies, first), Ok)?;
-    behind_marks(session, bodies, leaf)
+fn before(bodies: &dyn EntryReader, first: EntryIx) -> io::Result<Position> {
+    let recorded = moved(bodies, first)?.and_then(|mark| mark.from);
+    let leaf = recorded.map_or_else(|| leaf_before(bodies, first), Ok)?;
+    behind_marks(bodies, leaf)
 }
 
 /// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
@@ -257,7 +261,7 @@ fn restore_edits(
     chain: &mut Chain,
 ) -> io::Result<()> {
     let session = chain.session;
-    let target = |edit: EntryIx| named(session, bodies, edit, "targetId");
+    let target = |edit: EntryIx| named(bodies, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let mut earlier = HashMap::default();
     for edit in session.upwards(session.entry(first).parent).filter(is_edit) {

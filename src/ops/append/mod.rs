@@ -50,12 +50,12 @@ pub struct Appended {
 /// # Errors
 /// The first that is not valid.
 pub fn append<'a>(
-    session: &Session,
     bodies: &dyn EntryReader,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     fresh: &mut IdSource,
 ) -> Result<Appended, Invalid> {
+    let session = bodies.session();
     let parent = parent_id(session, place).map(Text::into_owned);
     let mut batch = Batch {
         session,

@@ -13,16 +13,16 @@ use std::io;
 
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
 pub(super) fn check(
-    session: &Session,
     bodies: &FileReader,
     active: &[bool],
     findings: &mut Vec<Draft>,
 ) -> io::Result<Vec<EntryIx>> {
+    let session = bodies.session();
     for ix in session.all() {
         envelope(session, ix, active, findings);
     }
     labels(session, findings);
-    summaries(session, bodies, active, findings)?;
+    summaries(bodies, active, findings)?;
     tools(session, findings);
     Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
 }
@@ -95,12 +95,8 @@ fn labels(session: &Session, findings: &mut Vec<Draft>) {
     }
 }
 
-fn summaries(
-    session: &Session,
-    bodies: &FileReader,
-    active: &[bool],
-    findings: &mut Vec<Draft>,
-) -> io::Result<()> {
+fn summaries(bodies: &FileReader, active: &[bool], findings: &mut Vec<Draft>) -> io::Result<()> {
+    let session = bodies.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
     let summaries: Vec<_> = session.all().filter(is_summary).collect();
     let ancestry = (!summaries.is_empty()).then(|| Ancestry::new(session));

@@ -77,7 +77,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let mut drafts = Vec::new();
     old_version(&session, &mut drafts);
     let links = graph::check(&session, &mending, &is_active, &mut drafts);
-    let contentless = conversation::check(&session, &bodies, &is_active, &mut drafts)?;
+    let contentless = conversation::check(&bodies, &is_active, &mut drafts)?;
     for draft in &mut drafts {
         draft.line = mending.source_line(draft.line);
     }

@@ -39,7 +39,7 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         if !leaves[ix.at()]
-            && let Some(target) = named(session, &bodies, ix, "targetId")?
+            && let Some(target) = named(&bodies, ix, "targetId")?
         {
             leaves[target.at()] = false;
         }

@@ -143,12 +143,12 @@ impl Removal {
             if cleared.binary_search(&ix).is_ok() {
                 links.push(Link { entry: ix, field: "label", value: b"null".to_vec() });
             }
-            if let Some(first) = first_kept(session, &bodies, ix, &leaves)? {
+            if let Some(first) = first_kept(&bodies, ix, &leaves)? {
                 links.push(Link { entry: ix, field: "firstKeptEntryId", value: encoded(&first) });
             }
         }
         let leaf = above(session.leaf);
-        let mark = (leaf != leaf_without(session, &bodies, &leaves)?).then(|| {
+        let mark = (leaf != leaf_without(&bodies, &leaves)?).then(|| {
             let id = leaf.map(|leaf| session.id(leaf));
             mark(id.as_ref(), id.as_ref(), fresh.entry_id(session), &fresh.timestamp())
         });
@@ -286,16 +286,12 @@ fn check_space(line: &[u8]) -> io::Result<()> {
 
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on
 /// the path that stays: no longer in effect, it keeps what is left of that part.
-fn first_kept(
-    session: &Session,
-    bodies: &dyn EntryReader,
-    ix: EntryIx,
-    leaves: &[bool],
-) -> io::Result<Option<Text<'static>>> {
+fn first_kept(bodies: &dyn EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
+    let session = bodies.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let kept = named(session, bodies, ix, "firstKeptEntryId")?;
+    let kept = named(bodies, ix, "firstKeptEntryId")?;
     let Some(kept) = kept.filter(|kept| leaves[kept.at()]) else { return Ok(None) };
     let mut next = ix;
     for above in session.upwards(Some(ix)) {
@@ -308,11 +304,12 @@ fn first_kept(
 }
 
 /// Returns the leaf of the session without the entries that leave.
-fn leaf_without(session: &Session, bodies: &dyn EntryReader, leaves: &[bool]) -> io::Result<Position> {
+fn leaf_without(bodies: &dyn EntryReader, leaves: &[bool]) -> io::Result<Position> {
+    let session = bodies.session();
     let last = session.all().rev().find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
     let Some(last) = last else { return Ok(None) };
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));
     }
-    Ok(named(session, bodies, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
+    Ok(named(bodies, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
 }

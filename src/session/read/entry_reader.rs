@@ -251,9 +251,9 @@ pub struct Context {
 }
 
 /// Returns the entry that a member of an entry names.
-pub fn named(session: &Session, bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+pub fn named(bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
     let line = bodies.line(ix)?;
-    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| session.find(&id)))
+    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| bodies.session().find(&id)))
 }
 
 #[cfg(test)]
