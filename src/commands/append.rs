@@ -8,7 +8,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::Decision;
 use crate::load::Options;
 use crate::ops::IdSource;
-use crate::ops::append::{Appended, Shorthand, append};
+use crate::ops::append::{Appended, append, shorthand};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
@@ -16,6 +16,7 @@ use pisess_json::Raw;
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
+use pisess_json::write::Object;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -64,15 +65,7 @@ pub struct Args {
     /// Read entries as JSON lines from FILE (- for standard input)
     #[arg(long, value_name = "FILE")]
     pub input: Option<PathBuf>,
-    #[command(flatten)]
-    pub words: Words,
-    #[command(flatten)]
-    pub write: WriteArgs,
-}
-
-/// Entries given by options, in the order in which they are written.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Words {
+    // Entries given by options, in the order in which they are written.
     /// Set the name of the session; an empty NAME clears it
     #[arg(long, value_name = "NAME", help_heading = "Entries")]
     pub name: Option<String>,
@@ -104,6 +97,8 @@ pub struct Words {
     /// provider
     #[arg(long, value_name = "TEXT", help_heading = "Entries")]
     pub assistant: Option<String>,
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 /// The thinking levels of both agents.
@@ -119,7 +114,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         now.new_parent(place)?;
         let appended = match &given {
             Some((name, text)) => lines((name, text), now, place, fresh)?,
-            None => words(&args.words, now, place, fresh)?,
+            None => args.append(now, place, fresh)?,
         };
         unknown = appended.unknown;
         Ok(Decision::from(appended.change))
@@ -133,12 +128,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Returns the lines of JSON to append, and the name of their source for messages; `None` if entries are given by options,
 /// whose texts are then read. All is read before anything is locked.
 fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String, Vec<u8>)>, Failure> {
-    if args.words.any() && args.input.is_some() {
+    let by_options = args.gives_entries();
+    if by_options && args.input.is_some() {
         return Err(Failure::cannot("--input: entries are already given by options")
             .hint("run append twice, or give all entries as JSON"));
     }
-    if args.words.any() {
-        args.words.read(session, ui)?;
+    if by_options {
+        args.read(session, ui)?;
         return Ok(None);
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
@@ -175,26 +171,9 @@ fn lines(
     })
 }
 
-/// Appends entries given by options.
-fn words(
-    words: &Words,
-    open: &OpenSession,
-    place: Position,
-    fresh: &mut IdSource,
-) -> Result<Appended, Failure> {
-    let agent = open.session.agent();
-    let made = words.made(open, place)?;
-    let lines: Vec<_> = made.iter().map(|made| made.line(agent)).collect();
-    let mut appended = append(&open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
-        .map_err(|refused| open.input.cannot(refused.what))?;
-    if let Some(Shorthand::Name(name, _)) = made.first() {
-        appended.change.title_line = (agent.title_line)(name, &fresh.timestamp());
-    }
-    Ok(appended)
-}
-
-impl Words {
-    fn any(&self) -> bool {
+impl Args {
+    /// Whether entries are given by options.
+    fn gives_entries(&self) -> bool {
         let texts =
             [&self.name, &self.thinking, &self.custom, &self.custom_message, &self.user, &self.assistant];
         self.model.is_some() || texts.into_iter().any(Option::is_some)
@@ -226,38 +205,59 @@ impl Words {
         Ok(())
     }
 
-    /// Returns the entries, in the order of the fields.
-    fn made<'a>(&'a self, open: &OpenSession, place: Position) -> Result<Vec<Shorthand<'a>>, Failure> {
-        let text = |text: &'a String| Text::from(text.as_str());
-        let mut made = Vec::new();
-        made.extend(
-            self.name
-                .as_ref()
-                .map(|name| Shorthand::Name((open.session.agent().stored_name)(name), open.session.name())),
-        );
-        made.extend(self.model.as_ref().map(|(provider, id)| Shorthand::Model(text(provider), text(id))));
-        made.extend(self.thinking.as_ref().map(|level| Shorthand::Thinking(text(level))));
-        made.extend(self.custom.as_ref().map(|kind| {
-            let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
-            Shorthand::Custom(text(kind), data)
-        }));
-        made.extend(
-            (self.custom_message.as_ref().zip(self.text.as_ref()))
-                .map(|(kind, said)| Shorthand::CustomMessage(text(kind), text(said), !self.hidden)),
-        );
-        made.extend(self.user.as_ref().map(|said| Shorthand::User(text(said))));
-        if let Some(said) = &self.assistant {
-            let asked = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
-            made.push(Shorthand::Assistant(text(said), reply(open, place, asked)?));
+    /// Appends the entries given by options.
+    fn append(&self, open: &OpenSession, place: Position, fresh: &mut IdSource) -> Result<Appended, Failure> {
+        let lines = self.lines(open, place)?;
+        let mut appended = append(&open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
+            .map_err(|refused| open.input.cannot(refused.what))?;
+        if let Some(name) = &self.name {
+            let agent = open.session.agent();
+            appended.change.title_line = (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
         }
-        Ok(made)
+        Ok(appended)
+    }
+
+    /// Returns the entries given by options, in the order of the fields.
+    fn lines(&self, open: &OpenSession, place: Position) -> Result<Vec<Vec<u8>>, Failure> {
+        let agent = open.session.agent();
+        let text = |text: &String| Text::from(text.clone());
+        let mut entries = Vec::new();
+        if let Some(name) = &self.name {
+            entries.push((agent.name_entry)(&(agent.stored_name)(name), open.session.name().as_ref()));
+        }
+        let model = self.model.as_ref().map(|(provider, id)| (text(provider), text(id)));
+        if let Some((provider, id)) = &model {
+            entries.push((agent.model_entry)(provider, id));
+        }
+        if let Some(level) = &self.thinking {
+            entries.push((agent.thinking_entry)(&text(level)));
+        }
+        if let Some(kind) = &self.custom {
+            let data = self.data.as_ref().map(|data| Raw::checked(data.trim().as_bytes()));
+            entries.push(shorthand::custom(&text(kind), data));
+        }
+        if let Some((kind, said)) = self.custom_message.as_ref().zip(self.text.as_ref()) {
+            entries.push(shorthand::custom_message(agent, &text(kind), &text(said), !self.hidden));
+        }
+        if let Some(said) = &self.user {
+            entries.push(shorthand::user(&text(said)));
+        }
+        if let Some(said) = &self.assistant {
+            let like = reply(open, place, model)?;
+            entries.push(shorthand::assistant(&text(said), Raw::checked(&like)));
+        }
+        Ok(entries.into_iter().map(Object::finish).collect())
     }
 }
 
 /// Returns a copy of the nearest assistant message at or above `place`, attributed to the current model:
 /// `asked`, else the one set by a later model change, else the one that wrote the message. The API depends
 /// on the provider, so the provider must be the same.
-fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Result<Vec<u8>, Failure> {
+fn reply(
+    open: &OpenSession,
+    place: Position,
+    asked: Option<(Text<'static>, Text<'static>)>,
+) -> Result<Vec<u8>, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
     let line = |ix: EntryIx| bodies.line(ix).map_err(|error| open.input.unreadable(error));
     let cannot = |what: String| {
@@ -265,7 +265,7 @@ fn reply(open: &OpenSession, place: Position, asked: Option<(Text, Text)>) -> Re
             .cannot(format_args!("--assistant: {what}"))
             .hint("give the whole entry as JSON on standard input; `pisess show --json` prints examples")
     };
-    let mut model = asked.map(|(provider, id)| (provider.into_owned(), id.into_owned()));
+    let mut model = asked;
     let mut has_reply = false;
     for ix in session.upwards(place) {
         if model.is_none() && session.entry(ix).kind == Kind::ModelChange {

@@ -12,7 +12,6 @@ use crate::ops::diff::context::compare;
 use crate::ops::diff::{Difference, Side, paths, sessions};
 use crate::ops::tree::rows;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::FileReader;
 use crate::session::reference::Position;
 use owo_colors::Style;
 use pisess_json::write::{Object, texts};
@@ -83,18 +82,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, options.clone(), ui)?;
     let Some(to) = &args.to else {
         let other = other(args, options, ui)?;
-        let ends = [End::leaf(&open), End::leaf(&other)];
-        return Comparison { args, ends, is_one: false }.run(ui);
+        let end = |open| End { open, name: open.input.name.clone(), place: open.session.leaf };
+        return print(args, &[end(&open), end(&other)], ui);
     };
-    let from = args.other.to_string_lossy().into_owned();
-    let places = [open.resolve(&from)?, open.resolve(to)?];
-    let names = [from, to.clone()].map(|name| format!("{} {}", open.input.name, visible(&name)));
-    let [left, right] = names;
-    let ends = [
-        End { open: &open, name: left, place: places[0] },
-        End { open: &open, name: right, place: places[1] },
-    ];
-    Comparison { args, ends, is_one: true }.run(ui)
+    let end = |reference: &str| -> Result<End, Failure> {
+        let name = format!("{} {}", open.input.name, visible(reference));
+        Ok(End { open: &open, name, place: open.resolve(reference)? })
+    };
+    print(args, &[end(&args.other.to_string_lossy())?, end(to)?], ui)
 }
 
 /// Opens the other session.
@@ -116,105 +111,92 @@ struct End<'a> {
     place: Position,
 }
 
-impl<'a> End<'a> {
-    fn leaf(open: &'a OpenSession) -> Self {
-        End { open, name: open.input.name.clone(), place: open.session.leaf }
-    }
-
-    fn side<'s>(&'s self, bodies: &'s FileReader<'a>) -> Side<'s> {
-        Side { session: &self.open.session, path: self.open.session.path(self.place), bodies }
-    }
-}
-
-struct Comparison<'a> {
-    args: &'a Args,
-    ends: [End<'a>; 2],
-    /// Whether both ends belong to the same session.
-    is_one: bool,
-}
-
-impl Comparison<'_> {
-    fn run(&self, ui: &mut Ui) -> Result<Exit, Failure> {
-        let bodies = self.ends.each_ref().map(|end| end.open.bodies());
-        let sides = [self.ends[0].side(&bodies[0]), self.ends[1].side(&bodies[1])];
-        let unreadable = |error| self.ends[0].open.input.unreadable(error);
-        if self.args.context {
-            let hunks = compare(&sides[0], &sides[1]).map_err(unreadable)?;
-            if self.args.stat {
-                ui.print(&line_stat(&hunks))?
-            } else {
-                print_hunks(&hunks, self.ends.each_ref().map(|end| &*end.name), ui)?
-            }
-            return Ok(if hunks.is_empty() { Exit::Done } else { Exit::Found });
-        }
-        let difference = if self.is_one {
-            paths(&sides[0].path, &sides[1].path)
+/// Compares the paths to two ends, and prints the result.
+fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
+    let bodies = ends.each_ref().map(|end| end.open.bodies());
+    let [left, right] = [0, 1].map(|at| {
+        let session = &ends[at].open.session;
+        Side { session, path: session.path(ends[at].place), bodies: &bodies[at] }
+    });
+    let unreadable = |error| ends[0].open.input.unreadable(error);
+    if args.context {
+        let hunks = compare(&left, &right).map_err(unreadable)?;
+        if args.stat {
+            ui.print(&line_stat(&hunks))?
         } else {
-            sessions(&sides[0], &sides[1]).map_err(unreadable)?
-        };
-        match (self.args.json, self.args.stat) {
-            (true, _) => ui.print_json(&self.json(&difference))?,
-            (_, true) => ui.print(&stat(&difference))?,
-            _ => self.print_entries(&difference, ui)?,
+            print_hunks(&hunks, ends.each_ref().map(|end| &*end.name), ui)?
         }
-        Ok(if difference.is_empty() { Exit::Done } else { Exit::Found })
+        return Ok(if hunks.is_empty() { Exit::Done } else { Exit::Found });
     }
+    let is_one_session = args.to.is_some();
+    let difference = if is_one_session {
+        paths(&left.path, &right.path)
+    } else {
+        sessions(&left, &right).map_err(unreadable)?
+    };
+    if args.json {
+        ui.print_json(&json(ends, &difference))?;
+    } else if args.stat {
+        ui.print(&stat(&difference))?;
+    } else {
+        print_entries(ends, &difference, ui)?;
+    }
+    Ok(if difference.is_empty() { Exit::Done } else { Exit::Found })
+}
 
-    fn json(&self, difference: &Difference) -> Vec<u8> {
-        let ids = |side: usize, entries: &[EntryIx]| {
-            let session = &self.ends[side].open.session;
-            texts(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
-        };
-        let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
-        let ancestor = difference.ancestor.map(|ix| self.ends[0].open.session.id(ix));
-        Object::new()
-            .text_or_null("commonAncestorId", ancestor.as_ref())
-            .json("onlyLeft", &ids(0, &difference.only_left))
-            .json("onlyRight", &ids(1, &difference.only_right))
-            .json("changed", &ids(0, &changed))
-            .finish()
-    }
+fn json([left, right]: &[End; 2], difference: &Difference) -> Vec<u8> {
+    let ids = |end: &End, entries: &[EntryIx]| {
+        let session = &end.open.session;
+        texts(&entries.iter().map(|&ix| session.id(ix)).collect::<Vec<_>>())
+    };
+    let changed: Vec<_> = difference.changed.iter().map(|&(left, _)| left).collect();
+    let ancestor = difference.ancestor.map(|ix| left.open.session.id(ix));
+    Object::new()
+        .text_or_null("commonAncestorId", ancestor.as_ref())
+        .json("onlyLeft", &ids(left, &difference.only_left))
+        .json("onlyRight", &ids(right, &difference.only_right))
+        .json("changed", &ids(left, &changed))
+        .finish()
+}
 
-    /// Prints a row for each entry that differs, after the last common entry.
-    fn print_entries(&self, difference: &Difference, ui: &mut Ui) -> Result<(), Failure> {
-        if difference.is_empty() {
-            return Ok(());
-        }
-        let styles = ui.styles;
-        match difference.ancestor {
-            Some(ancestor) => self.print_rows(0, ("  ", styles.dim), &[ancestor], ui)?,
-            None => ui.print("  root\n")?,
-        }
-        let changed: Vec<_> = difference.changed.iter().map(|&(_, right)| right).collect();
-        self.print_rows(1, ("~ ", styles.label), &changed, ui)?;
-        self.print_rows(0, ("- ", styles.removed), &difference.only_left, ui)?;
-        self.print_rows(1, ("+ ", styles.added), &difference.only_right, ui)
+/// Prints a row for each entry that differs, after the last common entry.
+fn print_entries([left, right]: &[End; 2], difference: &Difference, ui: &mut Ui) -> Result<(), Failure> {
+    if difference.is_empty() {
+        return Ok(());
     }
+    let styles = ui.styles;
+    match difference.ancestor {
+        Some(ancestor) => print_rows(left, ("  ", styles.dim), &[ancestor], ui)?,
+        None => ui.print("  root\n")?,
+    }
+    let changed: Vec<_> = difference.changed.iter().map(|&(_, right)| right).collect();
+    print_rows(right, ("~ ", styles.label), &changed, ui)?;
+    print_rows(left, ("- ", styles.removed), &difference.only_left, ui)?;
+    print_rows(right, ("+ ", styles.added), &difference.only_right, ui)
+}
 
-    fn print_rows(
-        &self,
-        side: usize,
-        (sign, style): (&str, Style),
-        entries: &[EntryIx],
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let End { open, place, .. } = &self.ends[side];
-        let (drawing, edits) = (rows(&open.session, *place), open.edits(*place)?);
-        let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
-        let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
-        for &ix in entries {
-            rows.begin();
-            rows.put(sign, style);
-            rows.push_text(&open.session.id(ix));
-            rows.push_str("  ");
-            rows.put_part(style);
-            look.put(&mut rows, ix, sign == "  ");
-            rows.end();
-            ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
-            rows.text.clear();
-        }
-        Ok(())
+fn print_rows(
+    end: &End,
+    (sign, style): (&str, Style),
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let session = &end.open.session;
+    let (drawing, edits) = (rows(session, end.place), end.open.edits(end.place)?);
+    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
+    let mut rows = Rows::new(ui.width(), Glyphs::UNICODE.ellipsis, None);
+    for &ix in entries {
+        rows.begin();
+        rows.put(sign, style);
+        rows.push_text(&session.id(ix));
+        rows.push_str("  ");
+        rows.put_part(style);
+        look.put(&mut rows, ix, sign == "  ");
+        rows.end();
+        ui.stdout().write_all(&rows.text).map_err(Failure::output)?;
+        rows.text.clear();
     }
+    Ok(())
 }
 
 fn stat(difference: &Difference) -> String {

@@ -94,13 +94,6 @@ fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
     }
 }
 
-/// The labels to list, with the entries they label.
-struct Labelled<'a> {
-    session: &'a Session,
-    drawing: Drawing<'a>,
-    changes: Vec<LabelChange>,
-}
-
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.write.change.json { Form::Agent } else { Form::Readable };
@@ -119,12 +112,11 @@ fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     targets.dedup();
     open.add_rows(&targets, row_options(ui, form))?;
     let session = &open.session;
-    let changes = meant_changes(session, only);
-    let labelled = Labelled { session, drawing: rows(session, session.leaf), changes };
+    let (changes, drawing) = (meant_changes(session, only), rows(session, session.leaf));
     if args.write.change.json {
-        labelled.changes.iter().try_for_each(|change| ui.print_json(&labelled.json(change)))?
+        changes.iter().try_for_each(|change| ui.print_json(&json(&drawing, change)))?
     } else {
-        labelled.print(ui)?
+        print(&drawing, &changes, ui)?
     }
     Ok(Exit::Done)
 }
@@ -141,34 +133,31 @@ fn labelled(session: &Session, change: &LabelChange) -> Position {
     session.find(&session.text(change.target))
 }
 
-impl Labelled<'_> {
-    fn json(&self, change: &LabelChange) -> Vec<u8> {
-        let text =
-            labelled(self.session, change).map_or_else(Text::default, |target| self.drawing.text(target));
-        Object::new()
-            .text("id", &self.session.text(change.target))
-            .text("label", &self.session.text(change.name))
-            .text("timestamp", &self.session.text(change.timestamp))
-            .text("text", &text)
-            .finish()
-    }
+fn json(drawing: &Drawing, change: &LabelChange) -> Vec<u8> {
+    let session = drawing.session;
+    let text = labelled(session, change).map_or_else(Text::default, |target| drawing.text(target));
+    Object::new()
+        .text("id", &session.text(change.target))
+        .text("label", &session.text(change.name))
+        .text("timestamp", &session.text(change.timestamp))
+        .text("text", &text)
+        .finish()
+}
 
-    fn print(&self, ui: &mut Ui) -> Result<(), Failure> {
-        let (clock, styles) = (Clock::new(ui), ui.styles);
-        let shown = |slice| visible(&self.session.text(slice).to_string_lossy());
-        let [id, time] = [Column::text(""); 2];
-        let mut table = Table::new([Column::text("").cut(), id, time, Column::text("").cut()]);
-        for change in &self.changes {
-            let time = parse_js_date(self.session.text(change.timestamp).as_bytes());
-            table.row(vec![
-                vec![(shown(change.name), styles.label)],
-                vec![(shown(change.target), styles.dim)],
-                vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
-                labelled(self.session, change)
-                    .map(|target| said(&self.drawing.row(target), &styles))
-                    .unwrap_or_default(),
-            ]);
-        }
-        table.print(ui)
+fn print(drawing: &Drawing, changes: &[LabelChange], ui: &mut Ui) -> Result<(), Failure> {
+    let (session, clock, styles) = (drawing.session, Clock::new(ui), ui.styles);
+    let shown = |slice| visible(&session.text(slice).to_string_lossy());
+    let [id, time] = [Column::text(""); 2];
+    let mut table = Table::new([Column::text("").cut(), id, time, Column::text("").cut()]);
+    for change in changes {
+        let time = parse_js_date(session.text(change.timestamp).as_bytes());
+        let row = labelled(session, change).map(|target| said(&drawing.row(target), &styles));
+        table.row(vec![
+            vec![(shown(change.name), styles.label)],
+            vec![(shown(change.target), styles.dim)],
+            vec![(clock.text(time.unwrap_or(Entry::NO_TIME)), styles.dim)],
+            row.unwrap_or_default(),
+        ]);
     }
+    table.print(ui)
 }

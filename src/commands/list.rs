@@ -10,7 +10,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::repository::Repositories;
-use crate::cli::rows::list::{ListContext, print};
+use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, warn_of_torn};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
@@ -166,8 +166,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else if args.json {
         print_json(&list, &rows, (origin, last.as_deref(), args.repo), ui)?
     } else {
-        let now = Ids::new(ui)?.now_ms(ui);
-        print(&list, &rows, &ListContext { now, last: last.as_deref(), order: args.sort }, ui)?;
+        print(&list, &rows, last.as_deref(), args.sort, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
 }

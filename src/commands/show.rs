@@ -3,10 +3,10 @@
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Clock, Exit, Failure, Styles, Ui, styled, visible, visible_lines};
+use crate::cli::output::{Clock, Exit, Failure, Glyphs, Styles, Ui, styled, visible, visible_lines};
 use crate::cli::prune::with_pruned;
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{Edits, edit_mark, print_rows, print_stored, row_options, tone_style};
+use crate::cli::rows::entry::{Look, edit_mark, print_rows, print_stored, row_options, tone_style};
 use crate::export::cuts::Cuts;
 use crate::export::markdown::quotation;
 use crate::export::source::{Contents, Source};
@@ -15,9 +15,7 @@ use crate::ops::label::last_of_conversation;
 use crate::ops::rows::tone;
 use crate::ops::show::{Part, parts};
 use crate::ops::tree::rows;
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -149,18 +147,12 @@ fn print_whole(
     rendered: &HashMap<EntryIx, String>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let (session, bodies) = (&open.session, open.bodies());
-    let edits = open.edits(session.leaf)?;
-    let look = EntryHeadings {
-        session,
-        labels: Labels::new(session),
-        edits,
-        clock: Clock::new(ui),
-        styles: ui.styles,
-    };
+    let (session, bodies, clock) = (&open.session, open.bodies(), Clock::new(ui));
+    let (drawing, edits) = (rows(session, session.leaf), open.edits(session.leaf)?);
+    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
-        look.heading(ix, &mut out);
+        push_heading(&look, &clock, ix, &mut out);
         let line = bodies.line(ix).map_err(|error| open.input.unreadable(error))?;
         let parts = match rendered.get(&ix) {
             Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
@@ -177,43 +169,31 @@ fn print_whole(
     Ok(())
 }
 
-/// The data and styles that headings are made from.
-struct EntryHeadings<'a> {
-    session: &'a Session,
-    labels: Labels<'a>,
-    edits: Edits,
-    clock: Clock,
-    styles: Styles,
-}
-
-impl EntryHeadings<'_> {
-    /// Appends the heading of an entry: its id, type, time, label, line number and parent.
-    fn heading(&self, ix: EntryIx, out: &mut String) {
-        let EntryHeadings { session, labels, edits, clock, styles } = self;
-        let entry = session.entry(ix);
-        let shown = |text: &Text| visible(&text.to_string_lossy());
-        let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
-        let kind = shown(&session.kind_name(ix));
-        let what = match session.role_name(ix) {
-            Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
-            _ => kind,
-        };
-        let parent =
-            session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
-        *out += &styled(&id, styles.dim);
-        *out += &format!("  {}", styled(&what, tone_style(tone(entry.kind, entry.role), styles)));
-        *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
-        if let Some(label) = labels.name(ix) {
-            *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
-        }
-        if let Some(&edited) = edits.get(&ix) {
-            *out += &format!("  {}", styled(edit_mark(edited), styles.summary));
-        }
-        *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
-        out.push('\n');
+/// Appends the heading of an entry: its id, type, time, label, line number and parent.
+fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
+    let Look { drawing, edits, styles, .. } = look;
+    let session = drawing.session;
+    let entry = session.entry(ix);
+    let shown = |text: &Text| visible(&text.to_string_lossy());
+    let id = if entry.id.is_empty() { "(no id)".to_owned() } else { shown(&session.id(ix)) };
+    let kind = shown(&session.kind_name(ix));
+    let what = match session.role_name(ix) {
+        Some(role) if entry.kind == Kind::Message => format!("{} {kind}", shown(&role)),
+        _ => kind,
+    };
+    let parent = session.parent_id(ix).map_or("no parent".to_owned(), |id| format!("parent {}", shown(&id)));
+    *out += &styled(&id, styles.dim);
+    *out += &format!("  {}", styled(&what, tone_style(tone(entry.kind, entry.role), styles)));
+    *out += &styled(&format!("  {}", clock.text(entry.time_ms)), styles.dim);
+    if let Some(label) = drawing.label(ix) {
+        *out += &format!("  {}", styled(&format!("[{}]", shown(&label)), styles.label));
     }
+    if let Some(&edited) = edits.get(&ix) {
+        *out += &format!("  {}", styled(edit_mark(edited), styles.summary));
+    }
+    *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
+    out.push('\n');
 }
-
 /// Appends one part of an entry. Text is indented further than field names, and field names further than
 /// headings, so that no text can be mistaken for either.
 fn push_part(part: &Part, styles: &Styles, out: &mut String) {

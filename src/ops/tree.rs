@@ -318,6 +318,9 @@ fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
 /// Returns the number of each result's call, counted from 1; 0 for a result without a call. Of calls with the same id,
 /// the last one drawn counts, as in the agents.
 fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
+    if session.collected.tool_results.is_empty() {
+        return Vec::new();
+    }
     let mut rank = vec![0_u32; session.entries.len()];
     for (at, ix) in Tree::new(session).walk(is_active).enumerate() {
         rank[ix.at()] = at as u32;

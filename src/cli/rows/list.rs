@@ -1,5 +1,6 @@
 //! A list of sessions for people.
 
+use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
     Clock, Column, Failure, GAP, Styles, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
@@ -18,16 +19,6 @@ const WIDE: usize = 110;
 const PROJECT: [usize; 2] = [24, 12];
 /// The number of columns that the name or message keeps; to give it these, other columns are left out.
 const TEXT: usize = 20;
-
-/// The data that rows depend on, besides the list.
-pub struct ListContext<'a> {
-    /// The current time in milliseconds since 1970.
-    pub now: i64,
-    /// The session that `last` names.
-    pub last: Option<&'a Path>,
-    /// What the list is sorted by, which is always shown.
-    pub order: Order,
-}
 
 /// A column, in the order from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +94,22 @@ impl Fact {
     }
 }
 
-/// Prints the rows of a list, with titles.
-pub fn print(list: &[Listed], rows: &[ListRow], look: &ListContext, ui: &mut Ui) -> Result<(), Failure> {
+/// Prints the rows of a list, with titles. `last` is the session that `last` names; the column of `order` is always shown.
+pub fn print(
+    list: &[Listed],
+    rows: &[ListRow],
+    last: Option<&Path>,
+    order: Order,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let is_wide = ui.width().is_none_or(|width| width >= WIDE);
     let (width, home) = (ui.width().map(|_| PROJECT[usize::from(!is_wide)]), ui.home());
     let folders =
         |folders: &mut dyn Iterator<Item = Cow<str>>| shown_folders(folders, width, home.as_deref());
     let shape = Shape {
-        look,
+        now: Ids::new(ui)?.now_ms(ui),
+        last,
+        key: Fact::of(order),
         is_wide,
         id: id_length(list),
         projects: folders(&mut list.iter().map(|session| session.cwd.to_string_lossy())),
@@ -129,7 +128,11 @@ pub fn print(list: &[Listed], rows: &[ListRow], look: &ListContext, ui: &mut Ui)
 
 /// The properties that the rows of a list share.
 struct Shape<'a> {
-    look: &'a ListContext<'a>,
+    /// The current time in milliseconds since 1970.
+    now: i64,
+    last: Option<&'a Path>,
+    /// The column that the list is sorted by.
+    key: Fact,
     is_wide: bool,
     /// The number of characters shown from the end of an id.
     id: usize,
@@ -145,8 +148,8 @@ impl Shape<'_> {
     /// Returns the text and the style of each column.
     fn cells(&self, row: &ListRow, session: &Listed) -> [(String, Style); Fact::ALL.len()] {
         let (styles, plain) = (&self.styles, Style::new());
-        let is_last = self.look.last == Some(&session.path);
-        let age = |time: i64| age(self.look.now, time);
+        let is_last = self.last == Some(&session.path);
+        let age = |time: i64| age(self.now, time);
         let created =
             session.created.map(|time| if self.is_wide { self.clock.text(time) } else { age(time) });
         let project = self.projects.get(&*session.cwd.to_string_lossy());
@@ -172,7 +175,6 @@ impl Shape<'_> {
 
     /// Returns the columns that have information and space. That of the sort key is always shown.
     fn shown(&self, rows: &[[(String, Style); Fact::ALL.len()]], width: Option<usize>) -> Vec<Fact> {
-        let key = Fact::of(self.look.order);
         let has_information = |fact: Fact| match fact {
             Fact::Time => self.is_wide,
             Fact::Created | Fact::Tokens => false,
@@ -183,13 +185,13 @@ impl Shape<'_> {
             _ => true,
         };
         let mut shown: Vec<_> =
-            Fact::ALL.into_iter().filter(|&fact| fact == key || has_information(fact)).collect();
+            Fact::ALL.into_iter().filter(|&fact| fact == self.key || has_information(fact)).collect();
         let wanted = |fact: Fact| {
             let cells = rows.iter().map(|cells| columns(&cells[fact as usize].0));
             let used = cells.max().unwrap_or(0).max(columns(fact.column().title()));
             GAP + if fact == Fact::Text { used.min(TEXT) } else { used.max(1) }
         };
-        for spared in Fact::SPARED.into_iter().filter(|&spared| spared != key) {
+        for spared in Fact::SPARED.into_iter().filter(|&spared| spared != self.key) {
             let used: usize = shown.iter().map(|&fact| wanted(fact)).sum();
             if width.is_none_or(|width| used <= width + GAP) {
                 break;

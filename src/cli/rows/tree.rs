@@ -98,10 +98,7 @@ pub struct Painter<'a> {
     width: Option<usize>,
     most_levels: usize,
     id_width: usize,
-    show_ids: bool,
-    times: bool,
-    around: Option<usize>,
-    pruned: usize,
+    drawn: Drawn,
     marked: Position,
 }
 
@@ -125,12 +122,9 @@ impl<'a> Painter<'a> {
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
             id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
-            show_ids: drawn.ids,
-            times: drawn.times,
-            around: drawn.around,
-            pruned: drawn.pruned,
             marked: drawing.marked(),
             look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
+            drawn,
         })
     }
 
@@ -138,19 +132,23 @@ impl<'a> Painter<'a> {
     /// out before and after them. After a heading, a pager opens at the leaf.
     pub fn paint(&self, usage: Option<UsageSums>, ui: &mut Ui) -> Result<(), Failure> {
         let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.last()].entry);
-        let shown = self.look.drawing.around(entries(), self.around);
+        let shown = self.look.drawing.around(entries(), self.drawn.around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
         if let Some(usage) = usage {
             let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
-            let [before, pruned, after] = [above, self.pruned, below].map(|count| usize::from(count > 0));
+            let [before, pruned, after] =
+                [above, self.drawn.pruned, below].map(|count| usize::from(count > 0));
             let before = before + pruned;
             ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
             print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
         }
-        if self.pruned > 0 {
-            let entries = if self.pruned == 1 { "entry" } else { "entries" };
-            let line =
-                format!("{} {} {entries} pruned", self.look.glyphs.ellipsis, grouped(self.pruned as f64));
+        if self.drawn.pruned > 0 {
+            let entries = if self.drawn.pruned == 1 { "entry" } else { "entries" };
+            let line = format!(
+                "{} {} {entries} pruned",
+                self.look.glyphs.ellipsis,
+                grouped(self.drawn.pruned as f64)
+            );
             ui.print(&(styled(&line, self.look.styles.dim) + "\n"))?;
         }
         self.left_out(above, "above", ui)?;
@@ -192,7 +190,7 @@ impl<'a> Painter<'a> {
                 bars.leave(place);
             }
         };
-        let clock = self.times.then(|| Clock::new(ui));
+        let clock = self.drawn.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
         draw_stretches(&pen, folds.len(), draw, ui)
     }
@@ -206,7 +204,7 @@ impl<'a> Painter<'a> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_active = drawing.is_active(ix);
         rows.begin();
-        if self.show_ids {
+        if self.drawn.ids {
             rows.push_text(&drawing.session.id(ix));
             rows.pad(self.id_width);
             rows.push_str("  ");

@@ -3,9 +3,7 @@
 //! All are validated before any is written. Missing ids, parents and times are inserted where the agents put
 //! them; fields that are present are kept byte for byte.
 
-mod shorthand;
-
-pub use shorthand::Shorthand;
+pub mod shorthand;
 
 use super::edit::call_ids;
 use super::required::{self, Flaw};
