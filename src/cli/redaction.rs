@@ -4,11 +4,12 @@ use super::given;
 use super::open::Input;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::format::counted as amount;
-use crate::ops::redact::{Found, Report};
+use crate::ops::redact::{Found, Report, left_over, redact};
 use crate::redact::people::{People, home_of};
 use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
 use crate::redact::{Options, Redactor};
 use pisess_json::write::Object;
+use pisess_store::{self as store, Spooled};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
@@ -71,6 +72,22 @@ fn people(cwd: Option<&str>, ui: &Ui) -> People {
 /// Fails if any secret is left, so that the new file is discarded.
 pub fn refuse_any(is_any_left: bool) -> io::Result<()> {
     if is_any_left { Err(io::Error::other("a secret is left")) } else { Ok(()) }
+}
+
+/// Returns a copy of a session without its secrets, after checking that none is left in it.
+pub fn redacted(
+    session: &Input,
+    redactor: &mut Redactor,
+    workers: usize,
+) -> Result<(Spooled, Report), Failure> {
+    let mut report = Report::default();
+    let copy = store::spool_written(&mut |out| {
+        report = redact(session.source(), redactor, workers, Some(out))?;
+        Ok(())
+    })?;
+    let left = left_over(&copy, redactor, &mut report, workers);
+    none_left(&left.map_err(|error| session.unreadable(error))?, session)?;
+    Ok((copy, report))
 }
 
 /// Fails with the places if any secret is left in the copy of a session.

@@ -62,54 +62,10 @@ pub struct Creation {
     pub notification: Option<Notification>,
 }
 
-/// The destination of the result.
-#[derive(Debug)]
-enum Target {
-    /// The session itself.
-    Session(PathBuf),
-    /// Standard output.
-    Stdout,
-    /// Another file.
-    File {
-        /// Its path.
-        path: PathBuf,
-        /// Whether an existing file may be overwritten.
-        force: bool,
-    },
-}
-
-impl Target {
-    fn of(write: &WriteArgs, input: &Input) -> Result<Target, Failure> {
-        let target = match (&write.output, input.file()) {
-            (Some(path), _) => Target::elsewhere(path, write),
-            (None, Some(file)) => Target::Session(file.path().to_owned()),
-            (None, None) => Target::Stdout,
-        };
-        target.can_report(write)
-    }
-
-    fn elsewhere(path: &Path, write: &WriteArgs) -> Target {
-        if path == Path::new("-") {
-            Target::Stdout
-        } else {
-            Target::File { path: path.to_owned(), force: write.change.force }
-        }
-    }
-
-    /// Refuses a JSON report when standard output carries the session.
-    fn can_report(self, write: &WriteArgs) -> Result<Target, Failure> {
-        match self {
-            Target::Stdout if write.change.json && !write.change.dry_run => Err(Failure::carries_session()),
-            target => Ok(target),
-        }
-    }
-
-    fn path(&self) -> &Path {
-        match self {
-            Target::Session(path) | Target::File { path, .. } => path,
-            Target::Stdout => Path::new("-"),
-        }
-    }
+/// Refuses a JSON report if standard output (`-`) carries the session.
+fn can_report(path: &Path, write: &WriteArgs) -> Result<(), Failure> {
+    let is_refused = path == Path::new("-") && write.change.json && !write.change.dry_run;
+    if is_refused { Err(Failure::carries_session()) } else { Ok(()) }
 }
 
 impl OpenSession {
@@ -121,14 +77,19 @@ impl OpenSession {
         ui: &mut Ui,
         mut decide: impl FnMut(&OpenSession, &mut IdSource) -> Result<Decision, Failure>,
     ) -> Result<Exit, Failure> {
-        let target = Target::of(write, &self.input)?;
+        let (path, is_own) = match (&write.output, self.input.file()) {
+            (Some(path), _) => (&**path, false),
+            (None, Some(file)) => (file.path(), true),
+            (None, None) => (Path::new("-"), false),
+        };
+        can_report(path, write)?;
         let mut ids = Ids::new(ui)?;
-        if let (Target::Session(_), false) = (&target, write.change.dry_run) {
+        if is_own && !write.change.dry_run {
             let mut attempt = |grown: Option<Input>, locked: Locked| {
                 let grown = grown.map(|input| self.reloaded(input)).transpose()?;
                 let now = grown.as_ref().unwrap_or(self);
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
-                let outcome = Outcome::of(&decision, &target, &now.session);
+                let outcome = Outcome::of(&decision, path, is_own, &now.session);
                 let attempt = commit(&decision.change, &now.session, &now.input, locked)?;
                 Ok((attempt, (decision.notification, outcome)))
             };
@@ -142,7 +103,7 @@ impl OpenSession {
             return outcome.report(write, notification, ui);
         }
         let decision = ids.issue(ui, |fresh| decide(self, fresh))?;
-        let outcome = Outcome::of(&decision, &target, &self.session);
+        let outcome = Outcome::of(&decision, path, is_own, &self.session);
         if write.change.dry_run {
             return outcome.plan(write, ui);
         }
@@ -154,7 +115,7 @@ impl OpenSession {
                 decision.change.write(&self.session, self.input.source(), out)
             }
         };
-        self.write_elsewhere(&target, &mut fill, ui)?;
+        self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
         self.report_nothing(&outcome, write, ui);
         outcome.report(write, decision.notification, ui)
     }
@@ -169,7 +130,7 @@ impl OpenSession {
 
     /// Creates a new session file from this session.
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
-        let target = Target::elsewhere(&creation.path, write).can_report(write)?;
+        can_report(&creation.path, write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
         let (mut lines, mut count) = (Vec::new(), 0);
         if write.change.json {
@@ -194,24 +155,26 @@ impl OpenSession {
             return outcome.plan(write, ui);
         }
         let folder = creation.folder.as_deref().map(NewFolder::make).transpose()?;
-        self.write_elsewhere(&target, &mut fill, ui)?;
+        self.write_elsewhere(&outcome.path, write.change.force, &mut fill, ui)?;
         folder.into_iter().for_each(NewFolder::keep);
-        let names = if matches!(target, Target::Stdout) { Vec::new() } else { outcome.names };
+        let names = if outcome.path == Path::new("-") { Vec::new() } else { outcome.names };
         Outcome { names, ..outcome }.report(write, creation.notification, ui)
     }
 
-    /// Writes a whole session to standard output or to a new file.
-    fn write_elsewhere(&self, target: &Target, fill: &mut Fill, ui: &mut Ui) -> Result<(), Failure> {
-        match target {
-            Target::File { path, force } => {
-                ui.warn_of(&store::create(path, self.input.file(), *force, fill)?);
-                Ok(())
-            }
-            Target::Stdout | Target::Session(_) => {
-                fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&self.input, error))?;
-                ui.flush()
-            }
+    /// Writes a whole session to a new file, or to standard output for `-`. With `force`, an existing file is overwritten.
+    pub fn write_elsewhere(
+        &self,
+        path: &Path,
+        force: bool,
+        fill: &mut Fill,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
+        if path == Path::new("-") {
+            fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&self.input, error))?;
+            return ui.flush();
         }
+        ui.warn_of(&store::create(path, self.input.file(), force, fill)?);
+        Ok(())
     }
 }
 
@@ -289,11 +252,12 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(decision: &Decision, target: &Target, session: &Session) -> Outcome {
+    /// Returns the result of a decision that is written to `path`, which may be the session's own (`is_own`).
+    fn of(decision: &Decision, path: &Path, is_own: bool, session: &Session) -> Outcome {
         let change = &decision.change;
-        let action = match (target, change.action(session)) {
-            (Target::Session(_), action) => action,
-            (_, Action::Nothing) => Action::Nothing,
+        let action = match change.action(session) {
+            Action::Nothing => Action::Nothing,
+            action if is_own => action,
             _ => Action::Create,
         };
         let upgrade =
@@ -303,7 +267,7 @@ impl Outcome {
         let names = change.entries.iter().take(decision.reported).map(|entry| entry.id.to_string());
         Outcome {
             action,
-            path: target.path().to_owned(),
+            path: path.to_owned(),
             lines: upgrade.chain(lines).collect(),
             is_titled: change.title_line.is_some(),
             copied: 0,

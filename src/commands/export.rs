@@ -7,7 +7,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::prune::requests;
-use crate::cli::redaction::{RedactionArgs, counted, none_left, place, refuse_any, summarize};
+use crate::cli::redaction::{self, RedactionArgs, counted, place, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
 use crate::export::atif::{SubAgent, has_steps, trajectory};
@@ -20,7 +20,7 @@ use crate::export::static_html::paper;
 use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
-use crate::ops::redact::{self, Found, Report, redact};
+use crate::ops::redact::{Found, Report};
 use crate::ops::tree::Filter;
 use crate::redact::values::Value;
 use clap::ValueEnum;
@@ -310,17 +310,10 @@ struct Removed {
 }
 
 /// Returns the session without its secrets.
-fn redacted(input: Input, redaction: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
-    let values = redaction.values(&input, ui)?;
-    let mut redactor = redaction.redactor(&input, values, ui)?;
-    let mut report = Report::default();
-    let workers = ui.processors();
-    let copy = store::spool_written(&mut |out| {
-        report = redact(input.source(), &mut redactor, workers, Some(out))?;
-        Ok(())
-    })?;
-    let left = redact::left_over(&copy, &mut redactor, &mut report, workers);
-    none_left(&left.map_err(|error| input.unreadable(error))?, &input)?;
+fn redacted(input: Input, args: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
+    let values = args.values(&input, ui)?;
+    let mut redactor = args.redactor(&input, values, ui)?;
+    let (copy, report) = redaction::redacted(&input, &mut redactor, ui.processors())?;
     let mut secrets = redactor.found();
     secrets.retain(|value| !value.is_ordinary());
     let mut firsts: HashMap<_, _> = report

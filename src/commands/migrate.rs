@@ -5,12 +5,11 @@ use crate::cli::locate::{FoundSessions, NEEDS_RECURSION, everything, expanded, i
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
-use crate::cli::transaction::output_or_input;
 use crate::load::{Options, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
+use pisess_json::write::Object;
 use pisess_store::{self as store, Batch, FoundFile, Reach, SessionFile, StoreError};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -70,8 +69,7 @@ pub struct Args {
 }
 
 /// The result for one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
     /// The file has the current version.
     Current,
@@ -83,22 +81,16 @@ enum Status {
     Failed,
 }
 
-/// A row of `--json`.
-#[derive(Clone, Debug, Serialize)]
+/// What became of one file.
 struct Outcome {
     path: String,
-    from: Option<&'static str>,
-    to: Option<&'static str>,
-    entries: Option<usize>,
+    /// The version that it had, and its number of entries; `None` if it could not be read.
+    was: Option<(&'static str, usize)>,
     status: Status,
-    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-    #[serde(skip)]
     exit: Option<Exit>,
-    #[serde(skip)]
     warnings: Vec<String>,
     /// Whether the session was found by its name, so that its path is to be reported.
-    #[serde(skip)]
     by_name: bool,
 }
 
@@ -147,7 +139,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(failure);
     }
     let batch = Batch::new();
-    let mut outcomes: Vec<_> = failures.iter().map(Outcome::missing).collect();
+    // An argument that was not found, or a directory that could not be searched.
+    let missing =
+        |failure: &Failure| Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure);
+    let mut outcomes: Vec<_> = failures.iter().map(missing).collect();
     outcomes.extend(migrated(files, args, &batch, ui));
     for outcome in &mut outcomes {
         outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
@@ -179,12 +174,8 @@ fn convert(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Format::V3 => copy_all(source, out),
         _ => Change::default().write(loaded, source, out),
     };
-    match args.write.output.as_deref().filter(|output| *output != Path::new("-")) {
-        Some(output) => {
-            ui.warn_of(&store::create(output, open.input.file(), args.write.change.force, &mut fill)?);
-        }
-        None => fill(&mut *ui.verbatim()).map_err(|error| output_or_input(&open.input, error))?,
-    }
+    let output = args.write.output.as_deref().unwrap_or(Path::new("-"));
+    open.write_elsewhere(output, args.write.change.force, &mut fill, ui)?;
     Ok(Exit::Done)
 }
 
@@ -237,7 +228,7 @@ fn before(session: &Session) -> Status {
 
 impl Outcome {
     fn of(path: &Path, session: &Session, status: Status) -> Outcome {
-        let from = match session.format {
+        let version = match session.format {
             Format::V1 => "v1",
             Format::Draft => "draft",
             Format::V2 => "v2",
@@ -245,9 +236,7 @@ impl Outcome {
         };
         Outcome {
             path: path.to_string_lossy().into_owned(),
-            from: Some(from),
-            to: Some("v3"),
-            entries: Some(session.entries.len()),
+            was: Some((version, session.entries.len())),
             status,
             error: None,
             exit: None,
@@ -256,23 +245,33 @@ impl Outcome {
         }
     }
 
-    /// Returns the outcome for an argument that was not found, or a directory that could not be searched.
-    fn missing(failure: &Failure) -> Outcome {
-        Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure)
-    }
-
     fn failed(path: &Path, failure: &Failure) -> Outcome {
         Outcome {
             path: path.to_string_lossy().into_owned(),
-            from: None,
-            to: None,
-            entries: None,
+            was: None,
             status: Status::Failed,
             error: Some(failure.line()),
             exit: Some(failure.exit()),
             warnings: Vec::new(),
             by_name: false,
         }
+    }
+
+    fn json(&self) -> Vec<u8> {
+        let status = match self.status {
+            Status::Current => "current",
+            Status::Outdated => "outdated",
+            Status::Migrated => "migrated",
+            Status::Failed => "failed",
+        };
+        Object::new()
+            .str("path", &self.path)
+            .str_or_null("from", self.was.map(|(version, _)| version))
+            .str_or_null("to", self.was.map(|_| "v3"))
+            .number_or_null("entries", self.was.map(|(_, entries)| entries as f64))
+            .str("status", status)
+            .with(self.error.as_deref(), |row, error| row.str("error", error))
+            .finish()
     }
 }
 
@@ -305,10 +304,7 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
 
 fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     if args.write.change.json {
-        return outcomes.iter().try_for_each(|outcome| {
-            let row = serde_json::to_vec(outcome).expect("strings and numbers can be written");
-            ui.print_json(&row)
-        });
+        return outcomes.iter().try_for_each(|outcome| ui.print_json(&outcome.json()));
     }
     match outcomes {
         [] => Ok(()),
@@ -325,7 +321,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
 
 fn one_line(outcome: &Outcome) -> String {
     let path = visible(&outcome.path);
-    let (from, entries) = (outcome.from.unwrap_or("?"), outcome.entries.unwrap_or(0));
+    let (from, entries) = outcome.was.unwrap_or(("?", 0));
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
@@ -339,7 +335,8 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
     let numbers = ["files", "entries", done, "current", "failed"].map(Column::number);
     let mut table = Table::new([&[Column::text("from")], &numbers[..]].concat());
     for from in [Some("draft"), Some("v1"), Some("v2"), Some("v3"), None] {
-        let group: Vec<_> = outcomes.iter().filter(|outcome| outcome.from == from).collect();
+        let is_from = |outcome: &&Outcome| outcome.was.map(|(version, _)| version) == from;
+        let group: Vec<_> = outcomes.iter().filter(is_from).collect();
         let count = |status: Status| group.iter().filter(|outcome| outcome.status == status).count();
         if group.is_empty() {
             continue;
@@ -347,7 +344,12 @@ fn table(outcomes: &[Outcome], args: &Args) -> Table {
         let cells = [
             from.unwrap_or("-").to_owned(),
             group.len().to_string(),
-            group.iter().filter_map(|outcome| outcome.entries).sum::<usize>().to_string(),
+            group
+                .iter()
+                .filter_map(|outcome| outcome.was)
+                .map(|(_, entries)| entries)
+                .sum::<usize>()
+                .to_string(),
             (count(Status::Migrated) + count(Status::Outdated)).to_string(),
             count(Status::Current).to_string(),
             count(Status::Failed).to_string(),

@@ -5,11 +5,12 @@ use crate::cli::locate::{FoundSessions, everything, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::redaction::{self, RedactionArgs, none_left, place, refuse_any, summarize};
+use crate::cli::redaction::{self, RedactionArgs, none_left, place, redacted, refuse_any, summarize};
 use crate::format::counted;
+use crate::ops::plan::copy_all;
 use crate::ops::redact::{Found, Report, left_over, redact};
 use crate::redact::Redactor;
-use pisess_json::write::Object;
+use pisess_json::write::{Object, array};
 use pisess_store::{self as store, Reach};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -87,11 +88,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let input = Input::open(session, ui)?;
     let values = args.redaction.values(&input, ui)?;
     let mut redactor = args.redaction.redactor(&input, values, ui)?;
-    let job = Job { args, input: &input, workers: ui.processors() };
     if output == Path::new("-") {
-        job.stream(&mut redactor, ui)
+        print(args, &input, &mut redactor, ui)
     } else {
-        job.write(output, &mut redactor, ui)
+        create(args, output, &input, &mut redactor, ui)
     }
 }
 
@@ -145,64 +145,50 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit.max(if secrets == 0 || args.write.change.dry_run { Exit::Done } else { Exit::Found }))
 }
 
-struct Job<'a> {
-    args: &'a Args,
-    input: &'a Input,
-    workers: usize,
+/// Writes the copy to a new file, which appears only if no secret that was found is left in it.
+fn create(
+    args: &Args,
+    path: &Path,
+    input: &Input,
+    redactor: &mut Redactor,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let (report, mut left, workers) = (RefCell::new(Report::default()), Vec::new(), ui.processors());
+    let redactor = RefCell::new(redactor);
+    let committed = store::create_checked(
+        path,
+        input.file(),
+        args.write.change.force,
+        &mut |out| {
+            report.replace(redact(input.source(), &mut redactor.borrow_mut(), workers, Some(out))?);
+            Ok(())
+        },
+        &mut |copy| {
+            left = left_over(copy, &mut redactor.borrow_mut(), &mut report.borrow_mut(), workers)?;
+            refuse_any(!left.is_empty())
+        },
+    );
+    none_left(&left, input)?;
+    let (committed, report) = (committed?, report.into_inner());
+    ui.warn_of(&committed);
+    summarize(&report, input, true, ui);
+    let name = path.to_string_lossy();
+    ui.print_after(&name, |ui| {
+        if args.write.change.json { ui.print_json(&outcome(&name, &report)) } else { ui.print_path(&name) }
+    })?;
+    Ok(Exit::Done)
 }
 
-impl Job<'_> {
-    /// Writes the copy to a new file, which appears only if no secret that was found is left in it.
-    fn write(&self, path: &Path, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        let (report, mut left) = (RefCell::new(Report::default()), Vec::new());
-        let redactor = RefCell::new(redactor);
-        let committed = store::create_checked(
-            path,
-            self.input.file(),
-            self.args.write.change.force,
-            &mut |out| {
-                let made = redact(self.input.source(), &mut redactor.borrow_mut(), self.workers, Some(out))?;
-                report.replace(made);
-                Ok(())
-            },
-            &mut |copy| {
-                let (mut redactor, mut report) = (redactor.borrow_mut(), report.borrow_mut());
-                left = left_over(copy, &mut redactor, &mut report, self.workers)?;
-                refuse_any(!left.is_empty())
-            },
-        );
-        none_left(&left, self.input)?;
-        let (committed, report) = (committed?, report.into_inner());
-        ui.warn_of(&committed);
-        summarize(&report, self.input, true, ui);
-        let name = path.to_string_lossy();
-        ui.print_after(&name, |ui| {
-            if self.args.write.change.json {
-                ui.print_json(&outcome(&name, &report))
-            } else {
-                ui.print_path(&name)
-            }
-        })?;
-        Ok(Exit::Done)
+/// Writes the copy to standard output, but only if no secret that was found is left in it.
+fn print(args: &Args, input: &Input, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
+    if args.write.change.json {
+        return Err(Failure::carries_session());
     }
-
-    /// Writes the copy to standard output, but only if no secret that was found is left in it.
-    fn stream(&self, redactor: &mut Redactor, ui: &mut Ui) -> Result<Exit, Failure> {
-        if self.args.write.change.json {
-            return Err(Failure::carries_session());
-        }
-        let mut report = Report::default();
-        let copy = store::spool_written(&mut |out| {
-            report = redact(self.input.source(), redactor, self.workers, Some(out))?;
-            Ok(())
-        })?;
-        let left = left_over(&copy, redactor, &mut report, self.workers);
-        none_left(&left.map_err(|error| self.input.unreadable(error))?, self.input)?;
-        crate::ops::plan::copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
-        ui.flush()?;
-        summarize(&report, self.input, true, ui);
-        Ok(Exit::Done)
-    }
+    let (copy, report) = redacted(input, redactor, ui.processors())?;
+    copy_all(&copy, &mut *ui.verbatim()).map_err(Failure::output)?;
+    ui.flush()?;
+    summarize(&report, input, true, ui);
+    Ok(Exit::Done)
 }
 
 /// Returns a secret as text: its first place, and the lines of the others.
@@ -234,8 +220,7 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         let place = Object::new().text_or_null("id", found.id.as_ref());
         place.number("line", f64::from(found.line.0)).str("field", &found.secret.field).finish()
     };
-    let places: Vec<_> = places.iter().map(place).collect();
-    let places = [b"[", &*places.join(&b","[..]), b"]"].concat();
+    let places = places.iter().map(place);
     Object::new()
         .str("path", &path.to_string_lossy())
         .text_or_null("id", found.id.as_ref())
@@ -244,7 +229,7 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         .str("kind", found.secret.kind)
         .str("placeholder", &found.secret.placeholder)
         .number("length", found.secret.length as f64)
-        .json("places", &places)
+        .json("places", &array(places))
         .finish()
 }
 
