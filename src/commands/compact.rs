@@ -119,8 +119,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let Some(before) = before else { return Ok(exit) };
     let (has, will_have) = if how.dry_run { ("has", "would have") } else { ("had", "now has") };
     let after = if how.dry_run {
-        let after = planned.and_then(|change| change.after(&open.session, open.input.source()));
-        after.and_then(|after| size_after(&mut open.session, &after, &options))
+        let source = open.input.source();
+        let after = planned.and_then(|change| change.after(&open.session, source));
+        after.and_then(|after| size_after(&mut open.session, &after.over(source), &options))
     } else {
         let written = output.as_deref().or(open.input.file().map(SessionFile::path));
         let file = written.and_then(|path| SessionFile::open(path).ok());

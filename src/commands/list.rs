@@ -202,7 +202,7 @@ fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Fai
         source: input.source(),
         modified: Ids::new(ui)?.now_ms(ui),
         agents: &agents,
-        whole: None,
+        pruned: None,
     };
     let options = options(ui.processors(), ListStatsOptions { entries: false, period });
     let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
@@ -283,16 +283,16 @@ fn one(
             let modified = store::modified_ms(&file.path).unwrap_or_default();
             let (path, source) = (&*file.path, input.source());
             let (pruned, damaged) = split(pruned_of(&input));
-            let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
-            (read(ListInput { path, source, modified, agents, whole }, options), damaged)
+            let pruned = pruned.as_ref();
+            (read(ListInput { path, source, modified, agents, pruned }, options), damaged)
         }
         false => {
             let source = Glance::open(&file.path)?;
             refuse_stdout(&file.path, stdout_is(source.handle()))?;
             let modified = source.modified_ms();
             let (pruned, damaged) = split(pruned_from(&file.path, &source));
-            let whole = pruned.as_ref().map(|pruned| pruned.whole(&source));
-            let input = ListInput { path: &file.path, source: &source, modified, agents, whole };
+            let (path, pruned) = (&*file.path, pruned.as_ref());
+            let input = ListInput { path, source: &source, modified, agents, pruned };
             (read(input, options), damaged)
         }
     };
@@ -316,7 +316,7 @@ fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Optio
     let modified = store::modified_ms(&file.path).unwrap_or_default();
     let agents = SubAgents::default();
     let name = crate::cli::output::visible(&file.path.to_string_lossy());
-    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, whole: None };
+    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, pruned: None };
     let mut reading = read(input, options).map_err(|error| Failure::load(&name, error))?;
     let listed = &mut reading.listed;
     listed.id = Text::from(survey.id);

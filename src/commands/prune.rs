@@ -8,7 +8,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::prune::{Job, Task, own_path};
 use crate::cli::rows::entry::row_options;
 use crate::load::Options;
-use crate::ops::prune::{PayloadKind, Wanted, pruned_file};
+use crate::ops::prune::{ValueKind, Wanted, pruned_file};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -88,7 +88,7 @@ impl Args {
     fn wanted(&self) -> Wanted {
         let named = [self.images, self.results, self.details];
         let is_wanted = |at: usize| named[at] || !named.contains(&true);
-        let kinds = PayloadKind::ALL.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
+        let kinds = ValueKind::PAYLOADS.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
         Wanted { over: self.over, kinds: kinds.map(|(_, kind)| kind).collect() }
     }
 }

@@ -11,7 +11,6 @@ use crate::ops::stats::{Counted, Prices, StatsOptions, collect, copies};
 use crate::session::read::line_chunks::ChunkReader;
 use foldhash::HashSet;
 use foldhash::quality::RandomState;
-use pisess_store::ReadAt;
 use pisess_store::workers::Pool;
 use std::path::{Path, PathBuf};
 
@@ -104,9 +103,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let agents = agents.as_ref().map(|agents| (path, agents));
             let source = input.source();
             let (pruned, damaged) = split(pruned_of(input));
-            let whole = pruned.as_ref().map(|pruned| pruned.whole(source));
-            let options = StatsOptions { texts: by_entry, paths: args.by.contains(&By::File), agents, whole };
-            let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
+            let (paths, pruned) = (args.by.contains(&By::File), pruned.as_ref());
+            let options = StatsOptions { texts: by_entry, paths, agents, pruned };
             let harvested = readers.with(|reader| collect(source, options, &hasher, reader));
             let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {

@@ -7,7 +7,7 @@
 use crate::load::peek::Head;
 use crate::load::{LoadError, Options, load};
 use crate::ops::branches::branches;
-use crate::ops::prune::Whole;
+use crate::ops::prune::Restore;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
@@ -96,8 +96,8 @@ pub struct ListInput<'a> {
     pub modified: i64,
     /// The sub-agents that are listed as well; their usage is that of their own sessions.
     pub agents: &'a SubAgents,
-    /// The session with what was pruned from it, which was paid for as well.
-    pub whole: Option<Whole<'a>>,
+    /// What was pruned from it, which was paid for as well.
+    pub pruned: Option<&'a Restore>,
 }
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
@@ -105,7 +105,7 @@ pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, 
     let options =
         Options { workers: 1, digest: Some(ListStatsOptions::default()), usage: true, ..Options::default() };
     let agents = SubAgents::default();
-    let reading = read(ListInput { path, source, modified, agents: &agents, whole: None }, &options)?;
+    let reading = read(ListInput { path, source, modified, agents: &agents, pruned: None }, &options)?;
     Ok(reading.listed)
 }
 
@@ -114,12 +114,12 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
     let mut digest = std::mem::take(&mut session.collected.digest);
     let mut billed = std::mem::take(&mut session.collected.billed);
-    if let Some(whole) = file.whole {
-        let with = load(&whole, options)?;
+    if let Some(pruned) = file.pruned {
+        let with = load(&pruned.whole(file.source), options)?;
         billed = with.collected.billed;
         digest.entries = with.collected.digest.entries;
         for (key, entry) in digest.entries.iter_mut().zip(&with.entries) {
-            key.is_pruned = whole.in_session(entry.line).is_none();
+            key.is_pruned = pruned.in_session(entry.line).is_none();
         }
     }
     billed.retain(|request| {

@@ -1,88 +1,104 @@
-//! A file with some bytes replaced, read by position like any other. Only the new bytes are stored.
+//! A file put together from parts of others and new bytes, read by position like any other. Only the new bytes are stored.
 
 use crate::session::entry::Span;
 use pisess_store::ReadAt;
 use std::io;
 
-/// Ranges of a source and new bytes, in order.
-pub struct Patched<'a> {
-    source: &'a dyn ReadAt,
+/// The parts of a file, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Pieces {
+    /// The offset of each part, and the part.
     pieces: Vec<(u64, Piece)>,
+    /// All new bytes.
+    made: Vec<u8>,
     len: u64,
 }
 
-enum Piece {
-    Kept(Span),
-    Made(Vec<u8>),
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    origin: Origin,
+    span: Span,
 }
 
-impl<'a> Patched<'a> {
-    /// Returns a file that is empty so far.
-    pub fn new(source: &'a dyn ReadAt) -> Self {
-        Patched { source, pieces: Vec::new(), len: 0 }
-    }
+/// What a part is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The source.
+    Source,
+    /// The file beside the source.
+    Beside,
+    /// The new bytes.
+    Made,
+}
 
-    /// Whether it is the source, unchanged.
-    pub fn is_whole(&self) -> bool {
-        let is_kept = self.pieces.iter().all(|(_, piece)| matches!(piece, Piece::Kept(_)));
-        is_kept && self.len == self.source.len()
+impl Pieces {
+    /// Whether the file is the source, unchanged.
+    pub fn is_whole(&self, source: &dyn ReadAt) -> bool {
+        self.len == source.len() && self.pieces.iter().all(|(_, piece)| piece.origin == Origin::Source)
     }
 
     /// Adds these bytes of the source.
     pub fn keep(&mut self, span: Span) {
-        if span.len == 0 {
-            return;
-        }
-        self.len += span.len;
-        if let Some((_, Piece::Kept(last))) = self.pieces.last_mut()
-            && last.end() == span.start
-        {
-            last.len += span.len;
-            return;
-        }
-        self.pieces.push((self.len - span.len, Piece::Kept(span)));
+        self.add(Origin::Source, span);
     }
 
     /// Adds new bytes.
-    pub fn make(&mut self, bytes: impl Into<Vec<u8>>) {
-        let bytes = bytes.into();
-        if bytes.is_empty() {
+    pub fn make(&mut self, bytes: &[u8]) {
+        let span = Span { start: self.made.len() as u64, len: bytes.len() as u64 };
+        self.made.extend_from_slice(bytes);
+        self.add(Origin::Made, span);
+    }
+
+    /// Adds these bytes of a file.
+    pub fn add(&mut self, origin: Origin, span: Span) {
+        if span.len == 0 {
             return;
         }
-        self.pieces.push((self.len, Piece::Made(bytes)));
-        self.len += self.pieces.last().map_or(0, |(_, piece)| piece.len());
+        match self.pieces.last_mut() {
+            // The next bytes of the same file.
+            Some((_, last)) if last.origin == origin && last.span.end() == span.start => {
+                last.span.len += span.len;
+            }
+            _ => self.pieces.push((self.len, Piece { origin, span })),
+        }
+        self.len += span.len;
+    }
+
+    /// Returns the file, if nothing is read from beside its source.
+    pub fn over<'a>(&'a self, source: &'a dyn ReadAt) -> Patched<'a> {
+        Patched { pieces: self, source, beside: source }
     }
 }
 
-impl Piece {
-    fn len(&self) -> u64 {
-        match self {
-            Piece::Kept(span) => span.len,
-            Piece::Made(bytes) => bytes.len() as u64,
-        }
-    }
+/// The file, with what it is read from.
+#[derive(Clone, Copy)]
+pub struct Patched<'a> {
+    /// Its parts.
+    pub pieces: &'a Pieces,
+    /// The source.
+    pub source: &'a dyn ReadAt,
+    /// The file beside it.
+    pub beside: &'a dyn ReadAt,
 }
 
 impl ReadAt for Patched<'_> {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let at = self.pieces.partition_point(|(start, _)| *start <= offset);
-        let Some((start, piece)) = at.checked_sub(1).map(|at| &self.pieces[at]) else { return Ok(0) };
+        let pieces = &self.pieces.pieces;
+        let at = pieces.partition_point(|(start, _)| *start <= offset);
+        let Some((start, piece)) = at.checked_sub(1).map(|at| pieces[at]) else { return Ok(0) };
         let inside = offset - start;
-        let left = usize::try_from(piece.len().saturating_sub(inside)).unwrap_or(usize::MAX);
-        let take = buf.len().min(left);
-        match piece {
-            Piece::Kept(span) if take > 0 => self.source.read_at(&mut buf[..take], span.start + inside),
-            Piece::Made(bytes) if take > 0 => {
-                let inside = inside as usize;
-                buf[..take].copy_from_slice(&bytes[inside..inside + take]);
-                Ok(take)
-            }
-            _ => Ok(0),
-        }
+        let left = usize::try_from(piece.span.len.saturating_sub(inside)).unwrap_or(usize::MAX);
+        let length = buf.len().min(left);
+        let origin: &dyn ReadAt = match piece.origin {
+            Origin::Source => self.source,
+            Origin::Beside => self.beside,
+            Origin::Made => &self.pieces.made,
+        };
+        origin.read_at(&mut buf[..length], piece.span.start + inside)
     }
 
     fn len(&self) -> u64 {
-        self.len
+        self.pieces.len
     }
 }
 
@@ -93,15 +109,17 @@ mod tests {
     #[test]
     fn pieces_read_as_one() {
         let source = b"0123456789".to_vec();
-        let mut mended = Patched::new(&source);
-        mended.keep(Span { start: 0, len: 3 });
-        mended.keep(Span { start: 3, len: 1 });
-        mended.make(*b"ab");
-        mended.keep(Span { start: 8, len: 2 });
-        assert_eq!(mended.pieces.len(), 3);
+        let mut pieces = Pieces::default();
+        pieces.keep(Span { start: 0, len: 3 });
+        pieces.keep(Span { start: 3, len: 1 });
+        pieces.make(b"a");
+        pieces.make(b"b");
+        pieces.keep(Span { start: 8, len: 2 });
+        assert_eq!(pieces.pieces.len(), 3);
+        let file = pieces.over(&source);
         for (from, to) in [(0, 8), (2, 7), (5, 6), (8, 8)] {
             let mut bytes = vec![0; to - from];
-            mended.read_exact_at(&mut bytes, from as u64).unwrap();
+            file.read_exact_at(&mut bytes, from as u64).unwrap();
             assert_eq!(bytes, b"0123ab89"[from..to]);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::agents::convert::{self, Seen};
 use crate::agents::pi::edits::Edit;
-use crate::ops::patched::Patched;
+use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::{EntryReader, FileReader};
@@ -174,12 +174,12 @@ impl Change {
     }
 
     /// Returns the file after the change, if it is only appended to.
-    pub fn after<'a>(&self, session: &Session, source: &'a dyn ReadAt) -> Option<Patched<'a>> {
+    pub fn after(&self, session: &Session, source: &dyn ReadAt) -> Option<Pieces> {
         (self.action(session) == Action::Append).then(|| {
-            let mut after = Patched::new(source);
+            let mut after = Pieces::default();
             after.keep(Span { start: 0, len: source.len() });
-            after.make(if session.ends_with_newline { "" } else { "\n" });
-            after.make(self.appended());
+            after.make(if session.ends_with_newline { b"" } else { b"\n" });
+            after.make(&self.appended());
             after
         })
     }

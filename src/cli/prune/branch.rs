@@ -9,7 +9,7 @@ use crate::load::peek::Head;
 use crate::ops::IdSource;
 use crate::ops::archive::folder_of;
 use crate::ops::branches::Branch;
-use crate::ops::prune::{BranchChoice, Damaged, Prune, Removal, branch_at};
+use crate::ops::prune::{BranchChoice, Damaged, Prune, branch_at};
 use crate::session::usage::{end_of, places};
 use pisess_json::Raw;
 use pisess_store::{Glance, files_below};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 8;
 
 impl Job<'_> {
-    /// Returns the removal of the branch that a reference is on.
+    /// Returns the prune of the branch that a reference is on.
     pub(super) fn branch(
         &self,
         now: &OpenSession,
@@ -30,10 +30,10 @@ impl Job<'_> {
         if !self.write.change.force && !self.write.change.dry_run {
             self.refuse(now, reference, &choice)?;
         }
-        let removal = Removal::new("branch", &now.session, now.input.source(), choice.leaves, fresh);
-        let mut removal = removal.map_err(|error| now.input.unreadable(error))?;
-        removal.branches = choice.tips.len();
-        Ok(Prune::Entries(removal))
+        let prune = Prune::entries_of("branch", &now.session, now.input.source(), choice.leaves, fresh);
+        let mut prune = prune.map_err(|error| now.input.unreadable(error))?;
+        prune.branches = choice.tips.len();
+        Ok(prune)
     }
 
     fn choice(&self, now: &OpenSession, reference: &str) -> Result<BranchChoice, Failure> {

@@ -19,8 +19,7 @@ use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{
-    Damaged, Operation, Payloads, Prune, Removal, Restore, Wanted, WithPruned, above_compactions, operations,
-    pruned_file,
+    Damaged, Operation, Prune, Restore, Wanted, above_compactions, operations, pruned_file, read,
 };
 use crate::session::dialect::Dialect;
 use crate::session::reference::Position;
@@ -64,7 +63,7 @@ pub fn pruned_branches(open: &OpenSession) -> Option<String> {
 ///
 /// # Errors
 /// If the file beside it is damaged, or that of another session.
-pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<WithPruned>, Failure> {
+pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<Restore>, Failure> {
     let resolved = || path.is_symlink().then(|| store::Disk::real(&store::OnDisk, path));
     let open = |path: PathBuf| Glance::open(&path).ok().map(|pruned| (path, pruned));
     let pruned = open(pruned_file(path)).or_else(|| open(pruned_file(&resolved()?)));
@@ -76,7 +75,7 @@ pub fn pruned_from(path: &Path, source: &dyn ReadAt) -> Result<Option<WithPruned
 ///
 /// # Errors
 /// As [`pruned_from`], or if the archive is damaged.
-pub fn pruned_of(input: &Input) -> Result<Option<WithPruned>, Failure> {
+pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     if let Some(file) = input.file() {
         return pruned_from(file.path(), file);
     }
@@ -90,7 +89,7 @@ pub fn pruned_of(input: &Input) -> Result<Option<WithPruned>, Failure> {
 }
 
 /// Returns what was pruned from a session, or why it cannot be read.
-pub fn split(pruned: Result<Option<WithPruned>, Failure>) -> (Option<WithPruned>, Option<Failure>) {
+pub fn split(pruned: Result<Option<Restore>, Failure>) -> (Option<Restore>, Option<Failure>) {
     pruned.map_or_else(|failure| (None, Some(failure)), |pruned| (pruned, None))
 }
 
@@ -100,9 +99,11 @@ pub fn warn_uncounted(failure: &Failure, ui: &mut Ui) {
 }
 
 /// Returns a session with what was pruned from it; `None` if it cannot be read.
-fn with(path: &Path, source: &dyn ReadAt, pruned: Box<dyn ReadAt>) -> Result<Option<WithPruned>, Failure> {
+fn with(path: &Path, source: &dyn ReadAt, pruned: Box<dyn ReadAt>) -> Result<Option<Restore>, Failure> {
     let Ok(session) = load(source, &Options::default()) else { return Ok(None) };
-    WithPruned::new(&session, source, pruned).map(Some).map_err(|error| unusable(path, error))
+    let unusable = |error| unusable(path, error);
+    let operations = read(&*pruned, &session.header.id).map_err(unusable)?;
+    Restore::new(&session, source, operations, pruned).map(Some).map_err(|error| unusable(error.into()))
 }
 
 /// Returns the requests of a session, or of the path to a position, with those that were pruned, and their times; `None` if
@@ -214,10 +215,12 @@ impl Job<'_> {
             return Ok((None, outcome));
         }
         let old = existing(&self.pruned)?;
-        let beside = self.write_pruned(now, &prune, old.as_ref(), old.is_some())?;
-        let (session, source) = (&now.session, now.input.source());
+        let replaces = old.is_some();
+        let beside = self.write_pruned(now, &prune, old, replaces)?;
+        let source = now.input.source();
+        let pruned = prune.pruned(&now.session, source).map_err(|error| now.input.unreadable(error))?;
         let locked = if self.removes_entries() { locked } else { locked.carrying_growth() };
-        let attempt = locked.rewrite(None, &mut |out| prune.write_session(session, source, out))?;
+        let attempt = locked.rewrite(None, &mut |out| copy_all(&pruned.over(source), out))?;
         if let Attempt::Done(_) = attempt {
             beside.keep();
         }
@@ -229,15 +232,12 @@ impl Job<'_> {
         let unreadable = |error| now.input.unreadable(error);
         let source = now.input.source();
         match &self.task {
-            Task::Payloads(wanted) => {
-                Payloads::new(&now.session, source, wanted.clone()).map(Prune::Payloads).map_err(unreadable)
-            }
+            Task::Payloads(wanted) => Prune::payloads_of(&now.session, source, wanted).map_err(unreadable),
             Task::Compacted => {
                 Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
                 let leaves = above_compactions(&now.session, source).map_err(unreadable)?;
                 Ids::new(ui)?.issue(ui, |fresh| {
-                    let removal = Removal::new("compacted", &now.session, source, leaves, fresh);
-                    removal.map(Prune::Entries).map_err(unreadable)
+                    Prune::entries_of("compacted", &now.session, source, leaves, fresh).map_err(unreadable)
                 })
             }
             Task::Branch(reference) => Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh)),
@@ -251,16 +251,15 @@ impl Job<'_> {
         &self,
         now: &OpenSession,
         prune: &Prune,
-        old: Option<&SessionFile>,
+        old: Option<SessionFile>,
         replaces: bool,
     ) -> Result<Beside, Failure> {
         if let Some(there) = existing(&self.pruned)?.filter(|_| replaces) {
-            opened(now, &there)?;
+            opened(now, there)?;
         }
-        let old = old.map(|old| Ok::<_, Failure>((opened(now, old)?, old))).transpose()?;
-        let old = old.as_ref().map(|(restore, old): &(Restore, _)| (restore, *old as &dyn store::ReadAt));
+        let old = old.map(|old| opened(now, old)).transpose()?;
         let made = store::create_beside(&self.pruned, now.input.file(), replaces, &mut |out| {
-            prune.write_pruned(&now.session, now.input.source(), old, out)
+            prune.write_pruned(&now.session, now.input.source(), old.as_ref(), out)
         });
         Ok(made?)
     }
@@ -272,11 +271,11 @@ impl Job<'_> {
         let old =
             self.open.input.file().map(|file| existing(&pruned_file(&own_path(file)))).transpose()?.flatten();
         let is_needed = old.is_some() || !prune.is_empty();
-        let beside =
-            is_needed.then(|| self.write_pruned(self.open, &prune, old.as_ref(), force)).transpose()?;
+        let beside = is_needed.then(|| self.write_pruned(self.open, &prune, old, force)).transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
+        let pruned = prune.pruned(session, source).map_err(|error| self.open.input.unreadable(error))?;
         let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
-            prune.write_session(session, source, out)
+            copy_all(&pruned.over(source), out)
         })?;
         beside.into_iter().for_each(|beside| ui.warn_of(&beside.keep()));
         Ok((Some(written), Outcome::of(&prune, session)))

@@ -5,7 +5,8 @@ use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, visible};
 use crate::cli::prune::{Job, Task};
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
-use crate::ops::prune::{Placed, Prune};
+use crate::load::{Options, load};
+use crate::ops::prune::{Placed, Prune, context_tokens};
 use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo};
@@ -27,16 +28,12 @@ pub struct Outcome {
 impl Outcome {
     /// Returns what is pruned.
     pub fn of(prune: &Prune, session: &Session) -> Outcome {
-        let bytes = if prune.is_empty() { 0 } else { prune.saved(session) };
-        match prune {
-            Prune::Payloads(found) => Outcome { payloads: found.payloads.len(), bytes, ..Outcome::default() },
-            Prune::Entries(removal) => Outcome {
-                entries: removal.entries.len(),
-                notes: removal.notes(session),
-                branches: removal.branches,
-                bytes,
-                ..Outcome::default()
-            },
+        Outcome {
+            payloads: prune.payloads().count(),
+            entries: prune.entries.len(),
+            notes: prune.notes(session),
+            branches: prune.branches,
+            bytes: prune.saved(session),
         }
     }
 
@@ -82,44 +79,41 @@ impl Job<'_> {
         let place = |ix: EntryIx| (session.id(ix), session.entry(ix).line);
         let whole = source.len() as usize;
         let sizes = format!("session {} to {}", size(whole), size(whole - prune.saved(session)));
-        let summary = match &prune {
-            Prune::Payloads(found) => {
-                let rows = found.payloads.iter().map(|payload| {
-                    let (id, line) = place(payload.entry);
-                    let what = (Text::from(payload.kind.name()), payload.bytes);
-                    PlanRow { id, line, field: Some(&*payload.field), what: Some(what), said: None }
-                });
-                self.print_rows(rows, ui)?;
-                let tokens_at = found.tokens(session, source);
-                let [before, after] = tokens_at
-                    .map_err(|error| self.open.input.unreadable(error))?
-                    .map(|count| tokens(count as f64));
-                let payloads = counted(found.payloads.len(), "payload", "payloads");
-                format!("{payloads}; {sizes}; context {before} to {after} tokens")
-            }
-            Prune::Entries(removal) => {
-                let (drawing, styles) = (rows(session, session.leaf), ui.styles);
-                let rows = removal.entries.iter().map(|&ix| {
-                    let (id, line) = place(ix);
-                    let what = (session.kind_name(ix), session.entry(ix).span.len as usize);
-                    PlanRow {
-                        id,
-                        line,
-                        field: None,
-                        what: Some(what),
-                        said: Some(said(&drawing.row(ix), &styles)),
-                    }
-                });
-                self.print_rows(rows, ui)?;
-                format!("{}; {sizes}", Outcome::of(&prune, session).described())
-            }
-        };
+        let (drawing, styles) = (rows(session, session.leaf), ui.styles);
+        let payloads = prune.payloads().map(|payload| {
+            let (id, line) = place(payload.entry);
+            let what = Some((Text::from(payload.kind.name()), payload.bytes));
+            PlanRow { id, line, field: Some(&*payload.field), what, said: None }
+        });
+        let entries = prune.entries.iter().map(|&ix| {
+            let (id, line) = place(ix);
+            let what = Some((session.kind_name(ix), session.entry(ix).span.len as usize));
+            PlanRow { id, line, field: None, what, said: Some(said(&drawing.row(ix), &styles)) }
+        });
+        self.print_rows(payloads.chain(entries), ui)?;
+        let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
+        if let Task::Payloads(_) = self.task {
+            let [before, after] = self.context(&prune)?.map(|count| tokens(count as f64));
+            summary += &format!("; context {before} to {after} tokens");
+        }
         if self.write.change.json {
             ui.status(&summary)
         } else {
             ui.print(&(summary + "\n"))?
         }
         Ok(Exit::Done)
+    }
+
+    /// Returns the number of tokens of the context before and after pruning.
+    fn context(&self, prune: &Prune) -> Result<[u64; 2], Failure> {
+        let (session, input) = (&self.open.session, &self.open.input);
+        let unreadable = |error| input.unreadable(error);
+        let pruned = prune.pruned(session, input.source()).map_err(unreadable)?;
+        let after = pruned.over(input.source());
+        let options = Options { messages: true, workers: self.open.workers(), ..Options::default() };
+        let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
+        let before = context_tokens(session, input.source()).map_err(unreadable)?;
+        Ok([before, context_tokens(&loaded, &after).map_err(unreadable)?])
     }
 
     /// Prints the rows of a plan.

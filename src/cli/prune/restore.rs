@@ -20,7 +20,7 @@ impl Job<'_> {
             return self.report(None, &Outcome::default(), ui);
         };
         if self.write.change.dry_run {
-            let restore = self.places(self.open, &pruned)?;
+            let restore = self.places(self.open, pruned)?;
             let rows = restore.placed.iter().map(|placed| PlanRow {
                 id: placed.id.borrowed(),
                 line: placed.line,
@@ -31,8 +31,8 @@ impl Job<'_> {
             return self.print_rows(rows, ui).map(|()| Exit::Done);
         }
         if self.write.output.is_some() {
-            let restore = self.places(self.open, &pruned)?;
-            let whole = restore.whole(self.open.input.source(), &pruned);
+            let restore = self.places(self.open, pruned)?;
+            let whole = restore.whole(self.open.input.source());
             let committed =
                 store::create(&self.place, file, self.write.change.force, &mut |out| copy_all(&whole, out))?;
             return self.report(Some(committed), &Outcome::restored(&restore.placed), ui);
@@ -51,14 +51,14 @@ impl Job<'_> {
             let Some(pruned) = existing(&self.pruned)? else {
                 return Ok((None, Outcome::default()));
             };
-            let restore = self.places(now, &pruned)?;
+            let restore = self.places(now, pruned)?;
             let outcome = Outcome::restored(&restore.placed);
             let is_whole = restore.lost.is_empty();
             if outcome.is_nothing() {
                 remove(is_whole);
                 return Ok((None, outcome));
             }
-            let whole = restore.whole(now.input.source(), &pruned);
+            let whole = restore.whole(now.input.source());
             // Under the lock, because another pisess may prune as soon as it is released.
             let locked = locked.carrying_growth();
             let attempt: Attempt =
@@ -73,9 +73,9 @@ impl Job<'_> {
     }
 
     /// Returns what is to be restored; fails if something has no place, unless --force is given.
-    fn places(&self, now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-        let restore = opened(now, pruned)?;
+    fn places(&self, now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
         let name = visible(&pruned.path().to_string_lossy());
+        let restore = opened(now, pruned)?;
         match restore.lost.first().filter(|_| !self.write.change.force) {
             None => Ok(restore),
             Some((id, field)) => Err(now
@@ -96,10 +96,10 @@ impl Job<'_> {
 ///
 /// # Errors
 /// If it is damaged, or belongs to another session.
-pub fn opened(now: &OpenSession, pruned: &SessionFile) -> Result<Restore, Failure> {
-    let operations = read(pruned, &now.session.header.id);
+pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
+    let operations = read(&pruned, &now.session.header.id);
     let operations = operations.map_err(|error| unusable(pruned.path(), error))?;
-    Restore::new(&now.session, now.input.source(), operations, pruned)
+    Restore::new(&now.session, now.input.source(), operations, Box::new(pruned))
         .map_err(|error| now.input.unreadable(error))
 }
 

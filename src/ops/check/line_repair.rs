@@ -2,7 +2,7 @@
 
 use super::finding::{Draft, FindingKind as K};
 use super::resync::{self, Gone};
-use crate::ops::patched::Patched;
+use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
@@ -29,8 +29,8 @@ impl Located<'_> {
     }
 }
 
-pub(super) struct LineRepair<'a> {
-    pub file: Patched<'a>,
+pub(super) struct LineRepair {
+    pub file: Pieces,
     pub findings: Vec<Draft>,
     /// Findings that count only if the session is one of this agent.
     pub incomplete: Vec<(Dialect, Draft)>,
@@ -64,7 +64,7 @@ pub(super) struct OddIds {
     pub parent: Option<Vec<u8>>,
 }
 
-impl LineRepair<'_> {
+impl LineRepair {
     /// Returns the line of the source for a line of the repaired file.
     pub fn source_line(&self, line: LineNo) -> LineNo {
         let at = self.lines.partition_point(|&(made, _)| made <= line.0);
@@ -104,7 +104,7 @@ impl LineRepair<'_> {
         let newline = located.alone && located.newline;
         self.file.keep(Span { len: located.span().len + u64::from(newline), ..located.span() });
         if !newline {
-            self.file.make(*b"\n");
+            self.file.make(b"\n");
         }
     }
 
@@ -112,7 +112,7 @@ impl LineRepair<'_> {
         self.start_line(located);
         let mut line = line.into();
         line.push(b'\n');
-        self.file.make(line);
+        self.file.make(&line);
     }
 
     /// Begins a line of the repaired file.

@@ -11,7 +11,7 @@ use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::missing::missing;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
-use crate::ops::patched::Patched;
+use crate::ops::patched::Pieces;
 use crate::session::Session;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
@@ -29,11 +29,11 @@ const DEEP: usize = 3000;
 
 /// Checks the lines of a file that is a `session` of the current version: those that are not plain entries, as it was
 /// loaded with [`is_plain`]. Of any other file, checks each line.
-pub(super) fn mend<'a>(source: &'a dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair<'a>> {
+pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
     let preamble = read_header(source).ok();
     let version = preamble.as_ref().map(|preamble| preamble.version);
     let mut mending = LineRepair {
-        file: Patched::new(source),
+        file: Pieces::default(),
         findings: Vec::new(),
         incomplete: Vec::new(),
         rejected: Vec::new(),
@@ -87,7 +87,7 @@ pub(super) fn is_plain(record: &Record, blocks: &[Block]) -> bool {
         && missing(record, blocks).is_empty()
 }
 
-impl LineRepair<'_> {
+impl LineRepair {
     /// Checks the lines up to the header, and the odd ones after it.
     fn odd_lines(
         &mut self,

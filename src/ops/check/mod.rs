@@ -1,7 +1,7 @@
 //! Checks a session file: what is wrong, the consequence, and what can be repaired.
 //!
 //! The file is loaded once, which also finds the lines that are not plain entries. `lines` checks these one by one, and
-//! derives a file with repaired lines, of which only the changes are stored (`Patched`). If there are any, that file is
+//! derives a file with repaired lines, of which only the changes are stored (`Pieces`). If there are any, that file is
 //! loaded like any other. `graph` and `conversation` check the entries. A finding is reported as repairable exactly if the
 //! repair fixes it, because both are derived in the same walk.
 //!
@@ -28,7 +28,7 @@ use self::graph::Links;
 use self::line_repair::LineRepair;
 use self::lines::{is_plain, mend};
 use crate::load::{LoadError, Options, load};
-use crate::ops::patched::Patched;
+use crate::ops::patched::Pieces;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::FileReader;
@@ -43,7 +43,7 @@ use std::io::{self, Write};
 /// The findings in a file, and what a repair would do.
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
-    mending: LineRepair<'a>,
+    mending: LineRepair,
     session: Session,
     links: Links,
     /// Messages to which a repair adds empty content.
@@ -62,10 +62,11 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         Err(error) => (None, Some(error)),
     };
     let mut mending = mend(source, loaded.as_ref())?;
-    let session = match loaded.filter(|_| mending.file.is_whole()) {
+    let file = mending.file.over(source);
+    let session = match loaded.filter(|_| mending.file.is_whole(source)) {
         Some(session) => session,
         // The error of the original file describes it better.
-        None => load(&mending.file, options).map_err(|error| refused.unwrap_or(error))?,
+        None => load(&file, options).map_err(|error| refused.unwrap_or(error))?,
     };
     if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
         // The header was found only by repairing lines, which is not allowed if entries refer to each other
@@ -73,7 +74,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
-    let bodies = FileReader::new(&session, &mending.file);
+    let bodies = FileReader::new(&session, &file);
     let mut drafts = Vec::new();
     old_version(&session, &mut drafts);
     let links = graph::check(&session, &mending, &is_active, &mut drafts);
@@ -138,24 +139,24 @@ impl Checkup<'_> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
         }
-        let session = &self.session;
-        let mut repaired = Patched::new(&self.mending.file);
+        let (session, file) = (&self.session, self.mending.file.over(self.source));
+        let mut repaired = Pieces::default();
         let mut at = 0;
         let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();
         for ix in changed {
             let span = session.entry(ix).span;
             repaired.keep(Span { start: at, len: span.start - at });
-            repaired.make(self.edited(ix)?);
+            repaired.make(&self.edited(ix, &file)?);
             at = span.end();
         }
-        repaired.keep(Span { start: at, len: self.mending.file.len() - at });
-        copy_all(&repaired, out)
+        repaired.keep(Span { start: at, len: file.len() - at });
+        copy_all(&repaired.over(&file), out)
     }
 
     /// Returns the line of an entry after the repair.
-    fn edited(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
+    fn edited(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
-        let line = self.mending.file.read_range(session.entry(ix).span.range())?;
+        let line = file.read_range(session.entry(ix).span.range())?;
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let mut edit = Edit::new(&line).map_err(invalid)?;
         if self.links.ids.contains_key(&ix) {

@@ -4,33 +4,41 @@
 //! note that the agents accept in its place and a model understands. Values that providers verify or agents
 //! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
 
+use super::{Prune, Value, invalid, side};
 use crate::format::size;
-use crate::session::entry::Role;
+use crate::session::Session;
+use crate::session::entry::{EntryIx, Role};
+use crate::session::read::entry_reader::FileReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, string};
+use pisess_store::ReadAt;
+use std::io;
 
-/// A kind of payload.
+/// A kind of value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PayloadKind {
+pub enum ValueKind {
     /// An image block.
     Image,
     /// The text of a tool result, or the output of a command run by the user.
     Result,
     /// Details of an extension or a tool; a model never sees them.
     Details,
+    /// The name of an entry that is removed, or its label.
+    Link,
 }
 
-impl PayloadKind {
-    /// All kinds.
-    pub const ALL: [PayloadKind; 3] = [PayloadKind::Image, PayloadKind::Result, PayloadKind::Details];
+impl ValueKind {
+    /// The kinds of payloads.
+    pub const PAYLOADS: [ValueKind; 3] = [ValueKind::Image, ValueKind::Result, ValueKind::Details];
 
     /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
-            PayloadKind::Image => "image",
-            PayloadKind::Result => "result",
-            PayloadKind::Details => "details",
+            ValueKind::Image => "image",
+            ValueKind::Result => "result",
+            ValueKind::Details => "details",
+            ValueKind::Link => side::LINK,
         }
     }
 }
@@ -41,33 +49,33 @@ pub struct Wanted {
     /// Those that take more bytes than this in their line.
     pub over: u64,
     /// Those of these kinds.
-    pub kinds: Vec<PayloadKind>,
-}
-
-/// A value to prune.
-#[derive(Clone, Debug)]
-pub struct Payload<'a> {
-    /// Its kind.
-    pub kind: PayloadKind,
-    /// Its path in the line.
-    pub field: String,
-    /// The value.
-    pub value: Raw<'a>,
-    /// The JSON that replaces it.
-    pub note: Vec<u8>,
+    pub kinds: Vec<ValueKind>,
 }
 
 /// How many times longer than its note a payload must be. A shorter one is not worth pruning, and may be a
 /// note itself.
 const TIMES_THE_NOTE: usize = 3;
 
+impl Prune {
+    /// Finds the payloads of a session.
+    pub fn payloads_of(session: &Session, source: &dyn ReadAt, wanted: &Wanted) -> io::Result<Prune> {
+        let mut values = Vec::new();
+        let bodies = FileReader::new(session, source);
+        for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
+            let line = bodies.stored(session.entry(entry).span)?;
+            values.extend(payloads(entry, Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted));
+        }
+        Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })
+    }
+}
+
 /// Returns the payloads of an entry that are to be pruned.
-pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
+fn payloads(entry: EntryIx, line: Raw, wanted: &Wanted) -> Vec<Value> {
     let mut found = Vec::new();
-    let mut add = |kind, field: String, value: Raw<'a>, note: Vec<u8>| {
+    let mut add = |kind, field: String, value: Raw, note: Vec<u8>| {
         let bytes = value.bytes().len();
         if wanted.kinds.contains(&kind) && bytes as u64 > wanted.over && bytes > TIMES_THE_NOTE * note.len() {
-            found.push(Payload { kind, field, value, note });
+            found.push(Value { entry, field, kind, bytes, note });
         }
     };
     let is_custom = line.get("type").is_some_and(|kind| kind.is("custom_message"));
@@ -80,15 +88,15 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
     let what = output_of(holder, role);
     if let Some(content) = holder.get("content").filter(|_| role != Role::Assistant) {
         if let (Some(what), true) = (&what, content.is_string()) {
-            add(PayloadKind::Result, format!("{prefix}content"), content, text_note(what, content));
+            add(ValueKind::Result, format!("{prefix}content"), content, text_note(what, content));
         }
         for (at, item) in content.items().enumerate() {
             let text = item.get("text").filter(|_| item.get("type").is_some_and(|kind| kind.is("text")));
             match (image_note(item), text, &what) {
-                (Some(note), ..) => add(PayloadKind::Image, format!("{prefix}content[{at}]"), item, note),
+                (Some(note), ..) => add(ValueKind::Image, format!("{prefix}content[{at}]"), item, note),
                 (None, Some(text), Some(what)) if text.is_string() => {
                     add(
-                        PayloadKind::Result,
+                        ValueKind::Result,
                         format!("{prefix}content[{at}].text"),
                         text,
                         text_note(what, text),
@@ -99,13 +107,13 @@ pub fn payloads<'a>(line: Raw<'a>, wanted: &Wanted) -> Vec<Payload<'a>> {
         }
     }
     if let (Some(what), Some(output)) = (&what, holder.get("output").filter(|output| output.is_string())) {
-        add(PayloadKind::Result, format!("{prefix}output"), output, text_note(what, output));
+        add(ValueKind::Result, format!("{prefix}output"), output, text_note(what, output));
     }
     let has_details = is_custom || matches!(role, Role::ToolResult | Role::Custom | Role::HookMessage);
     if let Some(details) = holder.get("details").filter(|_| has_details) {
         let note = format!("[details removed, {}]", size(details.bytes().len()));
         add(
-            PayloadKind::Details,
+            ValueKind::Details,
             format!("{prefix}details"),
             details,
             Object::new().str("pruned", &note).finish(),
@@ -165,13 +173,13 @@ mod tests {
 
     fn found(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let wanted = Wanted { over: 0, kinds: PayloadKind::ALL.to_vec() };
-        let payloads = payloads(line, &wanted);
+        let wanted = Wanted { over: 0, kinds: ValueKind::PAYLOADS.to_vec() };
+        let payloads = payloads(EntryIx::new(0), line, &wanted);
         for payload in &payloads {
-            assert_eq!(at_path(line, &payload.field).map(Raw::bytes), Some(payload.value.bytes()));
+            assert_eq!(at_path(line, &payload.field).map(|value| value.bytes().len()), Some(payload.bytes));
             Raw::parse(&payload.note).unwrap();
         }
-        let shown = |payload: &Payload| {
+        let shown = |payload: &Value| {
             format!("{} {} {}", payload.kind.name(), payload.field, String::from_utf8_lossy(&payload.note))
         };
         payloads.iter().map(shown).collect::<Vec<_>>().join("\n")

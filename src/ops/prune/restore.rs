@@ -1,9 +1,10 @@
 //! Finds where what was pruned belongs, from the last operation to the first.
 
-use super::invalid;
 use super::payload::at_path;
-use super::side::{self, Operation, Record, SideError, What};
-use super::whole::{From, Part, Parts, Whole};
+use super::side::{Operation, Record, What};
+use super::{invalid, place_of};
+use crate::ops::patched::{Origin, Patched, Pieces};
+use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::FileReader;
@@ -13,13 +14,16 @@ use pisess_json::edit::Edit;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
-use std::io;
+use std::io::{self, Write};
 
 /// What was pruned from a session, and its places there.
-#[derive(Debug, Default)]
 pub struct Restore {
+    /// The file of what was pruned.
+    pruned: Box<dyn ReadAt>,
     /// The session with what was pruned.
-    parts: Parts,
+    whole: Pieces,
+    /// The number in the session of each line of it; `None` if it was pruned.
+    lines: Vec<Option<LineNo>>,
     /// What was put in its place, in the order of the pruned file.
     pub placed: Vec<Placed>,
     /// What has no place in the session: the ids of its entries, and its fields.
@@ -27,33 +31,6 @@ pub struct Restore {
     operations: Vec<(Operation, Vec<Record>)>,
     /// For each record of each operation, whether the session does not contain what it records.
     is_missing: Vec<Vec<bool>>,
-}
-
-/// A session's file of what was pruned, and where it belongs.
-pub struct WithPruned {
-    restore: Restore,
-    pruned: Box<dyn ReadAt>,
-}
-
-impl WithPruned {
-    /// Reads what was pruned from a session.
-    ///
-    /// # Errors
-    /// If the file is damaged, or that of another session.
-    pub fn new(
-        session: &Session,
-        source: &dyn ReadAt,
-        pruned: Box<dyn ReadAt>,
-    ) -> Result<WithPruned, SideError> {
-        let operations = side::read(&*pruned, &session.header.id)?;
-        let restore = Restore::new(session, source, operations, &*pruned)?;
-        Ok(WithPruned { restore, pruned })
-    }
-
-    /// Returns the session with what was pruned.
-    pub fn whole<'a>(&'a self, source: &'a dyn ReadAt) -> Whole<'a> {
-        self.restore.whole(source, &*self.pruned)
-    }
 }
 
 /// Something that was put in its place.
@@ -87,9 +64,9 @@ impl Restore {
         session: &Session,
         source: &dyn ReadAt,
         operations: Vec<(Operation, Vec<Record>)>,
-        pruned: &dyn ReadAt,
+        pruned: Box<dyn ReadAt>,
     ) -> io::Result<Restore> {
-        let mut lines = Lines::read(session, source, &operations, pruned)?;
+        let mut lines = Lines::read(session, source, &operations, &*pruned)?;
         let mut is_missing = Vec::new();
         let mut placed = Vec::new();
         let mut lost = Vec::new();
@@ -117,12 +94,30 @@ impl Restore {
         is_missing.reverse();
         placed.reverse();
         lost.reverse();
-        Ok(Restore { parts: lines.finish()?, placed, lost, operations, is_missing })
+        let (whole, lines) = lines.finish()?;
+        Ok(Restore { pruned, whole, lines, placed, lost, operations, is_missing })
     }
 
-    /// Returns the session with what was pruned, read from these files.
-    pub fn whole<'a>(&'a self, session: &'a dyn ReadAt, pruned: &'a dyn ReadAt) -> Whole<'a> {
-        Whole { parts: &self.parts, session, pruned }
+    /// Returns the session with what was pruned.
+    pub fn whole<'a>(&'a self, session: &'a dyn ReadAt) -> Patched<'a> {
+        Patched { pieces: &self.whole, source: session, beside: &*self.pruned }
+    }
+
+    /// Returns the number in the session of a line of the whole; `None` if it was pruned.
+    pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
+        self.lines.get(line.0.checked_sub(1)? as usize).copied().flatten()
+    }
+
+    /// Copies records of the pruned file.
+    pub(super) fn copy_records<'a>(
+        &self,
+        mut records: impl Iterator<Item = &'a Record>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        records.try_for_each(|record| {
+            copy(&*self.pruned, record.whole, out)?;
+            out.write_all(b"\n")
+        })
     }
 
     /// Returns what the session does not contain: the operations, with their records.
@@ -350,28 +345,29 @@ impl<'a> Lines<'a> {
         if line.is_pruned { self.pruned.read_range(line.span.range()) } else { self.bodies.stored(line.span) }
     }
 
-    /// Returns the content.
-    fn finish(self) -> io::Result<Parts> {
-        let mut parts = Parts::default();
+    /// Returns the session with what was pruned, and the number of each line in the session.
+    fn finish(self) -> io::Result<(Pieces, Vec<Option<LineNo>>)> {
+        let (mut whole, mut numbers) = (Pieces::default(), Vec::with_capacity(self.lines.len()));
         for (at, &line) in self.lines.iter().enumerate() {
-            let from = if line.is_pruned { From::Pruned } else { From::Session };
-            parts.begin_line((!line.is_pruned).then_some(LineNo(line.number)));
+            let origin = if line.is_pruned { Origin::Beside } else { Origin::Source };
+            numbers.push((!line.is_pruned).then_some(LineNo(line.number)));
             let mut start = line.span.start;
             for (value, payload) in self.splices(line)? {
-                parts.push(Part { from, span: Span { start, len: value.start - start } });
-                parts.push(Part { from: From::Pruned, span: payload });
+                whole.add(origin, Span { start, len: value.start - start });
+                whole.add(Origin::Beside, payload);
                 start = value.end();
             }
-            parts.push(Part { from, span: Span { start, len: line.span.end() - start } });
+            whole.add(origin, Span { start, len: line.span.end() - start });
             if line.newline || at + 1 < self.lines.len() {
                 // The newline of a line of the session is the next byte, if it has one.
-                let is_there = !line.is_pruned && line.span.end() < self.source.len();
-                let newline = Part { from: From::Newline, span: Span { start: 0, len: 1 } };
-                let next = Part { from, span: Span { start: line.span.end(), len: 1 } };
-                parts.push(if is_there { next } else { newline });
+                if !line.is_pruned && line.span.end() < self.source.len() {
+                    whole.keep(Span { start: line.span.end(), len: 1 });
+                } else {
+                    whole.make(b"\n");
+                }
             }
         }
-        Ok(parts)
+        Ok((whole, numbers))
     }
 
     /// Returns where values of a line are replaced in its file, and by what, in order.
@@ -384,9 +380,7 @@ impl<'a> Lines<'a> {
         let mut splices = Vec::new();
         for (field, payload) in last {
             if let Some(value) = at_path(root, field) {
-                let offset = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
-                let start = line.span.start + offset as u64;
-                splices.push((Span { start, len: value.bytes().len() as u64 }, payload));
+                splices.push((place_of(value.bytes(), &bytes, line.span), payload));
             }
         }
         splices.sort_by_key(|(value, _)| value.start);

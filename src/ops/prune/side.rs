@@ -15,7 +15,6 @@
 //! operation. The line of an entry was `distance` lines after that of the entry `after` (`null`: the header), which
 //! stayed. A file that an earlier version wrote has no first line of this kind, and only values and their notes.
 
-use crate::ops::plan::copy;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, each_line};
 use memchr::memmem;
@@ -273,16 +272,4 @@ pub fn write_record(members: Object, payload: &[u8], out: &mut dyn Write) -> io:
     out.write_all(b",\"payload\":")?;
     out.write_all(payload)?;
     out.write_all(b"}\n")
-}
-
-/// Copies records.
-pub fn copy_records<'a>(
-    pruned: &dyn ReadAt,
-    mut records: impl Iterator<Item = &'a Record>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    records.try_for_each(|record| {
-        copy(pruned, record.whole, out)?;
-        out.write_all(b"\n")
-    })
 }

@@ -172,26 +172,28 @@ fn pruned(
         format!("{ids:08x}")
     };
     let mut fresh = IdSource::new(0, &mut candidates);
-    let removal = Removal::new("compacted", session, source, wanted(), &mut fresh).unwrap();
-    let prune = Prune::Entries(removal);
-    let old = old.map(|old| {
-        let side = read(old, &session.header.id).unwrap();
-        (Restore::new(session, source, side, old).unwrap(), old)
-    });
-    let old = old.as_ref().map(|(restore, old)| (restore, *old as &dyn ReadAt));
-    let (mut left, mut beside) = (Vec::new(), Vec::new());
-    prune.write_session(session, source, &mut left).unwrap();
-    prune.write_pruned(session, source, old, &mut beside).unwrap();
-    (left, beside)
+    let prune = Prune::entries_of("compacted", session, source, wanted(), &mut fresh).unwrap();
+    let old = old.map(|old| restore(session, source, old));
+    let mut beside = Vec::new();
+    prune.write_pruned(session, source, old.as_ref(), &mut beside).unwrap();
+    let pruned = prune.pruned(session, source).unwrap();
+    (all(&pruned.over(source)), beside)
+}
+
+fn restore(session: &Session, source: &Vec<u8>, beside: &Vec<u8>) -> Restore {
+    let side = read(beside, &session.header.id).unwrap();
+    Restore::new(session, source, side, Box::new(beside.clone())).unwrap()
+}
+
+fn all(file: &dyn ReadAt) -> Vec<u8> {
+    file.read_range(0..file.len()).unwrap()
 }
 
 fn restored(source: &Vec<u8>, beside: &Vec<u8>) -> Vec<u8> {
     let session = loaded(source);
-    let side = read(beside, &session.header.id).unwrap();
-    let restore = Restore::new(&session, source, side, beside).unwrap();
+    let restore = restore(&session, source, beside);
     assert!(restore.lost.is_empty(), "{:?}", restore.lost);
-    let whole = restore.whole(source, beside);
-    whole.read_range(0..whole.len()).unwrap()
+    all(&restore.whole(source))
 }
 
 fn assert_same(now: &str, before: &str, show: &dyn Fn() -> String) {

@@ -30,6 +30,8 @@ pub fn collect(
     hasher: &RandomState,
     reader: &mut ChunkReader,
 ) -> Result<EntryStats, LoadError> {
+    let whole = options.pruned.map(|pruned| pruned.whole(source));
+    let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
     let preamble = header::read(source)?;
     let (start, lines) = (preamble.end, preamble.lines);
     let mut harvester = Collector {
@@ -230,7 +232,7 @@ impl Collector<'_> {
     /// Returns the number of the current line in the session; `None` if it was pruned.
     fn in_session(&self) -> Option<LineNo> {
         let number = LineNo(self.lines);
-        self.options.whole.map_or(Some(number), |whole| whole.in_session(number))
+        self.options.pruned.map_or(Some(number), |pruned| pruned.in_session(number))
     }
 
     /// Returns a key that is equal only for copies. Entries of version 1, or without an id, are identified by

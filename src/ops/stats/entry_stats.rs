@@ -1,6 +1,6 @@
 //! Collects the facts of one file for statistics.
 
-use crate::ops::prune::Whole;
+use crate::ops::prune::Restore;
 use crate::ops::stats::interned::{Name, Names};
 use crate::ops::stats::prices::Prices;
 use crate::session::Header;
@@ -20,8 +20,8 @@ pub struct StatsOptions<'a> {
     /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
     /// for these is omitted.
     pub agents: Option<(&'a Path, &'a SubAgents)>,
-    /// The session with what was pruned from it, to be read instead of the file: only what it used counts.
-    pub whole: Option<Whole<'a>>,
+    /// What was pruned from the session, to be read with it: only what it used counts.
+    pub pruned: Option<&'a Restore>,
 }
 
 /// The facts of one file.
