@@ -7,7 +7,7 @@ use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
 use crate::load::Options;
-use crate::ops::check::{Checkup, Finding, Group};
+use crate::ops::check::{Checkup, Finding};
 use pisess_store::{
     self as store, Attempt, Beside, Committed, Fill, Reach, SessionFile, StoreError, with_suffix,
 };
@@ -144,7 +144,7 @@ impl Repair<'_> {
         for finding in checkup.findings() {
             report.count(finding);
             let path = visible(&self.path.to_string_lossy());
-            ui.print_aside(&format!("{path}:{}", report.line(&Group::of(finding))));
+            ui.print_aside(&format!("{path}:{}", report.line(&[finding])));
         }
         Ok(())
     }

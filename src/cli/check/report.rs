@@ -2,7 +2,7 @@
 
 use super::RepairArgs;
 use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
-use crate::ops::check::{Finding, Group, Severity, grouped};
+use crate::ops::check::{Finding, Severity, grouped, lines_of};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ impl<'a> Report<'a> {
         let groups = match (self.args.write.change.json, self.args.repair) {
             (true, _) => Vec::new(),
             // Each repaired entry is reported on a separate line.
-            (false, true) => findings.iter().map(Group::of).collect(),
+            (false, true) => findings.iter().map(|finding| vec![finding]).collect(),
             (false, false) => grouped(findings),
         };
         let mut at = format!("{}:", visible(&path.to_string_lossy()));
@@ -91,8 +91,8 @@ impl<'a> Report<'a> {
     }
 
     /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`
-    pub fn line(&self, group: &Group) -> String {
-        let finding = group.first();
+    pub fn line(&self, group: &[&Finding]) -> String {
+        let finding = group[0];
         let is_done = self.args.repair && finding.is_repairable();
         let style = match finding.severity {
             _ if is_done => self.styles.assistant,
@@ -105,7 +105,7 @@ impl<'a> Report<'a> {
             (true, true) => "to repair",
             (false, _) => finding.severity.name(),
         };
-        let entry = match (group.lines(), &finding.entry) {
+        let entry = match (lines_of(group), &finding.entry) {
             (Some(lines), _) => format!(" ({lines})"),
             (None, Some(id)) => format!(" (entry {})", visible(&short(id))),
             (None, None) => String::new(),

@@ -1,6 +1,6 @@
 //! Checks the content of entries: times, summaries, labels, tool calls.
 
-use super::finding::{Draft, FindingKind as K, found};
+use super::finding::{Finding, FindingKind as K, found};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, FileReader};
@@ -15,7 +15,7 @@ use std::io;
 pub(super) fn check(
     bodies: &FileReader,
     active: &[bool],
-    findings: &mut Vec<Draft>,
+    findings: &mut Vec<Finding>,
 ) -> io::Result<Vec<EntryIx>> {
     let session = bodies.session();
     for ix in session.all() {
@@ -33,7 +33,7 @@ fn stops_oh_my_pi(entry: &Entry) -> bool {
     entry.kind == Kind::Message && entry.role == Role::Assistant && entry.flags.has(Flags::NO_CONTENT)
 }
 
-fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Draft>) {
+fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<Finding>) {
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
     if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
@@ -85,7 +85,7 @@ fn needs_content(role: Role) -> bool {
     matches!(role, Role::User | Role::Assistant | Role::ToolResult | Role::Custom | Role::Developer)
 }
 
-fn labels(session: &Session, findings: &mut Vec<Draft>) {
+fn labels(session: &Session, findings: &mut Vec<Finding>) {
     for change in &session.collected.labels {
         let target = session.text(change.target);
         if session.find(&target).is_none() && !change.name.is_empty() {
@@ -95,7 +95,7 @@ fn labels(session: &Session, findings: &mut Vec<Draft>) {
     }
 }
 
-fn summaries(bodies: &FileReader, active: &[bool], findings: &mut Vec<Draft>) -> io::Result<()> {
+fn summaries(bodies: &FileReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = bodies.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
     let summaries: Vec<_> = session.all().filter(is_summary).collect();
@@ -129,7 +129,7 @@ fn is_discarding(body: Raw) -> bool {
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Draft>) {
+fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Finding>) {
     // A native snapshot that names no entry at all covers everything before it.
     let (what, id) = if native::is_snapshot(body) {
         match native::through(body) {
@@ -154,7 +154,7 @@ fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings
 }
 
 /// Checks calls and results on the active path.
-fn tools(session: &Session, findings: &mut Vec<Draft>) {
+fn tools(session: &Session, findings: &mut Vec<Finding>) {
     // The calls not answered yet, and whether the agents omit their message.
     let mut open: HashMap<Text, (EntryIx, bool)> = HashMap::default();
     let mut called: HashSet<Text> = HashSet::default();

@@ -16,7 +16,7 @@ pub struct Finding {
     pub entry: Option<Text<'static>>,
     /// Its kind.
     pub kind: FindingKind,
-    /// Its severity.
+    /// Its severity: a note, until it is [weighed](Finding::weighed).
     pub severity: Severity,
     /// The problem.
     pub message: String,
@@ -24,55 +24,49 @@ pub struct Finding {
     pub consequence: &'static str,
     /// How a repair fixes it, if it can.
     pub fix: Option<String>,
+    /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
+    pub(super) grave: bool,
+}
+
+/// Returns a finding in an entry.
+pub(super) fn found(
+    session: &Session,
+    ix: EntryIx,
+    kind: FindingKind,
+    message: impl Into<String>,
+) -> Finding {
+    Finding::new(session.entry(ix).line, kind, message).entry(session.id(ix))
 }
 
 impl Finding {
+    pub(super) fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Finding {
+        let (severity, message) = (Severity::Note, message.into());
+        Finding { line, entry: None, kind, severity, message, consequence: "", fix: None, grave: false }
+    }
+
     /// Whether a repair fixes it.
     pub fn is_repairable(&self) -> bool {
         self.fix.is_some()
     }
-}
 
-/// A finding without its severity, which depends on the file's agent.
-#[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub line: LineNo,
-    pub entry: Option<Text<'static>>,
-    pub kind: FindingKind,
-    /// Whether it is where it does the most harm: on the active path, at the leaf or in a cycle.
-    pub grave: bool,
-    pub message: String,
-    pub fix: Option<String>,
-}
-
-/// Returns a finding in an entry.
-pub(super) fn found(session: &Session, ix: EntryIx, kind: FindingKind, message: impl Into<String>) -> Draft {
-    Draft::new(session.entry(ix).line, kind, message).entry(session.id(ix))
-}
-
-impl Draft {
-    pub fn new(line: LineNo, kind: FindingKind, message: impl Into<String>) -> Draft {
-        Draft { line, entry: None, kind, grave: false, message: message.into(), fix: None }
-    }
-
-    pub fn entry(mut self, id: Text) -> Draft {
+    pub(super) fn entry(mut self, id: Text) -> Finding {
         self.entry = (!id.is_empty()).then(|| id.into_owned());
         self
     }
 
-    pub fn grave(mut self, grave: bool) -> Draft {
+    pub(super) fn grave(mut self, grave: bool) -> Finding {
         self.grave = grave;
         self
     }
 
-    pub fn fix(mut self, fix: impl Into<String>) -> Draft {
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> Finding {
         self.fix = Some(fix.into());
         self
     }
 
-    pub fn weighed(self, agent: &Agent, format: Format) -> Finding {
-        let (severity, consequence) = (agent.weight)(self.kind, format, self.grave);
-        let Draft { line, entry, kind, message, fix, .. } = self;
-        Finding { line, entry, kind, severity, message, consequence, fix }
+    /// Sets its severity and consequence, which depend on the file's agent.
+    pub(super) fn weighed(mut self, agent: &Agent, format: Format) -> Finding {
+        (self.severity, self.consequence) = (agent.weight)(self.kind, format, self.grave);
+        self
     }
 }

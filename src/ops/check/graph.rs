@@ -7,7 +7,7 @@
 //! conversation stays in one piece. So does an entry whose parent is missing, if all entries before it end there:
 //! no other parent fits.
 
-use super::finding::{Draft, FindingKind as K, found};
+use super::finding::{Finding, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
 use crate::session::reference::Position;
@@ -42,7 +42,7 @@ pub(super) fn check(
     session: &Session,
     mending: &LineRepair,
     active: &[bool],
-    findings: &mut Vec<Draft>,
+    findings: &mut Vec<Finding>,
 ) -> Links {
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
@@ -70,7 +70,7 @@ fn wanted(session: &Session) -> HashSet<&[u8]> {
 struct Graph<'s, 'f> {
     session: &'s Session,
     active: &'s [bool],
-    findings: &'f mut Vec<Draft>,
+    findings: &'f mut Vec<Finding>,
     odd: HashMap<LineNo, &'s OddIds>,
     trees: Trees,
     links: Links,
@@ -151,7 +151,7 @@ impl<'s> Graph<'s, '_> {
 
     /// Gives entries whose parent is missing the only parent that fits. All other parents are settled, so that a second
     /// repair has nothing to do.
-    fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Draft)>) {
+    fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Finding)>) {
         let session = self.session;
         let mut ends = Ends::new(session);
         // Entries with the same missing parent have one again.
@@ -194,7 +194,7 @@ impl<'s> Graph<'s, '_> {
 
     /// Returns the finding for a missing parent, and what it costs. `is_gone`: whether the parent is on a line that is not
     /// an entry. `sizes` are those of the trees.
-    fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Draft {
+    fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Finding {
         let is_active = self.active[ix.at()];
         let parent = parent.to_string();
         let mut message = if is_gone {

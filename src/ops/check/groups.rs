@@ -3,7 +3,6 @@
 use super::Finding;
 use crate::session::entry::LineNo;
 use foldhash::HashMap;
-use std::fmt::Write as _;
 
 /// The minimum number of equal findings to group.
 const MANY: usize = 3;
@@ -11,65 +10,40 @@ const MANY: usize = 3;
 /// The maximum number of line ranges to list.
 const STRETCHES: usize = 8;
 
-/// Equal findings.
-#[derive(Debug)]
-pub struct Group<'a> {
-    /// The findings, by line; never empty.
-    pub findings: Vec<&'a Finding>,
-}
-
-impl<'a> Group<'a> {
-    /// Returns a group of one finding.
-    pub fn of(finding: &'a Finding) -> Self {
-        Group { findings: vec![finding] }
-    }
-
-    /// Returns the first of them, which represents all.
-    pub fn first(&self) -> &Finding {
-        self.findings[0]
-    }
-
-    /// Returns the number of findings and their lines, such as `12 entries, lines 2-13`; `None` if there are
-    /// too few to group.
-    pub fn lines(&self) -> Option<String> {
-        if self.findings.len() < MANY {
-            return None;
-        }
-        let mut text = format!("{} entries, lines ", self.findings.len());
-        let stretches = stretches(self.findings.iter().map(|finding| finding.line));
-        for (at, &(first, last)) in stretches.iter().take(STRETCHES).enumerate() {
-            text.push_str(if at == 0 { "" } else { ", " });
-            // Writing to a string cannot fail.
-            let _ = if first == last {
-                write!(text, "{}", first.0)
-            } else {
-                write!(text, "{}-{}", first.0, last.0)
-            };
-        }
-        text.push_str(if stretches.len() > STRETCHES { ", …" } else { "" });
-        Some(text)
-    }
-}
-
 /// Groups equal findings at the position of the first; too few to group stay separate.
-pub fn grouped(findings: &[Finding]) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn grouped(findings: &[Finding]) -> Vec<Vec<&Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let mut known = HashMap::default();
     for finding in findings {
         let says =
             (finding.kind, finding.severity, &finding.message, finding.consequence, finding.is_repairable());
         let at = *known.entry(says).or_insert(groups.len());
         match groups.get_mut(at) {
-            Some(group) => group.findings.push(finding),
-            None => groups.push(Group { findings: vec![finding] }),
+            Some(group) => group.push(finding),
+            None => groups.push(vec![finding]),
         }
     }
-    let (many, few): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.findings.len() >= MANY);
-    let alone =
-        few.into_iter().flat_map(|group| group.findings).map(|finding| Group { findings: vec![finding] });
+    let (many, few): (Vec<_>, Vec<_>) = groups.into_iter().partition(|group| group.len() >= MANY);
+    let alone = few.into_iter().flatten().map(|finding| vec![finding]);
     let mut groups: Vec<_> = many.into_iter().chain(alone).collect();
-    groups.sort_by_key(|group| (group.first().line, group.first().kind));
+    groups.sort_by_key(|group| (group[0].line, group[0].kind));
     groups
+}
+
+/// Returns the number of equal findings and their lines, such as `12 entries, lines 2-13`; `None` if there are too few to
+/// group.
+pub fn lines_of(findings: &[&Finding]) -> Option<String> {
+    if findings.len() < MANY {
+        return None;
+    }
+    let stretches = stretches(findings.iter().map(|finding| finding.line));
+    let shown = |&(first, last): &(LineNo, LineNo)| match last {
+        _ if first == last => first.0.to_string(),
+        _ => format!("{}-{}", first.0, last.0),
+    };
+    let lines: Vec<_> = stretches.iter().take(STRETCHES).map(shown).collect();
+    let more = if stretches.len() > STRETCHES { ", …" } else { "" };
+    Some(format!("{} entries, lines {}{more}", findings.len(), lines.join(", ")))
 }
 
 /// Returns runs of consecutive lines, each as its first and last; `lines` must be in order.
@@ -86,25 +60,16 @@ fn stretches(lines: impl Iterator<Item = LineNo>) -> Vec<(LineNo, LineNo)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FindingKind, Severity};
+    use super::super::FindingKind;
     use super::*;
 
     fn finding(line: u32, message: &str) -> Finding {
-        Finding {
-            line: LineNo(line),
-            entry: None,
-            kind: FindingKind::NoContent,
-            severity: Severity::Note,
-            message: message.to_owned(),
-            consequence: "",
-            fix: None,
-        }
+        Finding::new(LineNo(line), FindingKind::NoContent, message)
     }
 
     fn shown(findings: &[Finding]) -> Vec<String> {
-        let shown = |group: &Group| {
-            let first = group.first();
-            format!("{}:{} {}", first.line.0, first.message, group.lines().unwrap_or_default())
+        let shown = |group: &Vec<&Finding>| {
+            format!("{}:{} {}", group[0].line.0, group[0].message, lines_of(group).unwrap_or_default())
         };
         grouped(findings).iter().map(shown).collect()
     }

@@ -1,6 +1,6 @@
 //! The file as it will be with its lines repaired, built line by line.
 
-use super::finding::{Draft, FindingKind as K};
+use super::finding::{Finding, FindingKind as K};
 use super::resync::{self, Gone};
 use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
@@ -31,9 +31,9 @@ impl Located<'_> {
 
 pub(super) struct LineRepair {
     pub file: Pieces,
-    pub findings: Vec<Draft>,
+    pub findings: Vec<Finding>,
     /// Findings that count only if the session is one of this agent.
-    pub incomplete: Vec<(Dialect, Draft)>,
+    pub incomplete: Vec<(Dialect, Finding)>,
     /// The pieces removed or converted to UTF-8, in the order of the source.
     pub rejected: Vec<Span>,
     /// Entries that were removed, or cannot be read.
@@ -84,7 +84,8 @@ impl LineRepair {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
-        let draft = Draft::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
+        let draft =
+            Finding::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
         let draft =
             named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
         self.findings.push(draft);
@@ -119,7 +120,7 @@ impl LineRepair {
     fn start_line(&mut self, located: &Located) {
         self.map_line(located.number);
         if located.alone && !located.newline {
-            let draft = Draft::new(located.number, K::NoFinalNewline, "the last line has no newline");
+            let draft = Finding::new(located.number, K::NoFinalNewline, "the last line has no newline");
             self.findings.push(draft.fix("it gets one"));
         }
     }
@@ -134,7 +135,7 @@ impl LineRepair {
     }
 
     /// Removes a value, with its finding; if entries refer to each other by number, it stays.
-    pub fn remove(&mut self, located: &Located, draft: Draft, fix: &str, was_entry: bool) {
+    pub fn remove(&mut self, located: &Located, draft: Finding, fix: &str, was_entry: bool) {
         if self.by_number {
             self.findings.push(draft);
             return self.keep(located);
@@ -153,7 +154,7 @@ impl LineRepair {
 }
 
 /// Adds the record's id to a finding.
-pub(super) fn named(draft: Draft, record: &Record) -> Draft {
+pub(super) fn named(draft: Finding, record: &Record) -> Finding {
     let id = record.id.map(|id: RawString| decode(id.bytes));
-    id.into_iter().fold(draft, Draft::entry)
+    id.into_iter().fold(draft, Finding::entry)
 }

@@ -6,7 +6,7 @@
 //! A line is kept, or its values are split onto separate lines, or it is removed. From a broken line, a value
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
-use super::finding::{Draft, FindingKind as K};
+use super::finding::{Finding, FindingKind as K};
 use super::line_repair::{LineRepair, Located, OddIds, named};
 use super::missing::missing;
 use super::resync;
@@ -63,10 +63,10 @@ pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result
     // The last value decides the leaf.
     let last = mending.last;
     let ends_with =
-        |draft: &&mut Draft| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
+        |draft: &&mut Finding| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
     mending.findings.iter_mut().filter(ends_with).for_each(|draft| draft.grave = true);
     if mending.ends == [true, true] {
-        mending.findings.push(Draft::new(
+        mending.findings.push(Finding::new(
             LineNo(1),
             K::MixedLineEnds,
             "some lines end with CR LF, some with LF",
@@ -128,7 +128,7 @@ impl LineRepair {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
             let draft =
-                Draft::new(number, K::ByteOrderMark, "there is a byte order mark before the first line");
+                Finding::new(number, K::ByteOrderMark, "there is a byte order mark before the first line");
             self.findings.push(draft.fix("it is removed"));
             self.rejected.push(Span { start, len: 3 });
             (bytes, start) = (rest, start + 3);
@@ -168,7 +168,7 @@ impl LineRepair {
             (n, 0) => format!("{n} values are on one line"),
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
-        let draft = Draft::new(located.number, K::FusedLine, message);
+        let draft = Finding::new(located.number, K::FusedLine, message);
         if self.by_number {
             self.findings.push(draft);
             return self.keep(located);
@@ -213,7 +213,7 @@ impl LineRepair {
             (K::TornTail, "the last line is incomplete: its write was interrupted")
         };
         self.take_out(located, 0..located.bytes.len(), true);
-        let mut draft = Draft::new(located.number, kind, what).fix("it is removed");
+        let mut draft = Finding::new(located.number, kind, what).fix("it is removed");
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
             draft = draft.entry(id);
         }
@@ -244,9 +244,9 @@ impl LineRepair {
 
     fn no_entry(&mut self, located: &Located, value: Raw) {
         let draft = if value.is_null() {
-            Draft::new(located.number, K::NullLine, "the line is null")
+            Finding::new(located.number, K::NullLine, "the line is null")
         } else {
-            Draft::new(located.number, K::NotAnEntry, "the line is a value that is not an entry")
+            Finding::new(located.number, K::NotAnEntry, "the line is a value that is not an entry")
         };
         if self.by_number && value.is_truthy() {
             self.findings.push(draft);
@@ -259,13 +259,13 @@ impl LineRepair {
     /// Reports a message entry without a message, with which every agent fails; a repair removes it.
     fn no_message(&mut self, located: &Located, record: &Record) {
         let draft =
-            named(Draft::new(located.number, K::NoMessage, "the message entry has no message"), record);
+            named(Finding::new(located.number, K::NoMessage, "the message entry has no message"), record);
         self.remove(located, draft, "it is removed, and its children become children of its parent", true);
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
-            let draft = named(Draft::new(located.number, K::SecondHeader, "a second header"), record);
+            let draft = named(Finding::new(located.number, K::SecondHeader, "a second header"), record);
             return self.remove(located, draft, "it is removed", true);
         }
         self.has_header = true;
@@ -275,7 +275,7 @@ impl LineRepair {
         if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(located, record);
         }
-        let draft = Draft::new(located.number, K::OddVersion, "the header's version is not a number");
+        let draft = Finding::new(located.number, K::OddVersion, "the header's version is not a number");
         let draft = draft.grave(self.old);
         if version != 3.0 {
             self.findings.push(draft);
@@ -305,7 +305,7 @@ impl LineRepair {
         } else {
             format!("the title line is {width} bytes wide, not {TITLE_LINE}")
         };
-        let draft = Draft::new(located.number, K::TitleWidth, message);
+        let draft = Finding::new(located.number, K::TitleWidth, message);
         match padded(&line) {
             Some(padded) => {
                 self.findings.push(draft.fix("it is padded"));
@@ -326,18 +326,18 @@ impl LineRepair {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings.push(named(Draft::new(located.number, K::BlobReference, message), record));
+            self.findings.push(named(Finding::new(located.number, K::BlobReference, message), record));
         }
         if self.old && resync::depth(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
-            self.findings.push(named(Draft::new(located.number, K::DeepNesting, message), record));
+            self.findings.push(named(Finding::new(located.number, K::DeepNesting, message), record));
         }
     }
 
     /// Records what an entry lacks, for the agent that the session turns out to belong to.
     fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         for (dialect, what) in missing(record, blocks) {
-            let draft = named(Draft::new(located.number, K::MissingField, what), record);
+            let draft = named(Finding::new(located.number, K::MissingField, what), record);
             self.incomplete.push((dialect, draft));
         }
     }

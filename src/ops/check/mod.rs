@@ -21,9 +21,8 @@ mod missing;
 mod resync;
 
 pub use finding::{Finding, FindingKind, Severity};
-pub use groups::{Group, grouped};
+pub use groups::{grouped, lines_of};
 
-use self::finding::Draft;
 use self::graph::Links;
 use self::line_repair::LineRepair;
 use self::lines::{is_plain, mend};
@@ -94,14 +93,14 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     Ok(Checkup { source, mending, session, links, contentless, findings })
 }
 
-fn old_version(session: &Session, drafts: &mut Vec<Draft>) {
+fn old_version(session: &Session, drafts: &mut Vec<Finding>) {
     let what = match session.format {
         Format::V1 => "the file is of version 1",
         Format::Draft => "the file is a draft tree, which no agent reads",
         Format::V2 => "the file is of version 2",
         Format::V3 => return,
     };
-    drafts.push(Draft::new(
+    drafts.push(Finding::new(
         session.header.line,
         FindingKind::OldVersion,
         format!("{what}; see `pisess migrate`"),
