@@ -117,35 +117,6 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
     }
 }
 
-/// Consecutive rows that are drawn as one, by their positions in the drawing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fold {
-    last: u32,
-    rows: u32,
-}
-
-impl Fold {
-    /// Returns a fold of one row, which is drawn as it is.
-    pub fn new(place: usize) -> Fold {
-        Fold::of(place, 1)
-    }
-
-    /// Returns a fold of `rows` rows. Both numbers fit: there are at most as many rows as entries.
-    fn of(last: usize, rows: usize) -> Fold {
-        Fold { last: last as u32, rows: rows as u32 }
-    }
-
-    /// Returns the position of the last row, whose id represents them all.
-    pub fn last(self) -> usize {
-        self.last as usize
-    }
-
-    /// Returns the number of rows; 1 if nothing is folded.
-    pub fn rows(self) -> usize {
-        self.rows as usize
-    }
-}
-
 /// The tools in a fold, for the row that represents it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Folded<'a> {
@@ -155,9 +126,9 @@ pub struct Folded<'a> {
     pub failed: usize,
 }
 
-/// Returns one fold for each row to draw. A run of at least `MANY` tool results becomes one row; results that
-/// are labelled, edited or marked as the leaf stay separate.
-pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
+/// Returns the positions that each row to draw represents, by the last of them. A run of at least `MANY` tool results
+/// becomes one row; results that are labelled, edited or marked as the leaf stay separate.
+pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Range<usize>> {
     let session = drawing.session;
     let marked = drawing.marked();
     let is_plain = |ix: EntryIx| {
@@ -166,7 +137,7 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
             && drawing.label(ix).is_none()
             && !edits.contains_key(&ix)
     };
-    let mut folds: Vec<Fold> = Vec::with_capacity(drawing.places.len());
+    let mut folds: Vec<Range<usize>> = Vec::with_capacity(drawing.places.len());
     let mut run = 0;
     for (at, place) in drawing.places.iter().enumerate() {
         let before = at.checked_sub(1).map(|at| drawing.places[at].entry);
@@ -179,24 +150,22 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Fold> {
             (true, false) => 1,
             (false, _) => 0,
         };
-        folds.push(Fold::new(at));
+        match folds.last_mut() {
+            Some(fold) if run > MANY => fold.end = at + 1,
+            _ => folds.push(at..at + 1),
+        }
         if run == MANY {
             folds.truncate(folds.len() - MANY);
-            folds.push(Fold::of(at, MANY));
-        } else if run > MANY {
-            folds.pop();
-            if let Some(fold) = folds.last_mut() {
-                *fold = Fold::of(at, run);
-            }
+            folds.push(at + 1 - MANY..at + 1);
         }
     }
     folds
 }
 
 /// Returns the tools of the rows of a fold.
-pub fn folded<'a>(drawing: &'a Drawing, fold: Fold) -> Folded<'a> {
+pub fn folded<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Folded<'a> {
     let mut folded = Folded::default();
-    for place in &drawing.places[fold.last() + 1 - fold.rows()..=fold.last()] {
+    for place in &drawing.places[fold.clone()] {
         let row = drawing.row(place.entry);
         folded.failed += usize::from(row.ending.is_some());
         match folded.tools.iter_mut().find(|(name, _)| *name == row.role) {

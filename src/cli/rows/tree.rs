@@ -6,7 +6,7 @@ use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
-use crate::ops::rows::{Extent, Fold, extents, folded, folds};
+use crate::ops::rows::{Extent, extents, folded, folds};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -90,8 +90,8 @@ pub struct Drawn {
 /// Draws rows, one after the other.
 pub struct Painter<'a> {
     look: Look<'a>,
-    /// The folds, one for each row to draw.
-    folds: Vec<Fold>,
+    /// The positions that each row to draw represents, by the last of them.
+    folds: Vec<Range<usize>>,
     extents: Vec<Extent>,
     now_ms: i64,
     /// The width of the terminal; without one, rows are not truncated.
@@ -115,7 +115,7 @@ impl<'a> Painter<'a> {
             folds: if drawn.folds {
                 folds(drawing, edits)
             } else {
-                (0..drawing.places.len()).map(Fold::new).collect()
+                (0..drawing.places.len()).map(|at| at..at + 1).collect()
             },
             extents: if branches { extents(session) } else { Vec::new() },
             now_ms: Ids::new(ui)?.now_ms(ui),
@@ -131,7 +131,7 @@ impl<'a> Painter<'a> {
     /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, and how many are left
     /// out before and after them. After a heading, a pager opens at the leaf.
     pub fn paint(&self, usage: Option<UsageSums>, ui: &mut Ui) -> Result<(), Failure> {
-        let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.last()].entry);
+        let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.end - 1].entry);
         let shown = self.look.drawing.around(entries(), self.drawn.around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
         if let Some(usage) = usage {
@@ -173,18 +173,18 @@ impl<'a> Painter<'a> {
             if at >= shown.start && (at - shown.start).is_multiple_of(STRETCH) {
                 starts.push(bars);
             }
-            bars.enter(&places[fold.last()]);
-            bars.leave(&places[fold.last()]);
+            bars.enter(&places[fold.end - 1]);
+            bars.leave(&places[fold.end - 1]);
         }
         let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, stretch: Range<usize>| {
             let mut bars = starts[stretch.start / STRETCH];
-            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(folds[before])));
-            for &fold in &folds[stretch] {
+            rows.follow(stretch.start.checked_sub(1).map(|before| self.time(&folds[before])));
+            for fold in &folds[stretch] {
                 if self.look.drawing.is_live() {
                     rows.follow(None);
                 }
-                let place = &places[fold.last()];
+                let place = &places[fold.end - 1];
                 bars.enter(place);
                 self.row(fold, place, bars, rows);
                 bars.leave(place);
@@ -195,12 +195,12 @@ impl<'a> Painter<'a> {
         draw_stretches(&pen, folds.len(), draw, ui)
     }
 
-    fn time(&self, fold: Fold) -> i64 {
+    fn time(&self, fold: &Range<usize>) -> i64 {
         let drawing = self.look.drawing;
-        drawing.session.entry(drawing.places[fold.last()].entry).time_ms
+        drawing.session.entry(drawing.places[fold.end - 1].entry).time_ms
     }
 
-    fn row(&self, fold: Fold, place: &TreeRow, bars: Bars, rows: &mut Rows) {
+    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: Bars, rows: &mut Rows) {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_active = drawing.is_active(ix);
         rows.begin();
@@ -231,7 +231,7 @@ impl<'a> Painter<'a> {
         if is_rule {
             rows.put(&format!("{} ", glyphs.rule.repeat(RULE)), rule_style);
         }
-        match fold.rows() {
+        match fold.len() {
             1 => self.look.put(rows, ix, !is_active),
             _ => self.fold(fold, rows, !is_active),
         }
@@ -284,11 +284,11 @@ impl<'a> Painter<'a> {
     }
 
     /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
-    fn fold(&self, fold: Fold, rows: &mut Rows, is_dim: bool) {
+    fn fold(&self, fold: &Range<usize>, rows: &mut Rows, is_dim: bool) {
         let Look { drawing, styles, glyphs, .. } = &self.look;
         let folded = folded(drawing, fold);
         rows.push_str(glyphs.fold);
-        rows.push_number(fold.rows(), 0);
+        rows.push_number(fold.len(), 0);
         rows.push_str(" tools: ");
         rows.put_part(if is_dim { styles.dim } else { styles.tool });
         for (at, (name, count)) in folded.tools.iter().enumerate() {
