@@ -2,7 +2,7 @@
 
 use crate::cli::output::{Failure, Styles, Ui, styled, visible};
 use crate::format::counted;
-use crate::ops::diff::hunks::{Hunk, Tag};
+use crate::ops::diff::context::Hunk;
 use owo_colors::Style;
 use similar::{ChangeTag, TextDiff};
 use std::ops::Range;
@@ -20,7 +20,7 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
     for hunk in hunks {
         let heading = format!("@@ -{} +{} @@", range(&hunk.left), range(&hunk.right));
         let mut out = styled(&heading, styles.active) + "\n";
-        let is_change = |tag: Tag| tag != Tag::Both;
+        let is_change = |tag: ChangeTag| tag != ChangeTag::Equal;
         for block in hunk.lines.chunk_by(|(one, _), (next, _)| is_change(*one) == is_change(*next)) {
             push_block(block, &styles, &mut out);
         }
@@ -33,7 +33,7 @@ pub fn print_hunks(hunks: &[Hunk], names: [&str; 2], ui: &mut Ui) -> Result<(), 
 pub fn line_stat(hunks: &[Hunk]) -> String {
     let lines = hunks.iter().flat_map(|hunk| &hunk.lines);
     let count = |tag| counted(lines.clone().filter(|(line, _)| *line == tag).count(), "line", "lines");
-    format!("{} (-), {} (+)\n", count(Tag::Removed), count(Tag::Added))
+    format!("{} (-), {} (+)\n", count(ChangeTag::Delete), count(ChangeTag::Insert))
 }
 
 /// Returns a range of lines as in a unified diff: counted from 1; for an empty range, the line before it.
@@ -47,9 +47,10 @@ fn range(lines: &Range<usize>) -> String {
 
 /// Appends common lines, or a change. In colour, the words of a change that has lines on both sides are
 /// compared.
-fn push_block(block: &[(Tag, String)], styles: &Styles, out: &mut String) {
+fn push_block(block: &[(ChangeTag, String)], styles: &Styles, out: &mut String) {
     let of = |tag| block.iter().filter(move |(line, _)| *line == tag).map(|(_, text)| &**text);
-    let (removed, added): (Vec<_>, Vec<_>) = (of(Tag::Removed).collect(), of(Tag::Added).collect());
+    let (removed, added): (Vec<_>, Vec<_>) =
+        (of(ChangeTag::Delete).collect(), of(ChangeTag::Insert).collect());
     let bytes: usize = block.iter().map(|(_, text)| text.len()).sum();
     let has_both = !removed.is_empty() && !added.is_empty();
     if !has_both || styles.added.is_plain() || bytes > LONGEST {
@@ -59,21 +60,21 @@ fn push_block(block: &[(Tag, String)], styles: &Styles, out: &mut String) {
     let diff = TextDiff::from_slices(&removed, &added);
     // Without the default deadline, so that the result does not depend on the speed of the machine.
     for change in diff.ops().iter().flat_map(|op| diff.iter_inline_changes_deadline(op, None)) {
-        let tag = match change.tag() {
-            ChangeTag::Equal => Tag::Both,
-            ChangeTag::Delete => Tag::Removed,
-            ChangeTag::Insert => Tag::Added,
-        };
-        push_line(tag, change.values().iter().copied(), styles, out);
+        push_line(change.tag(), change.values().iter().copied(), styles, out);
     }
 }
 
 /// Appends a line given in parts, some of which are highlighted.
-fn push_line<'a>(tag: Tag, parts: impl Iterator<Item = (bool, &'a str)>, styles: &Styles, out: &mut String) {
+fn push_line<'a>(
+    tag: ChangeTag,
+    parts: impl Iterator<Item = (bool, &'a str)>,
+    styles: &Styles,
+    out: &mut String,
+) {
     let (sign, style) = match tag {
-        Tag::Both => (" ", Style::new()),
-        Tag::Removed => ("-", styles.removed),
-        Tag::Added => ("+", styles.added),
+        ChangeTag::Equal => (" ", Style::new()),
+        ChangeTag::Delete => ("-", styles.removed),
+        ChangeTag::Insert => ("+", styles.added),
     };
     *out += &styled(sign, style);
     for (is_marked, part) in parts {

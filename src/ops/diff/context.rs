@@ -4,50 +4,104 @@
 //! so that only these are kept in memory.
 
 use super::Side;
-use super::hunks::{AROUND, Hunk, Hunks};
 use crate::ops::show::{Part, block, fields};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use sha2::{Digest, Sha256};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 use std::io;
 use std::ops::Range;
 
+/// The number of unchanged lines around a change.
+const AROUND: usize = 3;
+
+/// A range of lines that contains changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Its lines on the left, counted from 0.
+    pub left: Range<usize>,
+    /// Its lines on the right, counted from 0.
+    pub right: Range<usize>,
+    /// The lines, without newlines.
+    pub lines: Vec<(ChangeTag, String)>,
+}
+
 /// Returns the differences of the contexts; none if their texts are equal.
 pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
-    let (left_messages, right_messages) = (measured(left)?, measured(right)?);
-    let digests = |messages: &[Measured]| messages.iter().map(|message| message.digest).collect::<Vec<_>>();
-    let ops = capture_diff_slices(Algorithm::Myers, &digests(&left_messages), &digests(&right_messages));
-    let mut is_needed = [vec![false; left_messages.len()], vec![false; right_messages.len()]];
+    let messages = [measured(left)?, measured(right)?];
+    let [left_digests, right_digests] =
+        messages.each_ref().map(|side| side.iter().map(|message| message.digest).collect::<Vec<_>>());
+    let ops = capture_diff_slices(Algorithm::Myers, &left_digests, &right_digests);
+    let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
     for op in &ops {
-        match op {
-            DiffOp::Equal { new_index, .. } => {
-                let follows_change = op.old_range().start + new_index > 0;
-                near_changes(&left_messages, op.old_range(), follows_change, &mut is_needed[0]);
-            }
-            op => {
-                is_needed[0][op.old_range()].fill(true);
-                is_needed[1][op.new_range()].fill(true);
-            }
+        if op.tag() == DiffTag::Equal {
+            let follows_change = op.old_range().start + op.new_range().start > 0;
+            near_changes(&messages[0], op.old_range(), follows_change, &mut is_needed[0]);
+        } else {
+            is_needed[0][op.old_range()].fill(true);
+            is_needed[1][op.new_range()].fill(true);
         }
     }
     let texts = [texts(left, &is_needed[0])?, texts(right, &is_needed[1])?];
-    let mut hunks = Hunks::default();
-    for op in &ops {
-        match op {
-            DiffOp::Equal { .. } => {
-                for at in op.old_range() {
-                    match texts[0].get(&at) {
-                        Some(text) => split(text).for_each(|line| hunks.both(line)),
-                        None => hunks.skip(left_messages[at].lines),
-                    }
-                }
+    let starts = messages.each_ref().map(|side| starts(side));
+    let [left, right] = [0, 1].map(|side| lines(&texts[side], &starts[side]));
+    let hunks = group_diff_ops(in_lines(&ops, &starts, &left, &right), AROUND);
+    Ok(hunks.iter().map(|ops| hunk(ops, &left, &right)).collect())
+}
+
+/// Returns the differences of the messages as differences of their lines.
+fn in_lines(
+    ops: &[DiffOp],
+    starts: &[Vec<usize>; 2],
+    left: &HashMap<usize, &str>,
+    right: &HashMap<usize, &str>,
+) -> Vec<DiffOp> {
+    let mut all = Vec::new();
+    let equal = |all: &mut Vec<DiffOp>, old: usize, new: usize, count: usize| match all.last_mut() {
+        Some(DiffOp::Equal { len, .. }) => *len += count,
+        _ => all.push(DiffOp::Equal { old_index: old, new_index: new, len: count }),
+    };
+    for op in ops {
+        let (tag, old, new) = op.as_tag_tuple();
+        let old = starts[0][old.start]..starts[0][old.end];
+        let new = starts[1][new.start]..starts[1][new.end];
+        if tag == DiffTag::Equal {
+            equal(&mut all, old.start, new.start, old.len());
+            continue;
+        }
+        let changed = [(left, old.clone()), (right, new.clone())]
+            .map(|(lines, range)| range.map(|at| lines[&at]).collect::<Vec<_>>());
+        for op in capture_diff_slices(Algorithm::Myers, &changed[0], &changed[1]) {
+            let (tag, inner_old, inner_new) = op.as_tag_tuple();
+            let (old_index, new_index) = (old.start + inner_old.start, new.start + inner_new.start);
+            if tag == DiffTag::Equal {
+                equal(&mut all, old_index, new_index, inner_old.len());
+            } else {
+                let (old_len, new_len) = (inner_old.len(), inner_new.len());
+                all.push(DiffOp::Replace { old_index, old_len, new_index, new_len });
             }
-            op => changed(&lines(&texts[0], op.old_range()), &lines(&texts[1], op.new_range()), &mut hunks),
         }
     }
-    Ok(hunks.finish())
+    all
+}
+
+fn hunk(ops: &[DiffOp], left: &HashMap<usize, &str>, right: &HashMap<usize, &str>) -> Hunk {
+    let tagged = |tag, lines: &HashMap<usize, &str>, range: Range<usize>| {
+        range.map(|at| (tag, lines[&at].to_owned())).collect::<Vec<_>>()
+    };
+    let lines = ops.iter().flat_map(|op| match op.as_tag_tuple() {
+        (DiffTag::Equal, old, _) => tagged(ChangeTag::Equal, left, old),
+        (_, old, new) => {
+            [tagged(ChangeTag::Delete, left, old), tagged(ChangeTag::Insert, right, new)].concat()
+        }
+    });
+    let (first, last) = (&ops[0], &ops[ops.len() - 1]);
+    Hunk {
+        left: first.old_range().start..last.old_range().end,
+        right: first.new_range().start..last.new_range().end,
+        lines: lines.collect(),
+    }
 }
 
 /// A message of a context.
@@ -97,25 +151,23 @@ fn texts(side: &Side, is_needed: &[bool]) -> io::Result<HashMap<usize, String>> 
     Ok(texts)
 }
 
-fn lines(texts: &HashMap<usize, String>, messages: Range<usize>) -> Vec<&str> {
-    messages.filter_map(|at| texts.get(&at)).flat_map(|text| split(text)).collect()
+/// Returns the number of lines before each message, and in all.
+fn starts(messages: &[Measured]) -> Vec<usize> {
+    let ends = messages.iter().scan(0, |end, message| {
+        *end += message.lines;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+/// Returns the lines of these messages by their numbers in the context.
+fn lines<'t>(texts: &'t HashMap<usize, String>, starts: &[usize]) -> HashMap<usize, &'t str> {
+    texts.iter().flat_map(|(&at, text)| (starts[at]..).zip(split(text))).collect()
 }
 
 /// Returns the lines of a text; a carriage return is part of its line.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split_terminator('\n')
-}
-
-fn changed(left: &[&str], right: &[&str], hunks: &mut Hunks) {
-    for op in capture_diff_slices(Algorithm::Myers, left, right) {
-        match op {
-            DiffOp::Equal { .. } => left[op.old_range()].iter().for_each(|line| hunks.both(line)),
-            op => {
-                left[op.old_range()].iter().for_each(|line| hunks.removed(line));
-                right[op.new_range()].iter().for_each(|line| hunks.added(line));
-            }
-        }
-    }
 }
 
 /// Calls `see` with each message, in the form of a model's API.

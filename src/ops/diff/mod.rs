@@ -5,7 +5,6 @@
 //! ignored, because forks change them.
 
 pub mod context;
-pub mod hunks;
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
