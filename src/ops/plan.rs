@@ -189,25 +189,18 @@ impl Change {
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        for line in self.title_line.iter() {
-            out.write_all(line)?;
-            out.write_all(b"\n")?;
-        }
-        let skipping = self.title_line.is_some() && session.title_slot.is_some();
-        let before_header = Span { start: 0, len: session.header.span.start };
-        copy(source, before_header, &mut SkipLine { out, skipping })?;
+        self.title_line.iter().try_for_each(|line| write_line(line, out))?;
+        let replaces = self.title_line.is_some() && session.title_slot.is_some();
+        let start = if replaces { next_line(source, 0)? } else { 0 };
+        copy(source, Span { start, len: session.header.span.start - start }, out)?;
         out.write_all(&session.migrated_header())?;
-        write_rest(session, source, out)?;
+        write_rest(session, source, session.header.span.end(), out)?;
         let tail = session.migration_tail();
-        let lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
+        let mut lines = tail.iter().chain(self.entries.iter().map(|entry| &entry.line));
         let adds = session.format != Format::V3 || !self.is_empty();
         let unfinished = !session.ends_with_newline && adds;
         out.write_all(if unfinished { b"\n" } else { b"" })?;
-        for line in lines {
-            out.write_all(line)?;
-            out.write_all(b"\n")?;
-        }
-        Ok(())
+        lines.try_for_each(|line| write_line(line, out))
     }
 }
 
@@ -246,17 +239,14 @@ impl NewSession {
     /// # Errors
     /// If reading or writing fails, or the source is no longer the one that was loaded.
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-        for line in &self.head {
-            out.write_all(line)?;
-            out.write_all(b"\n")?;
-        }
+        self.head.iter().try_for_each(|line| write_line(line, out))?;
         match &self.entries {
             Entries::All => {
-                copy_newline_less(session, source, out)?;
-                if let Some(tail) = session.migration_tail() {
-                    out.write_all(&tail)?;
-                    out.write_all(b"\n")?;
-                }
+                let start = next_line(source, session.header.span.end())?;
+                write_rest(session, source, start, out)?;
+                let ends = session.ends_with_newline || start == source.len();
+                out.write_all(if ends { b"" } else { b"\n" })?;
+                session.migration_tail().iter().try_for_each(|tail| write_line(tail, out))?;
             }
             Entries::Some(pieces) => {
                 let bodies = FileReader::new(session, source);
@@ -325,10 +315,9 @@ fn relinked(
     Ok(edit.finish())
 }
 
-/// Copies everything after the header's value, replacing migrated lines and keeping all other bytes.
-fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
+/// Copies everything from an offset after the header on, replacing migrated lines and keeping all other bytes.
+fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn Write) -> io::Result<()> {
     let bodies = FileReader::new(session, source);
-    let mut at = session.header.span.end();
     for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
         match (Span { start: at, len: span.start - at }) {
@@ -344,37 +333,21 @@ fn write_rest(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io
     copy(source, Span { start: at, len: session.len - at }, out)
 }
 
-/// Does the same, but skips the rest of the header's line, and ends with a newline.
-fn copy_newline_less(session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-    let mut skip = SkipLine { out, skipping: true };
-    write_rest(session, source, &mut skip)?;
-    let skipping = skip.skipping;
-    out.write_all(if session.ends_with_newline || skipping { b"" } else { b"\n" })
+/// Returns where the line after an offset of a file begins.
+fn next_line(source: &dyn ReadAt, mut at: u64) -> io::Result<u64> {
+    while at < source.len() {
+        let bytes = source.read_range(at..source.len().min(at + 4096))?;
+        if let Some(newline) = memchr::memchr(b'\n', &bytes) {
+            return Ok(at + newline as u64 + 1);
+        }
+        at += bytes.len() as u64;
+    }
+    Ok(at)
 }
 
-/// A writer that drops everything up to and including the first newline.
-struct SkipLine<'a> {
-    out: &'a mut dyn Write,
-    skipping: bool,
-}
-
-impl Write for SkipLine<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.skipping {
-            return self.out.write(bytes);
-        }
-        match memchr::memchr(b'\n', bytes) {
-            Some(newline) => {
-                self.skipping = false;
-                Ok(newline + 1)
-            }
-            None => Ok(bytes.len()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
+fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(line)?;
+    out.write_all(b"\n")
 }
 
 /// Copies every byte of a session.
