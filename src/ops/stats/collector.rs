@@ -21,7 +21,7 @@ use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
 use std::hash::BuildHasher;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 
 /// Returns the facts of a file. `hasher` must be the same for all files that are added up.
 pub fn collect(
@@ -108,17 +108,17 @@ impl Collector<'_> {
         match (kind, &line.message) {
             (Kind::Message, Some(message)) => self.message(line, message, blocks),
             (Kind::Message, None) => {
-                self.push(line, Entered { name: kind_name, ..Entered::new(Role::OtherMessage) });
+                let entry = self.counted(Role::OtherMessage, &kind_name);
+                self.push(line, entry, None);
             }
             _ if kind.schema().is_billed => {
-                let usage = line.usage.and_then(Usage::of);
-                let model = match kind {
-                    Kind::Usage | Kind::ModelUsage => (self.name(line.provider), self.name(line.model)),
-                    _ => Default::default(),
-                };
-                if usage.is_some() {
-                    self.push(line, Entered { name: kind_name, usage, model, ..Entered::new(Role::Billed) });
+                let Some(usage) = line.usage.and_then(Usage::of) else { return };
+                let mut entry = self.counted(Role::Billed, &kind_name);
+                entry.usage = Some(usage);
+                if matches!(kind, Kind::Usage | Kind::ModelUsage) {
+                    (entry.provider, entry.model) = (self.name(line.provider), self.name(line.model));
                 }
+                self.push(line, entry, None);
             }
             // oh-my-pi: a request of the user in another form, as that for a skill.
             (Kind::CustomMessage, _)
@@ -134,32 +134,36 @@ impl Collector<'_> {
     fn message(&mut self, line: &Record, message: &MessageFacts, blocks: &[Block]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
         let is_copy = message.timestamp.is_some() && !self.messages.insert(fingerprint(message.bytes));
-        let mut entered = match name.as_bytes() {
-            b"user" => Entered::new(Role::User),
+        let mut entry = match name.as_bytes() {
+            b"user" => self.counted(Role::User, &name),
             b"assistant" => {
                 let model = message.response_model.filter(|model| model.is_string()).or(message.model);
                 self.model = (self.name(message.provider), self.name(model));
-                let usage = message.usage.and_then(Usage::of);
-                let calls = self.calls(blocks);
-                Entered { usage, calls, model: self.model, ..Entered::new(Role::Assistant) }
+                let (provider, model) = self.model;
+                let (usage, calls) = (message.usage.and_then(Usage::of), self.calls(blocks));
+                Counted { usage, calls, provider, model, ..self.counted(Role::Assistant, &name) }
             }
             b"toolResult" => {
                 let failed = message.is_error.is_some_and(Raw::is_truthy);
-                let entered = Entered::new(Role::ToolResult { failed });
-                Entered { tool: self.name(message.tool_name), ..self.result_usage(message, entered) }
+                let entry = self.counted(Role::ToolResult { failed }, &name);
+                Counted { tool: self.name(message.tool_name), ..self.result_usage(message, entry) }
             }
-            _ => Entered::new(Role::OtherMessage),
+            _ => self.counted(Role::OtherMessage, &name),
         };
         if is_copy {
-            (entered.usage, entered.is_copy) = (None, true);
+            (entry.usage, entry.is_copy) = (None, true);
         }
-        entered.began = message.timestamp.and_then(Raw::number).map(|time| time as i64);
-        self.push(line, Entered { name, ..entered });
+        self.push(line, entry, message.timestamp.and_then(Raw::number).map(|time| time as i64));
+    }
+
+    /// Returns an entry with this role, whose name is as stored.
+    fn counted(&mut self, role: Role, name: &Text) -> Counted {
+        Counted::new(role, self.harvest.names.of(name.as_bytes()))
     }
 
     /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
     /// their own sessions are read as well. A result without usage is attributed to the model that made the call.
-    fn result_usage<'a>(&self, message: &MessageFacts, entered: Entered<'a>) -> Entered<'a> {
+    fn result_usage(&mut self, message: &MessageFacts, entry: Counted) -> Counted {
         let (usage, sessions) = match reported(message.tool_name, message.usage, message.details) {
             Some(Reported { usage, sessions }) => {
                 let is_read =
@@ -169,19 +173,22 @@ impl Collector<'_> {
             None => (message.usage.and_then(Usage::of), None),
         };
         match usage {
-            Some(_) => Entered { usage, agents: sessions, ..entered },
-            None => Entered { model: self.model, ..entered },
+            Some(_) => {
+                let of_agents = sessions.is_some();
+                Counted { usage, of_agents, agents: self.agents(sessions.unwrap_or_default()), ..entry }
+            }
+            None => Counted { provider: self.model.0, model: self.model.1, ..entry },
         }
     }
 
-    fn calls(&mut self, blocks: &[Block]) -> Range<usize> {
-        let start = self.harvest.calls.len();
+    fn calls(&mut self, blocks: &[Block]) -> (u32, u32) {
+        let start = self.harvest.calls.len() as u32;
         for call in blocks.iter().filter(|block| block.is_call()) {
             let file = file_of(call.name, call.arguments).map(|(tool, path)| self.file(tool, &path));
             let tool = self.name(call.name);
             self.harvest.calls.push(Call { tool, file });
         }
-        start..self.harvest.calls.len()
+        (start, self.harvest.calls.len() as u32)
     }
 
     /// Returns the file. A relative path is resolved against the session's directory first.
@@ -198,35 +205,26 @@ impl Collector<'_> {
         TouchedFile { tool, key: self.hasher.hash_one(whole), path }
     }
 
-    fn push(&mut self, line: &Record, entered: Entered) {
+    /// Adds an entry. `began` is the time in its message: of a reply, when it began.
+    fn push(&mut self, line: &Record, mut entry: Counted, began: Option<i64>) {
         let timestamp = line.timestamp.map(text).unwrap_or_default();
         let id = line.id.map(text).unwrap_or_default();
-        let time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);
-        let (number, took_ms) = (self.in_session(), self.took(&entered, time_ms));
-        let entered = if number.is_some() { entered } else { entered.pruned() };
-        if number.is_none() && entered.usage.is_none() {
-            return;
+        entry.time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);
+        (entry.line, entry.took_ms) = (self.in_session(), self.took(&entry, began));
+        if entry.line.is_none() {
+            // Of an entry that was pruned, only what it used counts.
+            let is_reply = entry.role == Role::Assistant && !entry.is_copy;
+            entry.usage = entry.usage.or(is_reply.then(Usage::default));
+            (entry.role, entry.calls, entry.took_ms) = (Role::Billed, (0, 0), 0);
+            if entry.usage.is_none() {
+                return;
+            }
         }
-        let counted = Counted {
-            key: self.key(&id, &timestamp),
-            time_ms,
-            took_ms: if number.is_some() { took_ms } else { 0 },
-            usage: entered.usage,
-            of_agents: entered.agents.is_some(),
-            is_copy: entered.is_copy,
-            role: entered.role,
-            line: number,
-            calls: (entered.calls.start as u32, entered.calls.end as u32),
-            agents: self.agents(entered.agents.unwrap_or_default()),
-            role_name: self.harvest.names.of(entered.name.as_bytes()),
-            provider: entered.model.0,
-            model: entered.model.1,
-            tool: entered.tool,
-            id: self.keep(&id),
-            parent_id: self.keep(&line.parent_id.and_then(Raw::text).unwrap_or_default()),
-            timestamp: self.keep(&timestamp),
-        };
-        self.harvest.entries.push(counted);
+        entry.key = self.key(&id, &timestamp);
+        entry.id = self.keep(&id);
+        entry.parent_id = self.keep(&line.parent_id.and_then(Raw::text).unwrap_or_default());
+        entry.timestamp = self.keep(&timestamp);
+        self.harvest.entries.push(entry);
     }
 
     /// Returns the number of the current line in the session; `None` if it was pruned.
@@ -251,27 +249,28 @@ impl Collector<'_> {
     /// Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
     /// first reply that calls no tools. What follows without a request, as a message that another program appended,
     /// or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
-    fn took(&mut self, entered: &Entered, time_ms: i64) -> i64 {
+    fn took(&mut self, entry: &Counted, began: Option<i64>) -> i64 {
+        let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;
         let last = self.last;
-        if is_timed && entered.role != Role::Billed {
+        if is_timed && entry.role != Role::Billed {
             self.last = last.max(time_ms);
         }
-        let (next, took) = match (entered.role, self.turn) {
-            _ if entered.is_copy => (Turn::Over, 0),
+        let (next, took) = match (entry.role, self.turn) {
+            _ if entry.is_copy => (Turn::Over, 0),
             (Role::User, _) if is_timed => (Turn::Working(time_ms), 0),
             (Role::User, _) => (Turn::Over, 0),
             (Role::Assistant | Role::ToolResult { .. }, _) if !is_timed => (self.turn, 0),
             (Role::Assistant, turn) => {
                 let began = match turn {
                     Turn::Working(before) => before,
-                    _ => entered
-                        .began
-                        .filter(|&began| last != Entry::NO_TIME && began >= last)
-                        .unwrap_or(time_ms),
+                    _ => began.filter(|&began| last != Entry::NO_TIME && began >= last).unwrap_or(time_ms),
                 };
-                let next =
-                    if entered.calls.is_empty() { Turn::Over } else { Turn::Calling(time_ms.max(began)) };
+                let next = if entry.calls.0 == entry.calls.1 {
+                    Turn::Over
+                } else {
+                    Turn::Calling(time_ms.max(began))
+                };
                 (next, time_ms - began)
             }
             (Role::ToolResult { .. }, Turn::Working(before) | Turn::Calling(before)) => {
@@ -323,44 +322,6 @@ enum Turn {
     Working(i64),
     /// The results of tool calls.
     Calling(i64),
-}
-
-/// The content of an entry, without its envelope.
-struct Entered<'a> {
-    role: Role,
-    name: Text<'a>,
-    /// The time in the message: of a reply, when it began.
-    began: Option<i64>,
-    is_copy: bool,
-    usage: Option<Usage>,
-    /// The sessions of the sub-agents that the usage is of.
-    agents: Option<Vec<String>>,
-    calls: Range<usize>,
-    model: (Name, Name),
-    tool: Name,
-}
-
-impl Entered<'_> {
-    /// Returns what counts of an entry that was pruned: what it used.
-    fn pruned(self) -> Self {
-        let is_reply = self.role == Role::Assistant && !self.is_copy;
-        let usage = self.usage.or(is_reply.then(Usage::default));
-        Entered { role: Role::Billed, usage, calls: 0..0, ..self }
-    }
-
-    fn new(role: Role) -> Self {
-        Entered {
-            role,
-            name: Text::default(),
-            began: None,
-            is_copy: false,
-            usage: None,
-            agents: None,
-            calls: 0..0,
-            model: Default::default(),
-            tool: Name::default(),
-        }
-    }
 }
 
 fn text(string: RawString<'_>) -> Text<'_> {

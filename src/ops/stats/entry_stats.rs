@@ -4,7 +4,7 @@ use crate::ops::prune::Restore;
 use crate::ops::stats::interned::{Name, Names};
 use crate::ops::stats::prices::Prices;
 use crate::session::Header;
-use crate::session::entry::{LineNo, Slice};
+use crate::session::entry::{Entry, LineNo, Slice};
 use crate::session::file_calls::FileTool;
 use crate::session::usage::{SubAgents, Usage};
 use pisess_json::text::Text;
@@ -63,7 +63,7 @@ pub enum Role {
 pub struct Counted {
     /// A key that is the same for copies of the entry in other files, and different for all other entries.
     pub key: u64,
-    /// Its time; [`Entry::NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
+    /// Its time; [`Entry::NO_TIME`] if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
@@ -89,6 +89,29 @@ pub struct Counted {
 }
 
 impl Counted {
+    /// Returns an entry of which only the role is known.
+    pub(super) fn new(role: Role, role_name: Name) -> Counted {
+        Counted {
+            role,
+            role_name,
+            key: 0,
+            time_ms: Entry::NO_TIME,
+            took_ms: 0,
+            usage: None,
+            of_agents: false,
+            is_copy: false,
+            line: None,
+            calls: (0, 0),
+            agents: (0, 0),
+            provider: Name::default(),
+            model: Name::default(),
+            tool: Name::default(),
+            id: Slice::default(),
+            parent_id: Slice::default(),
+            timestamp: Slice::default(),
+        }
+    }
+
     /// Whether it counts as a request to a model.
     pub fn is_billed(&self) -> bool {
         !self.is_copy && (self.usage.is_some() || self.role == Role::Assistant)
