@@ -3,9 +3,9 @@
 use super::locate::{Named, named};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
 use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
-use crate::ops::label::{self, NameError};
 use crate::ops::rows::{Edited, edited};
 use crate::ops::switch::previous_leaf;
+use crate::ops::{Refusal, label};
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::FileReader;
 use crate::session::reference::{PREVIOUS, Position, resolve};
@@ -278,12 +278,15 @@ impl OpenSession {
     /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.
     pub fn label_is_free(&self, target: Position, name: Option<&Text>) -> Result<(), Failure> {
         name.map_or(Ok(()), |name| label::check_name(&self.session, target, name))
-            .map_err(|error| self.refused(&error))
+            .map_err(|refusal| self.refused(refusal))
     }
 
-    /// Returns the failure for a label that an entry cannot have.
-    pub fn refused(&self, error: &NameError) -> Failure {
-        self.input.cannot(error).hint(error.hint())
+    /// Returns the failure for an operation that is refused.
+    pub fn refused(&self, refusal: Refusal) -> Failure {
+        match refusal {
+            Refusal::Unreadable(error) => self.input.unreadable(error),
+            impossible => explained(&impossible, |what| self.input.cannot(what)),
+        }
     }
 
     /// Returns the entry that a reference names.
@@ -350,20 +353,17 @@ impl OpenSession {
     }
 }
 
-/// The maximum number of ids in a message.
-const NAMED: usize = 16;
-
 /// Returns the label given by an argument.
 pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
-    label::name(given).map_err(|error| Failure::cannot(&error).hint(error.hint()))
+    label::name(given).map_err(|refusal| explained(&refusal, |what| Failure::cannot(what)))
 }
 
-/// Returns the ids of entries, for a message.
-pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
-    let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
-    match entries.len().saturating_sub(NAMED) {
-        0 => named.join(" "),
-        more => format!("{} and {more} more", named.join(" ")),
+/// Returns a failure with the reason and the hint of a refusal.
+pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
+    let failure = failure(refusal);
+    match refusal {
+        Refusal::Impossible { hint: Some(hint), .. } => failure.hint(hint),
+        _ => failure,
     }
 }
 

@@ -2,12 +2,11 @@
 
 use crate::cli::given::read_text;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::{OpenSession, ids};
+use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
-use crate::ops::edit::{EditError, Wanted, edit};
-use crate::session::entry::{EntryIx, Role};
+use crate::ops::edit::{Wanted, edit};
 use pisess_json::text::Text;
 use std::path::{Path, PathBuf};
 
@@ -86,50 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             );
         }
         let targets = now.entries(&args.targets)?;
-        let change = edit(&now.bodies(), &targets, wanted, fresh)
-            .map_err(|refused| explained(refused, wanted, now))?;
+        let change = edit(&now.bodies(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
         Ok(change.into())
     })
-}
-
-fn explained(refused: EditError, wanted: Wanted, open: &OpenSession) -> Failure {
-    let session = &open.session;
-    let id = |ix: EntryIx| session.id(ix).to_string();
-    let cannot = |what: String| open.input.cannot(what);
-    match refused {
-        EditError::OffPath(ix) => cannot(format!("{} is not on the path to the leaf", id(ix)))
-            .hint("an edit applies to one branch; list its entries with `pisess path`"),
-        EditError::Compacted(ix) => {
-            cannot(format!("{} is not in the context: a compaction replaced it", id(ix)))
-                .hint("`pisess context` prints what the model sees")
-        }
-        EditError::NoContent(ix) => {
-            let kind = session.role_name(ix).unwrap_or_else(|| session.kind_name(ix));
-            cannot(format!("{} cannot be edited: it is a {kind}", id(ix)))
-                .hint("pi supports edits of user, assistant, toolResult and custom messages")
-        }
-        EditError::Half(named, others) => {
-            // Replacing a result whose call is omitted would make the model see the result again.
-            let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
-            let wanted = match wanted {
-                Wanted::Replace(_) if named.iter().all(is_result) => Wanted::Undo,
-                wanted => wanted,
-            };
-            let what = match wanted {
-                Wanted::Undo => "be restored without the other half of a tool call",
-                Wanted::Omit => "be omitted without the other half of a tool call",
-                Wanted::Replace(_) => "be replaced without losing tool calls that have results",
-            };
-            let hint = match wanted {
-                Wanted::Undo => "restore both together",
-                Wanted::Omit => "omit them together",
-                Wanted::Replace(_) => "omit them together, and append the new text",
-            };
-            let mut all: Vec<_> = named.iter().chain(&others).copied().collect();
-            all.sort();
-            cannot(format!("{} would {what}", ids(session, &named)))
-                .hint(format!("{hint}: {}", ids(session, &all)))
-        }
-        EditError::Unreadable(error) => open.input.unreadable(error),
-    }
 }

@@ -82,7 +82,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             Some(name) if args.moves => move_label(&now.session, target, name, fresh),
             name => label(&now.session, target, name.as_ref(), fresh),
         };
-        Ok(change.map_err(|error| now.refused(&error))?.into())
+        Ok(change.map_err(|refusal| now.refused(refusal))?.into())
     })
 }
 

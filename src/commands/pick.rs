@@ -1,12 +1,12 @@
 //! `pisess pick`: appends copies of entries under the leaf or another entry.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::{OpenSession, ids};
+use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
-use crate::ops::pick::{PickError, pick};
-use crate::session::entry::EntryIx;
+use crate::ops::ids;
+use crate::ops::pick::pick;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -48,7 +48,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let at = now.resolve(&args.at)?;
         now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
-        let picked = pick(&now.bodies(), &chosen, at, fresh).map_err(|refused| explained(refused, now))?;
+        let picked = pick(&now.bodies(), &chosen, at, fresh).map_err(|refusal| now.refused(refusal))?;
         along = ids(&now.session, &picked.along);
         Ok(picked.change.into())
     })?;
@@ -56,29 +56,4 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.warn(&format!("also copied {along}: a tool call and its results are always copied together"));
     }
     Ok(exit)
-}
-
-fn explained(refused: PickError, open: &OpenSession) -> Failure {
-    let session = &open.session;
-    let id = |ix: EntryIx| session.id(ix).to_string();
-    let cannot = |what: String| open.input.cannot(what);
-    match refused {
-        PickError::LeafRecord(ix) => cannot(format!("{} is a leaf record, not an entry", id(ix))),
-        PickError::NoCall(ix) => cannot(format!("{}: its tool call is not above it", id(ix))),
-        PickError::TwoResults(one, other) => {
-            cannot(format!("{} and {} answer the same tool call", id(one), id(other)))
-                .hint("pick one of them")
-        }
-        PickError::LabelAlone(ix) => cannot(format!("{} labels an entry that is not picked", id(ix)))
-            .hint("labels are not copied; label the copy with `pisess label`"),
-        PickError::KeptMissing(ix, kept) => cannot(format!(
-            "the compaction {} keeps entries from {} on, which is not picked",
-            id(ix),
-            id(kept)
-        ))
-        .hint("pick the entries that it keeps, too, or merge the branch with `pisess merge`"),
-        PickError::EditAlone(ix) => cannot(format!("{} edits an entry that is not above the target", id(ix)))
-            .hint("pick the entry that it edits, too"),
-        PickError::Unreadable(error) => open.input.unreadable(error),
-    }
 }

@@ -1,14 +1,15 @@
 //! `pisess undo`: takes back the last operation.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{OpenSession, explained};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
+use crate::ops::Refusal;
 use crate::ops::prune::pruned_file;
 use crate::ops::switch::moved;
-use crate::ops::undo::{UndoError, Undone, undo};
-use crate::session::entry::{Entry, EntryIx, Kind, Role};
+use crate::ops::undo::{Undone, undo};
+use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -62,7 +63,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             not_rewritten(now)?;
         }
         let bodies = now.bodies();
-        let undone = undo(&bodies, fresh).map_err(|error| refused(error, now))?;
+        let undone = undo(&bodies, fresh).map_err(|refusal| match refusal {
+            Refusal::Unreadable(error) => now.input.unreadable(error),
+            impossible => explained(&impossible, |what| now.input.no(what)),
+        })?;
         now.new_parent(undone.back_to.unwrap_or(now.session.leaf))?;
         undid = described(now, &undone).map_err(|error| now.input.unreadable(error))?;
         Ok(undone.change.into())
@@ -70,22 +74,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let verb = if args.write.change.dry_run { "would undo" } else { "undid" };
     ui.status(&format!("{verb} {undid}"));
     Ok(exit)
-}
-
-fn refused(error: UndoError, open: &OpenSession) -> Failure {
-    let reply = |ix: EntryIx, what: &str| {
-        let what = format!("the last operation is the {what} {}", open.session.id(ix));
-        open.input.no(what).hint("`pisess pop` goes back to before the last user message")
-    };
-    match error {
-        UndoError::Nothing => open
-            .input
-            .no("there is nothing to undo")
-            .hint("what rewrites the file is not undone: see `pisess undo --help`"),
-        UndoError::Reply(ix) if open.session.is_message(ix, Role::Assistant) => reply(ix, "reply"),
-        UndoError::Reply(ix) => reply(ix, "tool result"),
-        UndoError::Unreadable(error) => open.input.unreadable(error),
-    }
 }
 
 /// Fails if the session was rewritten after its last entry was appended, according to the files beside it.

@@ -4,8 +4,8 @@
 //! has no way to remove an edit, so an undo is an edit with the entry's own content. A tool call and its
 //! result are kept or omitted together, because a model's API accepts neither alone.
 
-use super::IdSource;
 use super::chain::Chain;
+use super::{IdSource, Refusal, ids};
 use crate::agents::pi::context::in_force;
 use crate::agents::pi::edits::{Edit, Edits};
 use crate::ops::plan::Change;
@@ -32,27 +32,6 @@ pub enum Wanted<'a> {
     Undo,
 }
 
-/// Why an entry cannot be edited.
-#[derive(Debug)]
-pub enum EditError {
-    /// It is on another branch.
-    OffPath(EntryIx),
-    /// A compaction replaced it.
-    Compacted(EntryIx),
-    /// pi cannot edit it: it has no content that can be edited, or no id.
-    NoContent(EntryIx),
-    /// The edit would separate tool calls from their results: the given entries, and their counterparts.
-    Half(Vec<EntryIx>, Vec<EntryIx>),
-    /// A line cannot be read.
-    Unreadable(io::Error),
-}
-
-impl From<io::Error> for EditError {
-    fn from(error: io::Error) -> Self {
-        EditError::Unreadable(error)
-    }
-}
-
 /// The content of an entry as the model sees it, as JSON; `None` if it sees nothing.
 type Seen = Option<Vec<u8>>;
 
@@ -62,20 +41,30 @@ pub fn edit(
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
-) -> Result<Change, EditError> {
+) -> Result<Change, Refusal> {
     let session = bodies.session();
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
-        return Err(EditError::OffPath(off));
+        return Err(Refusal::with_hint(
+            format!("{} is not on the path to the leaf", session.id(off)),
+            "an edit applies to one branch; list its entries with `pisess path`",
+        ));
     }
     if let Some(&fixed) = targets.iter().find(|&&ix| !is_editable(session, ix)) {
-        return Err(EditError::NoContent(fixed));
+        let kind = session.role_name(fixed).unwrap_or_else(|| session.kind_name(fixed));
+        return Err(Refusal::with_hint(
+            format!("{} cannot be edited: it is a {kind}", session.id(fixed)),
+            "pi supports edits of user, assistant, toolResult and custom messages",
+        ));
     }
     let context: Vec<_> = in_force(&path, bodies)?.map(|place| path[place as usize]).collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
-        return Err(EditError::Compacted(gone));
+        return Err(Refusal::with_hint(
+            format!("{} is not in the context: a compaction replaced it", session.id(gone)),
+            "`pisess context` prints what the model sees",
+        ));
     }
     let edits = Edits::among(context.iter().copied(), bodies)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
@@ -83,7 +72,9 @@ pub fn edit(
         let before = seen(bodies, target, &edits)?;
         changes.insert(target, (before, becomes(bodies, target, wanted)?));
     }
-    halves(bodies, &context, &edits, &changes)?;
+    if let Some(named) = halves(bodies, &context, &edits, &changes)? {
+        return Err(half(session, named, wanted));
+    }
     let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
         let Some((before, after)) = changes.remove(&ix) else { continue };
@@ -155,13 +146,14 @@ fn becomes(bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<
     }
 }
 
-/// Refuses to separate a call from its result, unless they were separate before.
+/// Returns the entries of calls that a change would separate from their results, unless they were separate before: those
+/// that change, and their counterparts.
 fn halves(
     bodies: &dyn EntryReader,
     context: &[EntryIx],
     edits: &Edits,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
-) -> Result<(), EditError> {
+) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
     let states = |ix: EntryIx| match changes.get(&ix) {
         Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
         None => seen(bodies, ix, edits).map(|seen| (seen.clone(), seen)),
@@ -185,13 +177,35 @@ fn halves(
         }
     }
     if parted.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     // A message with calls is kept or omitted with all of their results.
     let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);
-    Err(EditError::Half(named, others))
+    Ok(Some([named, others]))
+}
+
+/// Returns the refusal of a change that would separate calls from their results.
+fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -> Refusal {
+    // Replacing a result whose call is omitted would make the model see the result again.
+    let is_result = |&ix: &EntryIx| session.is_message(ix, Role::ToolResult);
+    let (what, hint) = match wanted {
+        Wanted::Replace(_) if !named.iter().all(is_result) => (
+            "be replaced without losing tool calls that have results",
+            "omit them together, and append the new text",
+        ),
+        Wanted::Omit => ("be omitted without the other half of a tool call", "omit them together"),
+        Wanted::Undo | Wanted::Replace(_) => {
+            ("be restored without the other half of a tool call", "restore both together")
+        }
+    };
+    let mut all = [&*named, &others].concat();
+    all.sort();
+    Refusal::with_hint(
+        format!("{} would {what}", ids(session, &named)),
+        format!("{hint}: {}", ids(session, &all)),
+    )
 }
 
 /// Returns the calling messages and the results in the context, in pairs, with the ids that link them.

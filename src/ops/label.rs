@@ -1,7 +1,7 @@
 //! Setting and clearing labels.
 
-use super::IdSource;
 use super::chain::Chain;
+use super::{IdSource, Refusal};
 use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
@@ -19,7 +19,7 @@ pub fn label(
     target: EntryIx,
     name: Option<&Text>,
     fresh: &mut IdSource,
-) -> Result<Change, NameError> {
+) -> Result<Change, Refusal> {
     name.map_or(Ok(()), |name| check_name(session, Some(target), name))?;
     Ok(set(session, &[(target, name)], fresh))
 }
@@ -33,11 +33,8 @@ pub fn move_label(
     target: EntryIx,
     name: &Text,
     fresh: &mut IdSource,
-) -> Result<Change, NameError> {
-    match check_name(session, Some(target), name) {
-        Ok(()) | Err(NameError::Held { .. }) => {}
-        Err(form) => return Err(form),
-    }
+) -> Result<Change, Refusal> {
+    check_form(name)?;
     let holders = Labels::new(session).named(name).into_iter().filter(|&holder| holder != target);
     let changes: Vec<_> = holders.map(|holder| (holder, None)).chain([(target, Some(name))]).collect();
     Ok(set(session, &changes, fresh))
@@ -53,55 +50,27 @@ fn set(session: &Session, changes: &[(EntryIx, Option<&Text>)], fresh: &mut IdSo
     chain.change
 }
 
-/// Why an entry cannot have a label.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// It is empty.
-    #[error("the label is empty")]
-    Empty,
-    /// It contains a control character.
-    #[error("the label contains a control character")]
-    Control,
-    /// It reads as a reference.
-    #[error("{name:?} reads as a reference and cannot be a label")]
-    Form {
-        /// The name.
-        name: String,
-    },
-    /// Another entry has this label.
-    #[error("the label {name:?} is already on {holder}")]
-    Held {
-        /// The name.
-        name: String,
-        /// The id of that entry.
-        holder: String,
-    },
-}
-
-impl NameError {
-    /// Returns what to try.
-    pub fn hint(&self) -> &'static str {
-        match self {
-            NameError::Empty => "clear a label with --clear",
-            NameError::Control => "give a label of one line, without control characters",
-            NameError::Form { .. } => {
-                "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3"
-            }
-            NameError::Held { .. } => "choose another label, or move this one with `pisess label --move`",
-        }
-    }
+/// Returns the refusal of a name that reads as a reference.
+fn is_reference(name: &str) -> Refusal {
+    Refusal::with_hint(
+        format!("{name:?} reads as a reference and cannot be a label"),
+        "choose a label other than @, root, :…, id:… and label:…, without a suffix such as ^ or ~3",
+    )
 }
 
 /// Returns a name as the user gives it, trimmed as in the dialogs of both agents.
 ///
 /// # Errors
 /// If no entry can have it.
-pub fn name(given: &str) -> Result<Text<'_>, NameError> {
+pub fn name(given: &str) -> Result<Text<'_>, Refusal> {
     let trimmed = given.trim();
     match trimmed {
-        "" => Err(NameError::Empty),
-        _ if trimmed.chars().any(char::is_control) => Err(NameError::Control),
-        _ if is_form(trimmed) => Err(NameError::Form { name: trimmed.to_owned() }),
+        "" => Err(Refusal::with_hint("the label is empty", "clear a label with --clear")),
+        _ if trimmed.chars().any(char::is_control) => Err(Refusal::with_hint(
+            "the label contains a control character",
+            "give a label of one line, without control characters",
+        )),
+        _ if is_form(trimmed) => Err(is_reference(trimmed)),
         _ => Ok(Text::from(trimmed)),
     }
 }
@@ -110,16 +79,20 @@ pub fn name(given: &str) -> Result<Text<'_>, NameError> {
 ///
 /// # Errors
 /// If the name reads as a reference, or another entry has it.
-pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), NameError> {
-    let shown = || name.to_string();
-    if is_form(&name.to_string_lossy()) {
-        return Err(NameError::Form { name: shown() });
-    }
+pub fn check_name(session: &Session, target: Option<EntryIx>, name: &Text) -> Result<(), Refusal> {
+    check_form(name)?;
     let holders = Labels::new(session).named(name);
     match holders.into_iter().find(|&holder| Some(holder) != target) {
-        Some(holder) => Err(NameError::Held { name: shown(), holder: session.id(holder).to_string() }),
+        Some(holder) => Err(Refusal::with_hint(
+            format!("the label {:?} is already on {}", name.to_string(), session.id(holder)),
+            "choose another label, or move this one with `pisess label --move`",
+        )),
         None => Ok(()),
     }
+}
+
+fn check_form(name: &Text) -> Result<(), Refusal> {
+    if is_form(&name.to_string_lossy()) { Err(is_reference(&name.to_string())) } else { Ok(()) }
 }
 
 /// Returns the entry that `show` and a label for the leaf apply to: the nearest at or above it that is part of the

@@ -32,8 +32,10 @@ pub mod tree;
 pub mod undo;
 
 use crate::session::Session;
+use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use pisess_json::text::Text;
+use std::io;
 
 /// A source of ids and the time for new entries, passed in: the core has neither clock nor randomness.
 pub struct IdSource<'a> {
@@ -71,6 +73,44 @@ impl<'a> IdSource<'a> {
                 return id;
             }
         }
+    }
+}
+
+/// Why an operation is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// A line cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// What is asked for is not possible.
+    #[error("{what}")]
+    Impossible {
+        /// Why not.
+        what: String,
+        /// What to try.
+        hint: Option<String>,
+    },
+}
+
+impl Refusal {
+    fn new(what: impl Into<String>) -> Refusal {
+        Refusal::Impossible { what: what.into(), hint: None }
+    }
+
+    fn with_hint(what: impl Into<String>, hint: impl Into<String>) -> Refusal {
+        Refusal::Impossible { what: what.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// The maximum number of ids in a message.
+const NAMED: usize = 16;
+
+/// Returns the ids of entries, for a message.
+pub fn ids(session: &Session, entries: &[EntryIx]) -> String {
+    let named: Vec<_> = entries.iter().take(NAMED).map(|&ix| session.id(ix).to_string()).collect();
+    match entries.len().saturating_sub(NAMED) {
+        0 => named.join(" "),
+        more => format!("{} and {more} more", named.join(" ")),
     }
 }
 

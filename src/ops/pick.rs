@@ -10,7 +10,8 @@
 //!   └── x ── y ── call' ── r1' ── r2' ── b'
 //! ```
 
-use super::{IdSource, parent_id};
+use super::edit::call_ids;
+use super::{IdSource, Refusal, parent_id};
 use crate::agents::oh_my_pi::native;
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
@@ -35,41 +36,16 @@ pub struct Picked {
     pub along: Vec<EntryIx>,
 }
 
-/// Why an entry cannot be copied.
-#[derive(Debug)]
-pub enum PickError {
-    /// It is a leaf record, which neither agent writes.
-    LeafRecord(EntryIx),
-    /// A tool result without its call above it.
-    NoCall(EntryIx),
-    /// Two results of one call.
-    TwoResults(EntryIx, EntryIx),
-    /// A label chosen without the entry it labels: labels themselves are not copied.
-    LabelAlone(EntryIx),
-    /// A compaction whose first kept entry is neither copied nor above its copy.
-    KeptMissing(EntryIx, EntryIx),
-    /// An edit of an entry that is neither copied nor above the edit's copy.
-    EditAlone(EntryIx),
-    /// A line cannot be read.
-    Unreadable(io::Error),
-}
-
-impl From<io::Error> for PickError {
-    fn from(error: io::Error) -> Self {
-        PickError::Unreadable(error)
-    }
-}
-
 /// Copies the entries under `onto`, in tree order.
 pub fn pick(
     bodies: &dyn EntryReader,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
-) -> Result<Picked, PickError> {
+) -> Result<Picked, Refusal> {
     let session = bodies.session();
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
-        return Err(PickError::LeafRecord(record));
+        return Err(Refusal::new(format!("{} is a leaf record, not an entry", session.id(record))));
     }
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
@@ -78,7 +54,10 @@ pub fn pick(
     for label in labels.collect::<Vec<_>>() {
         let target = named(bodies, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
-            return Err(PickError::LabelAlone(label));
+            return Err(Refusal::with_hint(
+                format!("{} labels an entry that is not picked", session.id(label)),
+                "labels are not copied; label the copy with `pisess label`",
+            ));
         }
         picked.remove(&label);
     }
@@ -113,7 +92,7 @@ struct Groups<'a> {
 
 impl Groups<'_> {
     /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
-    fn whole(&self) -> Result<BTreeSet<EntryIx>, PickError> {
+    fn whole(&self) -> Result<BTreeSet<EntryIx>, Refusal> {
         let mut picked = self.chosen.clone();
         let mut turns: HashMap<EntryIx, Position> = HashMap::default();
         let mut calling = BTreeSet::new();
@@ -121,7 +100,7 @@ impl Groups<'_> {
             if self.session.is_message(ix, Role::Assistant) {
                 calling.insert(ix);
             } else if self.session.is_message(ix, Role::ToolResult) {
-                calling.insert(self.turn_of(ix, &mut turns).ok_or(PickError::NoCall(ix))?);
+                calling.insert(self.turn_of(ix, &mut turns).ok_or_else(|| self.without_call(ix))?);
             }
         }
         let is_active = active(self.session, self.session.leaf);
@@ -130,7 +109,11 @@ impl Groups<'_> {
             for (_, results) in self.results_of(turn)? {
                 let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
                 let result = match (named.next(), named.next()) {
-                    (Some(one), Some(other)) => return Err(PickError::TwoResults(one, other)),
+                    (Some(one), Some(other)) => {
+                        let [one, other] = [one, other].map(|ix| self.session.id(ix));
+                        let what = format!("{one} and {other} answer the same tool call");
+                        return Err(Refusal::with_hint(what, "pick one of them"));
+                    }
                     (Some(one), None) => Some(one),
                     // If a call was answered again on another branch, the result on the current path counts.
                     _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
@@ -140,11 +123,15 @@ impl Groups<'_> {
         }
         let mut results = self.chosen.iter().filter(|&&ix| self.session.is_message(ix, Role::ToolResult));
         if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
-            return Err(PickError::NoCall(alone));
+            return Err(self.without_call(alone));
         }
         picked.extend(calling);
         picked.extend(answering);
         Ok(picked)
+    }
+
+    fn without_call(&self, result: EntryIx) -> Refusal {
+        Refusal::new(format!("{}: its tool call is not above it", self.session.id(result)))
     }
 
     /// Returns the nearest assistant message above a result.
@@ -171,10 +158,7 @@ impl Groups<'_> {
     fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
         let mut calls: HashMap<_, Vec<_>> = HashMap::default();
         self.bodies.with_message(turn, &mut |message| {
-            let blocks = message.get("content").into_iter().flat_map(Raw::items);
-            let blocks = blocks.filter(|block| block.get("type").is_some_and(|kind| kind.is("toolCall")));
-            let ids = blocks.filter_map(|call| call.get_text("id"));
-            calls.extend(ids.map(|id| (id.into_owned(), Vec::new())));
+            calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
         })?;
         let mut below = if calls.is_empty() { Vec::new() } else { self.tree.children(turn).to_vec() };
         while let Some(ix) = below.pop() {
@@ -209,7 +193,7 @@ struct Graft<'a> {
 
 impl Graft<'_> {
     /// Returns a copy of an entry, and makes it the parent of the next.
-    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, PickError> {
+    fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let mut edit =
@@ -226,7 +210,7 @@ impl Graft<'_> {
     }
 
     /// Returns the members of a copy that refer to other entries, with their new values.
-    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, PickError> {
+    fn names(&self, ix: EntryIx, entry: Raw) -> Result<Vec<(&'static str, Text<'static>)>, Refusal> {
         let find = |key: &str| entry.get_text(key).and_then(|id| self.session.find(&id));
         let copy = |named: Position| named.and_then(|named| self.ids.get(&named)).cloned();
         let mut names = Vec::new();
@@ -234,7 +218,12 @@ impl Graft<'_> {
             Kind::ContextEdit => match (find("targetId"), copy(find("targetId"))) {
                 (_, Some(id)) => names.push(("targetId", id)),
                 (Some(target), None) if self.above.contains(&target) => {}
-                _ => return Err(PickError::EditAlone(ix)),
+                _ => {
+                    return Err(Refusal::with_hint(
+                        format!("{} edits an entry that is not above the target", self.session.id(ix)),
+                        "pick the entry that it edits, too",
+                    ));
+                }
             },
             Kind::BranchSummary => {
                 let from = entry.get_text("fromId").unwrap_or_default();
@@ -259,7 +248,7 @@ impl Graft<'_> {
     /// Returns the new `firstKeptEntryId` of a copied compaction, or `None` if it stays the same. A
     /// compaction that keeps nothing refers to itself. If the first kept entry is a label, which is not
     /// copied, the next entry that is not a label replaces it.
-    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, PickError> {
+    fn first_kept(&self, compaction: EntryIx, kept: Position) -> Result<Option<Text<'static>>, Refusal> {
         let nothing = Some(self.ids[&compaction].clone());
         let is_kept = |kept: EntryIx| kept != compaction && self.ancestry.is_above(kept, compaction);
         let Some(kept) = kept.filter(|&kept| is_kept(kept)) else { return Ok(nothing) };
@@ -273,7 +262,13 @@ impl Graft<'_> {
             _ if first == compaction => Ok(nothing),
             Some(id) => Ok(Some(id.clone())),
             None if self.above.contains(&first) => Ok(None),
-            None => Err(PickError::KeptMissing(compaction, first)),
+            None => {
+                let [compaction, first] = [compaction, first].map(|ix| self.session.id(ix));
+                Err(Refusal::with_hint(
+                    format!("the compaction {compaction} keeps entries from {first} on, which is not picked"),
+                    "pick the entries that it keeps, too, or merge the branch with `pisess merge`",
+                ))
+            }
         }
     }
 }

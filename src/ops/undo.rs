@@ -16,7 +16,7 @@ use super::append::filled;
 use super::chain::Chain;
 use super::edit::{replaced, show, stored};
 use super::switch::{behind_marks, leaf_before, mark_entry, moved};
-use super::{IdSource, parent_id};
+use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Kind, Role, Slice};
@@ -39,30 +39,21 @@ pub struct Undone {
     pub back_to: Option<Position>,
 }
 
-/// Why there is nothing to take back.
-#[derive(Debug)]
-pub enum UndoError {
-    /// No operation is left.
-    Nothing,
-    /// The last entry is a reply or a tool result.
-    Reply(EntryIx),
-    /// A line cannot be read.
-    Unreadable(io::Error),
-}
-
-impl From<io::Error> for UndoError {
-    fn from(error: io::Error) -> Self {
-        UndoError::Unreadable(error)
-    }
-}
-
 /// Takes back the last operation that was not taken back before.
-pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, UndoError> {
+pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
     let session = bodies.session();
-    let (first, last) = last_operation(bodies)?.ok_or(UndoError::Nothing)?;
-    let is_reply = session.is_message(last, Role::Assistant) || session.is_message(last, Role::ToolResult);
-    if is_reply && !is_copy(bodies, last)? {
-        return Err(UndoError::Reply(last));
+    let (first, last) = last_operation(bodies)?.ok_or_else(|| {
+        let hint = "what rewrites the file is not undone: see `pisess undo --help`";
+        Refusal::with_hint("there is nothing to undo", hint)
+    })?;
+    let replies = [(Role::Assistant, "reply"), (Role::ToolResult, "tool result")];
+    if let Some((_, what)) = replies.into_iter().find(|&(role, _)| session.is_message(last, role))
+        && !is_copy(bodies, last)?
+    {
+        return Err(Refusal::with_hint(
+            format!("the last operation is the {what} {}", session.id(last)),
+            "`pisess pop` goes back to before the last user message",
+        ));
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
     let entries: Vec<_> = entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect();
