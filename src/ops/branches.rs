@@ -34,62 +34,46 @@ pub struct Branch {
     pub active: bool,
 }
 
-/// The state of a branch at one of its entries.
-#[derive(Clone, Copy, Default)]
-struct PathEnd {
-    branch_point: Position,
-    entries: u32,
-    request: Position,
-    /// The nearest labelled entry after the branch point.
-    named: Position,
-    /// The nearest entry that is part of a branch.
-    part: Position,
-}
-
 /// Returns all branches, newest first.
 pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
     let is_part = parts(session, &order);
     let ways_on = ways_on(session, &is_part);
-    let mut ways = vec![PathEnd::default(); session.entries.len()];
+    // The branch as it is at each entry; a note has that of the nearest part above it.
+    let mut ways: Vec<Option<Branch>> = vec![None; session.entries.len()];
     let mut named_below = vec![None; session.entries.len()];
     for &ix in &order {
         let entry = session.entry(ix);
-        let mut way = match entry.parent {
-            Some(parent) if is_part[ix.at()] && ways_on[parent.at()] > 1 => PathEnd {
-                branch_point: Some(parent),
-                request: ways[parent.at()].request,
-                ..PathEnd::default()
-            },
-            Some(parent) => ways[parent.at()],
-            None => PathEnd::default(),
-        };
+        let above = entry.parent.and_then(|parent| ways[parent.at()]);
         let is_named = labels.change(ix).is_some();
-        if is_part[ix.at()] {
-            way.part = Some(ix);
-            way.entries += u32::from(!entry.kind.is_bookkeeping());
-            way.named = if is_named { Some(ix) } else { way.named };
-            way.request = if entry.flags.has(Flags::USER_REQUEST) { Some(ix) } else { way.request };
-        } else if let Some(part) = way.part.filter(|_| is_named) {
-            named_below[part.at()] = Some(ix);
+        if !is_part[ix.at()] {
+            ways[ix.at()] = above;
+            if let Some(part) = above.filter(|_| is_named) {
+                named_below[part.tip.at()] = Some(ix);
+            }
+            continue;
         }
-        ways[ix.at()] = way;
-    }
-    let active = session.leaf.and_then(|leaf| ways[leaf.at()].part);
-    let tip = |ix: EntryIx| {
-        let way = &ways[ix.at()];
-        Branch {
+        let point = entry.parent.filter(|parent| ways_on[parent.at()] > 1);
+        let before = above.filter(|_| point.is_none());
+        let is_request = entry.flags.has(Flags::USER_REQUEST);
+        ways[ix.at()] = Some(Branch {
             tip: ix,
-            branch_point: way.branch_point,
-            entries: way.entries,
-            request: way.request,
-            labelled: named_below[ix.at()].or(way.named),
-            active: active == Some(ix),
-        }
+            branch_point: point.or(before.and_then(|way| way.branch_point)),
+            entries: before.map_or(0, |way| way.entries) + u32::from(!entry.kind.is_bookkeeping()),
+            request: if is_request { Some(ix) } else { above.and_then(|way| way.request) },
+            labelled: if is_named { Some(ix) } else { before.and_then(|way| way.labelled) },
+            active: false,
+        });
+    }
+    let active = session.leaf.and_then(|leaf| ways[leaf.at()]).map(|way| way.tip);
+    let tip = |ix: EntryIx| {
+        let way = ways[ix.at()]?;
+        let labelled = named_below[ix.at()].or(way.labelled);
+        Some(Branch { labelled, active: active == Some(ix), ..way })
     };
     let is_tip = |ix: &EntryIx| is_part[ix.at()] && (ways_on[ix.at()] == 0 || active == Some(*ix));
-    let mut branches: Vec<_> = session.all().filter(is_tip).map(tip).collect();
+    let mut branches: Vec<_> = session.all().filter(is_tip).filter_map(tip).collect();
     // A time that does not parse is older than any other; of equal times, the later entry of the file is
     // newer.
     branches.reverse();
