@@ -47,7 +47,7 @@ pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'sta
 pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw> {
     let schema = &kind.schema().fields;
     match (schema.of(dialect), schema.writer()) {
-        (Some(fields), _) => Rules { dialect }.entry(kind, fields, entry),
+        (Some(fields), _) => in_entry(dialect, kind, fields, entry),
         (None, Some(writer)) => {
             let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name);
             let agent = dialect.agent().name;
@@ -65,138 +65,128 @@ pub(super) fn is_known(kind: Kind) -> bool {
 /// Validates a message of a context. It may lack fields that only entries require, but not those that a model
 /// reads.
 pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
-    let rules = Rules { dialect };
-    let (_, fields) = rules.role(message, |_| true)?;
+    let (_, fields) = role_of(dialect, message, |_| true)?;
     let read = fields.iter().filter_map(|field| match *field {
         (name @ "content", ..) => Some(need(name, Want::Content)),
         (name @ "summary", ..) => Some(need(name, Want::Text)),
         _ => None,
     });
-    rules.filled(message, &read.collect::<Vec<_>>())
+    filled(dialect, message, &read.collect::<Vec<_>>())
 }
 
 /// At least the number of fields in any row of the tables.
 const MOST: usize = 8;
 
-/// The rules for the entries of an agent.
-#[derive(Clone, Copy)]
-struct Rules {
-    dialect: Dialect,
+fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Flaw> {
+    let name = kind.name().unwrap_or_default();
+    if kind != Kind::Message {
+        return filled(dialect, entry, fields).map_err(|flaw| explained(dialect, name, fields, flaw));
+    }
+    filled(dialect, entry, fields)?;
+    match entry.get("message").filter(|message| message.is_object()) {
+        Some(message) => in_message(dialect, message),
+        None => Ok(()),
+    }
 }
 
-impl Rules {
-    fn entry(self, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Flaw> {
-        let name = kind.name().unwrap_or_default();
-        if kind != Kind::Message {
-            return self.filled(entry, fields).map_err(|flaw| self.explained(name, fields, flaw));
-        }
-        self.filled(entry, fields)?;
-        match entry.get("message").filter(|message| message.is_object()) {
-            Some(message) => self.message(message),
-            None => Ok(()),
-        }
-    }
+fn in_message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+    filled(dialect, message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
+    let (role, fields) = role_of(dialect, message, |role| role.schema().is_stored)?;
+    let name = format!("{role} message");
+    filled(dialect, message, fields).map_err(|flaw| explained(dialect, &name, fields, flaw))
+}
 
-    fn message(self, message: Raw) -> Result<(), Flaw> {
-        self.filled(message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
-        let (role, fields) = self.role(message, |role| role.schema().is_stored)?;
-        let name = format!("{role} message");
-        self.filled(message, fields).map_err(|flaw| self.explained(&name, fields, flaw))
-    }
+/// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
+fn role_of(
+    dialect: Dialect,
+    message: Raw,
+    may_be: impl Fn(Role) -> bool,
+) -> Result<(&'static str, &'static [FieldSchema]), Flaw> {
+    let fields = |role: Role| role.schema().fields.of(dialect).filter(|_| may_be(role));
+    let known = || Role::NAMED.iter().filter_map(|&role| Some((role.name()?, fields(role)?)));
+    let given = message.get_text("role").unwrap_or_default();
+    known().find(|(name, _)| given == *name).ok_or_else(|| {
+        let known = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        let hint = format!("the roles of {} are {known}", dialect.agent().name);
+        (format!("unknown role {:?}", given.to_string()), Some(hint))
+    })
+}
 
-    /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
-    fn role(
-        self,
-        message: Raw,
-        may_be: impl Fn(Role) -> bool,
-    ) -> Result<(&'static str, &'static [FieldSchema]), Flaw> {
-        let fields = |role: Role| role.schema().fields.of(self.dialect).filter(|_| may_be(role));
-        let known = || Role::NAMED.iter().filter_map(|&role| Some((role.name()?, fields(role)?)));
-        let given = message.get_text("role").unwrap_or_default();
-        known().find(|(name, _)| given == *name).ok_or_else(|| {
-            let known = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-            let hint = format!("the roles of {} are {known}", self.dialect.agent().name);
-            (format!("unknown role {:?}", given.to_string()), Some(hint))
-        })
-    }
+/// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
+fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
+    let needed: Vec<_> =
+        fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
+    let agent = dialect.agent().name;
+    let hint = hint.unwrap_or_else(|| format!("{agent}'s {name} requires {}", needed.join(", ")));
+    (format!("{name}: {what}"), Some(hint))
+}
 
-    /// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
-    fn explained(self, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
-        let needed: Vec<_> =
-            fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
-        let agent = self.dialect.agent().name;
-        let hint = hint.unwrap_or_else(|| format!("{agent}'s {name} requires {}", needed.join(", ")));
-        (format!("{name}: {what}"), Some(hint))
-    }
-
-    /// Validates an object against these fields.
-    fn filled(self, object: Raw, fields: &[FieldSchema]) -> Result<(), Flaw> {
-        // A single walk, because an object may contain much text.
-        let mut given = [None; MOST];
-        debug_assert!(fields.len() <= MOST);
-        for (key, value) in object.members() {
-            if let Some(at) = fields.iter().position(|(name, ..)| key.is(name)) {
-                given[at] = Some(value);
-            }
-        }
-        for (&(name, want, needed), value) in fields.iter().zip(given) {
-            match value {
-                None if needed != Needed::Never => return Err((format!("`{name}` is missing"), None)),
-                None => {}
-                Some(value) => self
-                    .fits(value, want)
-                    .map_err(|(what, hint)| (format!("`{name}`{}{what}", joint(&what)), hint))?,
-            }
-        }
-        Ok(())
-    }
-
-    fn fits(self, value: Raw, want: Want) -> Result<(), Flaw> {
-        let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
-        match want {
-            Want::Text => is(value.is_string(), "not a string"),
-            Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
-            Want::Number => is(value.is_number(), "not a number"),
-            Want::Bool => is(value.bool().is_some(), "neither true nor false"),
-            Want::Object => is(value.is_object(), "not an object"),
-            Want::Array => is(value.is_array(), "not an array"),
-            Want::Blocks if !value.is_array() => is(false, "not an array of blocks"),
-            Want::Blocks => self.blocks(value),
-            Want::Content if value.is_string() => Ok(()),
-            Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
-            Want::Content => self.blocks(value),
-            Want::Usage if !value.is_object() => is(false, "not an object"),
-            Want::Usage => {
-                self.filled(value, USAGE)?;
-                let cost = value.get("cost").unwrap_or(Raw::NULL);
-                self.filled(cost, COST).map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
-            }
-            Want::StopReason => {
-                let is_known = STOP_REASONS.iter().any(|reason| value.is(reason));
-                let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
-                is(is_known, "not one that the agents write").map_err(|(what, _)| (what, hint))
-            }
-            Want::Replacement if value.is_null() => Ok(()),
-            Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
-            Want::Replacement => self.filled(value, &[need("content", Want::Content)]),
+/// Validates an object against these fields.
+fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Flaw> {
+    // A single walk, because an object may contain much text.
+    let mut given = [None; MOST];
+    debug_assert!(fields.len() <= MOST);
+    for (key, value) in object.members() {
+        if let Some(at) = fields.iter().position(|(name, ..)| key.is(name)) {
+            given[at] = Some(value);
         }
     }
-
-    fn blocks(self, content: Raw) -> Result<(), Flaw> {
-        for (at, block) in content.items().enumerate() {
-            let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
-            if !block.is_object() {
-                return Err(in_block(("it is not an object".to_owned(), None)));
-            }
-            let kind = block.get("type");
-            if !kind.is_some_and(Raw::is_string) {
-                self.filled(block, &[need("type", Want::Text)]).map_err(in_block)?;
-            }
-            let kind = kind.and_then(Raw::text).unwrap_or_default();
-            self.filled(block, block_fields(self.dialect, |name| kind == *name)).map_err(in_block)?;
+    for (&(name, want, needed), value) in fields.iter().zip(given) {
+        match value {
+            None if needed != Needed::Never => return Err((format!("`{name}` is missing"), None)),
+            None => {}
+            Some(value) => fits(dialect, value, want)
+                .map_err(|(what, hint)| (format!("`{name}`{}{what}", joint(&what)), hint))?,
         }
-        Ok(())
     }
+    Ok(())
+}
+
+fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
+    let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
+    match want {
+        Want::Text => is(value.is_string(), "not a string"),
+        Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
+        Want::Number => is(value.is_number(), "not a number"),
+        Want::Bool => is(value.bool().is_some(), "neither true nor false"),
+        Want::Object => is(value.is_object(), "not an object"),
+        Want::Array => is(value.is_array(), "not an array"),
+        Want::Blocks if !value.is_array() => is(false, "not an array of blocks"),
+        Want::Blocks => in_blocks(dialect, value),
+        Want::Content if value.is_string() => Ok(()),
+        Want::Content if !value.is_array() => is(false, "neither a string nor an array of blocks"),
+        Want::Content => in_blocks(dialect, value),
+        Want::Usage if !value.is_object() => is(false, "not an object"),
+        Want::Usage => {
+            filled(dialect, value, USAGE)?;
+            let cost = value.get("cost").unwrap_or(Raw::NULL);
+            filled(dialect, cost, COST).map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
+        }
+        Want::StopReason => {
+            let is_known = STOP_REASONS.iter().any(|reason| value.is(reason));
+            let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
+            is(is_known, "not one that the agents write").map_err(|(what, _)| (what, hint))
+        }
+        Want::Replacement if value.is_null() => Ok(()),
+        Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
+        Want::Replacement => filled(dialect, value, &[need("content", Want::Content)]),
+    }
+}
+
+fn in_blocks(dialect: Dialect, content: Raw) -> Result<(), Flaw> {
+    for (at, block) in content.items().enumerate() {
+        let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
+        if !block.is_object() {
+            return Err(in_block(("it is not an object".to_owned(), None)));
+        }
+        let kind = block.get("type");
+        if !kind.is_some_and(Raw::is_string) {
+            filled(dialect, block, &[need("type", Want::Text)]).map_err(in_block)?;
+        }
+        let kind = kind.and_then(Raw::text).unwrap_or_default();
+        filled(dialect, block, block_fields(dialect, |name| kind == *name)).map_err(in_block)?;
+    }
+    Ok(())
 }
 
 /// Returns what separates a name from its flaw: a colon if the flaw is inside the value, else a space.
