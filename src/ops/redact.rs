@@ -5,7 +5,7 @@
 use crate::agents::oh_my_pi::title::repadded;
 use crate::ops::plan::copy;
 use crate::redact::addresses::addresses;
-use crate::redact::{Finds, Redacted, Redactor, Secret};
+use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
 use crate::session::read::header::is_title_slot;
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
@@ -97,7 +97,7 @@ pub fn redact(
         lines = again;
     }
     let mut report = Report { addresses: addresses.len(), ..Report::default() };
-    let mut copying = out.map(|out| Copying { source, out, written: 0 });
+    let (mut out, mut written) = (out, 0);
     for line in lines {
         let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
         let redacted = redactor.redact(line.finds);
@@ -109,11 +109,18 @@ pub fn redact(
         }
         report.opaque += opaque;
         report.lines += 1;
-        if let Some(copying) = &mut copying {
-            copying.line(line.number, line.span, redacted)?;
+        if let Some(out) = &mut out {
+            copy(source, between(written, line.span.start), *out)?;
+            let bytes = source.read_range(line.span.range())?;
+            let redacted = redacted.line(&bytes);
+            let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
+            out.write_all(&if is_title { repadded(&redacted) } else { redacted })?;
+            written = line.span.end();
         }
     }
-    copying.map_or(Ok(()), Copying::rest)?;
+    if let Some(out) = out {
+        copy(source, between(written, source.len()), out)?;
+    }
     Ok(report)
 }
 
@@ -129,32 +136,6 @@ pub fn number(source: &dyn ReadAt, redactor: &mut Redactor, workers: usize) -> i
 
 fn numberable(lines: &[Line]) -> impl Iterator<Item = (&Finds, bool)> + Clone {
     lines.iter().map(|line| (&line.finds, line.is_summary))
-}
-
-/// A copy that is being written.
-struct Copying<'a> {
-    source: &'a dyn ReadAt,
-    out: &'a mut dyn Write,
-    /// The offset up to which the source is copied.
-    written: u64,
-}
-
-impl Copying<'_> {
-    /// Copies what precedes a line, then writes the redacted line.
-    fn line(&mut self, number: LineNo, span: Span, redacted: Redacted) -> io::Result<()> {
-        copy(self.source, between(self.written, span.start), self.out)?;
-        let bytes = self.source.read_range(span.range())?;
-        let line = redacted.line(&bytes);
-        let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
-        self.out.write_all(&if is_title { repadded(&line) } else { line })?;
-        self.written = span.end();
-        Ok(())
-    }
-
-    /// Copies what follows the last line that changed.
-    fn rest(self) -> io::Result<()> {
-        copy(self.source, between(self.written, self.source.len()), self.out)
-    }
 }
 
 /// Searches a copy again. Adds to the report where text remains that is a secret in one place and ordinary in another,
@@ -179,11 +160,9 @@ struct Searched {
     lines: Vec<Line>,
     /// The number of physical lines.
     count: u32,
-    addresses: Addresses,
+    /// The e-mail addresses.
+    addresses: BTreeSet<Vec<u8>>,
 }
-
-/// E-mail addresses.
-type Addresses = BTreeSet<Vec<u8>>;
 
 /// A line, numbered from the start of its part.
 #[derive(Debug)]
@@ -197,8 +176,12 @@ struct Line {
 }
 
 /// Searches a session. Returns its e-mail addresses, too.
-fn search(source: &dyn ReadAt, redactor: &Redactor, workers: usize) -> io::Result<(Vec<Line>, Addresses)> {
-    let (mut lines, mut count, mut all) = (Vec::new(), 0, Addresses::new());
+fn search(
+    source: &dyn ReadAt,
+    redactor: &Redactor,
+    workers: usize,
+) -> io::Result<(Vec<Line>, BTreeSet<Vec<u8>>)> {
+    let (mut lines, mut count, mut all) = (Vec::new(), 0, BTreeSet::new());
     let readers = Pool::new(ChunkReader::default);
     let look = |range| readers.with(|reader| search_range(source, redactor, range, reader));
     in_order(ranges(source, 0), workers, look, |part| {

@@ -118,7 +118,8 @@ pub fn search(
     let start = Resume { end: preamble.end, numbers: LineNumbers::after(&preamble) };
     let Resume { end: start, numbers } = resume.unwrap_or(start);
     let keys = record::keys();
-    let mut search = Search { source, query, preamble, keys, numbers, tree: None, unread: None };
+    let mut search =
+        Search { source, query, preamble, keys, numbers, session: None, active: Vec::new(), unread: None };
     if resume.is_none()
         && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
@@ -142,15 +143,11 @@ struct Search<'s> {
     preamble: Preamble,
     keys: KeyCache<Member>,
     numbers: LineNumbers,
-    /// The tree of the file, loaded when the first hit needs it.
-    tree: Option<Tree>,
-    unread: Option<(u32, LineNo)>,
-}
-
-/// A session, and which of its entries are on the path to the leaf.
-struct Tree {
-    session: Session,
+    /// The session, loaded when the first hit needs it.
+    session: Option<Session>,
+    /// Which of its entries are on the path to the leaf.
     active: Vec<bool>,
+    unread: Option<(u32, LineNo)>,
 }
 
 impl Search<'_> {
@@ -354,23 +351,19 @@ impl Search<'_> {
         if !self.query.active && !is_numbered {
             return Ok(Some(Match::new(envelope, line, found)));
         }
-        let any_branch = !self.query.active;
-        let tree = self.tree()?;
-        let is_wanted = |ix: &EntryIx| any_branch || tree.active[ix.at()];
-        let Some(ix) = tree.session.entry_on(line).filter(is_wanted) else { return Ok(None) };
-        let id = tree.session.id(ix);
-        Ok(Some(Match::new(Envelope { id, ..envelope }, line, found)))
-    }
-
-    fn tree(&mut self) -> Result<&Tree, LoadError> {
-        let tree = match self.tree.take() {
-            Some(tree) => tree,
+        let session = match self.session.take() {
+            Some(session) => session,
             None => {
                 let session = load(self.source, &Options::default())?;
-                Tree { active: active(&session, session.leaf), session }
+                self.active = active(&session, session.leaf);
+                session
             }
         };
-        Ok(self.tree.insert(tree))
+        let session = self.session.insert(session);
+        let is_wanted = |ix: &EntryIx| !self.query.active || self.active[ix.at()];
+        let Some(ix) = session.entry_on(line).filter(is_wanted) else { return Ok(None) };
+        let id = session.id(ix);
+        Ok(Some(Match::new(Envelope { id, ..envelope }, line, found)))
     }
 }
 
