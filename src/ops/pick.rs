@@ -196,8 +196,7 @@ impl Graft<'_> {
     fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
         let line = self.bodies.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
-        let mut edit =
-            Edit::new(entry.bytes()).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
         let id = self.ids[&ix].clone();
         edit.set("id", &encoded(&id));
         edit.set("parentId", &self.parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));

@@ -305,7 +305,7 @@ fn relinked(
     parent: Option<&Option<Text<'static>>>,
     first_kept: Option<&Text<'static>>,
 ) -> io::Result<Vec<u8>> {
-    let mut edit = LineEdit::new(line).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let mut edit = LineEdit::new(line)?;
     if let Some(parent) = parent {
         edit.set("parentId", &parent.as_ref().map_or_else(|| b"null".to_vec(), encoded));
     }

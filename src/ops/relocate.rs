@@ -47,8 +47,7 @@ pub fn write_with(
     source: &dyn ReadAt,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut edit =
-        Edit::new(&header.bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+    let mut edit = Edit::new(&header.bytes)?;
     changes.iter().for_each(|(key, value)| edit.set(key, value));
     copy(source, Span { start: 0, len: header.span.start }, out)?;
     out.write_all(&edit.finish())?;

@@ -23,6 +23,12 @@ pub struct Malformed {
     pub at: usize,
 }
 
+impl From<Malformed> for std::io::Error {
+    fn from(error: Malformed) -> Self {
+        std::io::Error::new(std::io::ErrorKind::InvalidData, error)
+    }
+}
+
 type Result<T> = std::result::Result<T, Malformed>;
 
 /// A string as stored between its quotes.

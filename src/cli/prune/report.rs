@@ -6,7 +6,7 @@ use crate::cli::prune::{Job, Task};
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
 use crate::load::{Options, load};
-use crate::ops::prune::{Placed, Prune, context_tokens};
+use crate::ops::prune::{Prune, Record, context_tokens};
 use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo};
@@ -38,8 +38,8 @@ impl Outcome {
     }
 
     /// Returns what is restored.
-    pub fn restored(placed: &[Placed]) -> Outcome {
-        let entries = placed.iter().filter(|placed| placed.field.is_none()).count();
+    pub fn restored(placed: &[Record]) -> Outcome {
+        let entries = placed.iter().filter(|placed| placed.field().is_none()).count();
         Outcome { payloads: placed.len() - entries, entries, ..Outcome::default() }
     }
 

@@ -24,7 +24,7 @@ impl Job<'_> {
             let rows = restore.placed.iter().map(|placed| PlanRow {
                 id: placed.id.borrowed(),
                 line: placed.line,
-                field: placed.field.as_deref(),
+                field: placed.field(),
                 what: None,
                 said: None,
             });

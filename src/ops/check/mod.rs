@@ -156,8 +156,7 @@ impl Checkup<'_> {
     fn edited(&self, ix: EntryIx, file: &dyn ReadAt) -> io::Result<Vec<u8>> {
         let session = &self.session;
         let line = file.read_range(session.entry(ix).span.range())?;
-        let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-        let mut edit = Edit::new(&line).map_err(invalid)?;
+        let mut edit = Edit::new(&line)?;
         if self.links.ids.contains_key(&ix) {
             edit.set("id", &encoded(&self.links.id(session, ix)));
         }
@@ -168,7 +167,7 @@ impl Checkup<'_> {
         if self.contentless.binary_search(&ix).is_ok()
             && let Some(message) = edit.get("message")
         {
-            let mut message = Edit::new(message.bytes()).map_err(invalid)?;
+            let mut message = Edit::new(message.bytes())?;
             message.set("content", b"[]");
             edit.set("message", &message.finish());
         }

@@ -20,8 +20,8 @@ pub use branch::{BranchChoice, branch_at};
 pub use compacted::above_compactions;
 pub use payload::{ValueKind, Wanted};
 pub use removal::Damaged;
-pub use restore::{Placed, Restore};
-pub use side::{Operation, SideError, operations, read};
+pub use restore::Restore;
+pub use side::{Operation, Record, SideError, operations, read};
 
 use crate::ops::patched::Pieces;
 use crate::ops::plan::NewEntry;
@@ -215,13 +215,13 @@ impl Prune {
 
 /// Returns the values as they are in a line, in the same order.
 fn found<'l>(session: &Session, line: &Line<'l>, values: &[Value]) -> io::Result<Vec<&'l [u8]>> {
-    let gone = || invalid(pisess_json::Malformed { at: 0 });
+    let gone = || io::Error::from(io::ErrorKind::InvalidData);
     let mut found = Vec::with_capacity(values.len());
     for values in values.chunk_by(|one, next| one.entry == next.entry) {
         let span = session.entry(values[0].entry).span;
         let start = span.start.checked_sub(line.span.start).ok_or_else(gone)? as usize;
         let entry = line.bytes.get(start..start + span.len as usize).ok_or_else(gone)?;
-        let entry = Raw::parse(entry.trim_ascii()).map_err(invalid)?;
+        let entry = Raw::parse(entry.trim_ascii())?;
         for value in values {
             found.push(at_path(entry, &value.field).ok_or_else(gone)?.bytes());
         }
@@ -248,10 +248,6 @@ pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64>
 /// Returns the id, unless it is empty.
 fn some_id<'a>(id: Text<'a>) -> Option<Text<'a>> {
     Some(id).filter(|id| !id.is_empty())
-}
-
-fn invalid(error: pisess_json::Malformed) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 #[cfg(test)]

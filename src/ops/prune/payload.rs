@@ -4,7 +4,7 @@
 //! note that the agents accept in its place and a model understands. Values that providers verify or agents
 //! compute with are kept: signatures, thinking, summaries with their details, data of `custom` entries.
 
-use super::{Prune, Value, invalid, side};
+use super::{Prune, Value, side};
 use crate::format::size;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
@@ -63,7 +63,7 @@ impl Prune {
         let bodies = FileReader::new(session, source);
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
             let line = bodies.stored(session.entry(entry).span)?;
-            values.extend(payloads(entry, Raw::parse(line.trim_ascii()).map_err(invalid)?, wanted));
+            values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, wanted));
         }
         Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })
     }

@@ -1,8 +1,8 @@
 //! Finds where what was pruned belongs, from the last operation to the first.
 
 use super::payload::at_path;
+use super::place_of;
 use super::side::{Operation, Record, What};
-use super::{invalid, place_of};
 use crate::ops::patched::{Origin, Patched, Pieces};
 use crate::ops::plan::copy;
 use crate::session::Session;
@@ -25,23 +25,12 @@ pub struct Restore {
     /// The number in the session of each line of it; `None` if it was pruned.
     lines: Vec<Option<LineNo>>,
     /// What was put in its place, in the order of the pruned file.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<Record>,
     /// What has no place in the session: the ids of its entries, and its fields.
     pub lost: Vec<(String, String)>,
     operations: Vec<(Operation, Vec<Record>)>,
     /// For each record of each operation, whether the session does not contain what it records.
     is_missing: Vec<Vec<bool>>,
-}
-
-/// Something that was put in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placed {
-    /// The id of the entry; empty if it has none.
-    pub id: Text<'static>,
-    /// The line on which it was before it was pruned.
-    pub line: LineNo,
-    /// The path of the value; `None` for a whole entry.
-    pub field: Option<String>,
 }
 
 /// A line of the session with what was pruned.
@@ -73,18 +62,13 @@ impl Restore {
         for (_, records) in operations.iter().rev() {
             let fates = lines.undo(records)?;
             for (record, fate) in records.iter().zip(&fates).rev() {
-                let field = match &record.what {
-                    What::Value { field, .. } => Some(field.clone()),
-                    What::Entry { .. } => None,
-                    What::Mark => continue,
-                };
-                let is_link = matches!(record.what, What::Value { is_link: true, .. });
                 match fate {
-                    Fate::Placed if is_link => {}
-                    Fate::Placed => placed.push(Placed { id: record.id.clone(), line: record.line, field }),
+                    _ if matches!(record.what, What::Mark) => {}
+                    Fate::Placed if matches!(record.what, What::Value { is_link: true, .. }) => {}
+                    Fate::Placed => placed.push(record.clone()),
                     Fate::Lost => lost.push((
                         record.id.to_string_lossy().into_owned(),
-                        field.unwrap_or_else(|| "the entry".to_owned()),
+                        record.field().unwrap_or("the entry").to_owned(),
                     )),
                     Fate::There => {}
                 }
@@ -301,7 +285,7 @@ impl<'a> Lines<'a> {
                 Some(span) => self.pruned.read_range(span.range())?,
                 None => self.bytes(line)?,
             };
-            let root = Raw::parse(bytes.trim_ascii()).map_err(invalid)?;
+            let root = Raw::parse(bytes.trim_ascii())?;
             let value = match earlier {
                 Some(_) => Some(root),
                 None => at_path(root, field).filter(|_| is_of(root, record)),
@@ -374,7 +358,7 @@ impl<'a> Lines<'a> {
     fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
         let Some(edits) = line.edits.checked_sub(1) else { return Ok(Vec::new()) };
         let bytes = self.bytes(line)?;
-        let root = Raw::parse(bytes.trim_ascii()).map_err(invalid)?;
+        let root = Raw::parse(bytes.trim_ascii())?;
         let last: HashMap<&str, Span> =
             self.edits[edits as usize].iter().map(|(field, span)| (&**field, *span)).collect();
         let mut splices = Vec::new();
@@ -391,8 +375,8 @@ impl<'a> Lines<'a> {
 /// Returns an entry as JSON, whatever its formatting, without the values of these fields.
 fn without(line: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
     let line = line.trim_ascii();
-    let root = Raw::parse(line).map_err(invalid)?;
-    let mut edit = Edit::new(line).map_err(invalid)?;
+    let root = Raw::parse(line)?;
+    let mut edit = Edit::new(line)?;
     for value in fields.iter().filter_map(|field| at_path(root, field)) {
         edit.replace(value, b"null");
     }

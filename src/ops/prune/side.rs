@@ -203,6 +203,14 @@ pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<R
 }
 
 impl Record {
+    /// Returns the path of the value; `None` for a whole line.
+    pub fn field(&self) -> Option<&str> {
+        match &self.what {
+            What::Value { field, .. } => Some(field),
+            What::Entry { .. } | What::Mark => None,
+        }
+    }
+
     fn read(line: Line, number: LineNo) -> Result<Record, SideError> {
         const BEFORE: &[u8] = b",\"payload\":";
         let not_a_payload = || SideError::NotAPayload { line: number };
