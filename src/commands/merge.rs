@@ -9,7 +9,7 @@ use crate::cli::summary_source::SummaryArgs;
 use crate::cli::transaction::Decision;
 use crate::load::Options;
 use crate::ops::navigate::{Navigation, navigate};
-use crate::ops::summary::{brought_back, merged};
+use crate::ops::summary::{branch_summary, brought_back};
 use crate::session::Session;
 use crate::session::reference::Position;
 use pisess_json::text::Text;
@@ -95,7 +95,7 @@ fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) ->
             return Err(now.went_elsewhere());
         }
         now.label_is_free(None, name.as_ref())?;
-        let change = merged(session, found(&from), &summary, name.as_ref(), fresh);
+        let change = branch_summary(session, found(&from), session.leaf, &summary, name.as_ref(), fresh);
         let old = session.leaf.map(|leaf| session.id(leaf));
         let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
         Ok(Decision { change, reported: 1, editor_text: None, notification })

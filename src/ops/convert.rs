@@ -42,8 +42,8 @@ pub fn convert(
     let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
     let new = listed(bodies, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
-    let edits = EditsOf::new(bodies)?;
-    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edits));
+    let edit_of = edits(bodies)?;
+    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edit_of));
     let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(bodies, &pieces)? {
@@ -77,7 +77,12 @@ fn listed(
     Ok(NewSession { entries: Entries::Some(copies.collect()), ..new })
 }
 
-fn converted(mut piece: Piece, bodies: &dyn EntryReader, to: Dialect, edits: &EditsOf) -> io::Result<Piece> {
+fn converted(
+    mut piece: Piece,
+    bodies: &dyn EntryReader,
+    to: Dialect,
+    edit_of: &dyn Fn(EntryIx) -> Option<Edit>,
+) -> io::Result<Piece> {
     let session = bodies.session();
     let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
@@ -86,32 +91,21 @@ fn converted(mut piece: Piece, bodies: &dyn EntryReader, to: Dialect, edits: &Ed
         let kept = native::first_kept(session, entry, Raw::checked(line.trim_ascii()));
         *first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
-    Ok(Piece::Converted { edit: edits.of(session, entry), copy: Box::new(piece), to })
+    Ok(Piece::Converted { edit: edit_of(entry), copy: Box::new(piece), to })
 }
 
-/// The edits of the path to the leaf, and those of other branches.
-struct EditsOf {
-    is_active: Vec<bool>,
-    of_path: Edits,
-    of_others: Edits,
-}
-
-impl EditsOf {
-    fn new(bodies: &dyn EntryReader) -> io::Result<EditsOf> {
-        let session = bodies.session();
-        let is_active = active(session, session.leaf);
-        let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
-        Ok(EditsOf {
-            of_path: Edits::among(path.into_iter(), bodies)?,
-            of_others: Edits::among(others.into_iter(), bodies)?,
-            is_active,
-        })
-    }
-
-    fn of(&self, session: &Session, entry: EntryIx) -> Option<Edit> {
-        let edits = if self.is_active[entry.at()] { &self.of_path } else { &self.of_others };
+/// Returns the edit in effect for each entry: one of the path to the leaf, or for an entry that is not on it, one of other
+/// branches.
+fn edits(bodies: &dyn EntryReader) -> io::Result<impl Fn(EntryIx) -> Option<Edit>> {
+    let session = bodies.session();
+    let is_active = active(session, session.leaf);
+    let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
+    let of_path = Edits::among(path.into_iter(), bodies)?;
+    let of_others = Edits::among(others.into_iter(), bodies)?;
+    Ok(move |entry: EntryIx| {
+        let edits = if is_active[entry.at()] { &of_path } else { &of_others };
         edits.of(session, entry).filter(|_| session.agent().follows_edits)
-    }
+    })
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.

@@ -49,7 +49,7 @@ pub fn pick(
     }
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
-    let mut picked = Groups { session, bodies, tree: &tree, chosen: &chosen }.whole()?;
+    let mut picked = with_calls(bodies, &tree, &chosen)?;
     let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels.collect::<Vec<_>>() {
         let target = named(bodies, label, "targetId")?;
@@ -82,100 +82,100 @@ pub fn pick(
     Ok(Picked { change: Change::from(entries), along })
 }
 
-/// Tool calls and their results.
-struct Groups<'a> {
-    session: &'a Session,
-    bodies: &'a dyn EntryReader,
-    tree: &'a Tree,
-    chosen: &'a BTreeSet<EntryIx>,
+/// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
+fn with_calls(
+    bodies: &dyn EntryReader,
+    tree: &Tree,
+    chosen: &BTreeSet<EntryIx>,
+) -> Result<BTreeSet<EntryIx>, Refusal> {
+    let session = bodies.session();
+    let mut picked = chosen.clone();
+    let mut turns: HashMap<EntryIx, Position> = HashMap::default();
+    let mut calling = BTreeSet::new();
+    for &ix in chosen {
+        if session.is_message(ix, Role::Assistant) {
+            calling.insert(ix);
+        } else if session.is_message(ix, Role::ToolResult) {
+            calling.insert(turn_of(session, ix, &mut turns).ok_or_else(|| without_call(session, ix))?);
+        }
+    }
+    let is_active = active(session, session.leaf);
+    let mut answering = HashSet::default();
+    for &turn in &calling {
+        for (_, results) in results_of(bodies, tree, turn)? {
+            let mut named = results.iter().copied().filter(|ix| chosen.contains(ix));
+            let result = match (named.next(), named.next()) {
+                (Some(one), Some(other)) => {
+                    let [one, other] = [one, other].map(|ix| session.id(ix));
+                    let what = format!("{one} and {other} answer the same tool call");
+                    return Err(Refusal::with_hint(what, "pick one of them"));
+                }
+                (Some(one), None) => Some(one),
+                // If a call was answered again on another branch, the result on the current path counts.
+                _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
+            };
+            answering.extend(result);
+        }
+    }
+    let mut results = chosen.iter().filter(|&&ix| session.is_message(ix, Role::ToolResult));
+    if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
+        return Err(without_call(session, alone));
+    }
+    picked.extend(calling);
+    picked.extend(answering);
+    Ok(picked)
 }
 
-impl Groups<'_> {
-    /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
-    fn whole(&self) -> Result<BTreeSet<EntryIx>, Refusal> {
-        let mut picked = self.chosen.clone();
-        let mut turns: HashMap<EntryIx, Position> = HashMap::default();
-        let mut calling = BTreeSet::new();
-        for &ix in self.chosen {
-            if self.session.is_message(ix, Role::Assistant) {
-                calling.insert(ix);
-            } else if self.session.is_message(ix, Role::ToolResult) {
-                calling.insert(self.turn_of(ix, &mut turns).ok_or_else(|| self.without_call(ix))?);
-            }
-        }
-        let is_active = active(self.session, self.session.leaf);
-        let mut answering = HashSet::default();
-        for &turn in &calling {
-            for (_, results) in self.results_of(turn)? {
-                let mut named = results.iter().copied().filter(|ix| self.chosen.contains(ix));
-                let result = match (named.next(), named.next()) {
-                    (Some(one), Some(other)) => {
-                        let [one, other] = [one, other].map(|ix| self.session.id(ix));
-                        let what = format!("{one} and {other} answer the same tool call");
-                        return Err(Refusal::with_hint(what, "pick one of them"));
-                    }
-                    (Some(one), None) => Some(one),
-                    // If a call was answered again on another branch, the result on the current path counts.
-                    _ => results.iter().copied().find(|ix| is_active[ix.at()]).or(results.last().copied()),
-                };
-                answering.extend(result);
-            }
-        }
-        let mut results = self.chosen.iter().filter(|&&ix| self.session.is_message(ix, Role::ToolResult));
-        if let Some(&alone) = results.find(|ix| !answering.contains(ix)) {
-            return Err(self.without_call(alone));
-        }
-        picked.extend(calling);
-        picked.extend(answering);
-        Ok(picked)
-    }
+fn without_call(session: &Session, result: EntryIx) -> Refusal {
+    Refusal::new(format!("{}: its tool call is not above it", session.id(result)))
+}
 
-    fn without_call(&self, result: EntryIx) -> Refusal {
-        Refusal::new(format!("{}: its tool call is not above it", self.session.id(result)))
-    }
-
-    /// Returns the nearest assistant message above a result.
-    fn turn_of(&self, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
-        let mut passed = Vec::new();
-        let mut at = self.session.entry(result).parent;
-        let turn = loop {
-            match at {
-                Some(ix) if self.session.is_message(ix, Role::Assistant) => break at,
-                Some(ix) => match known.get(&ix) {
-                    Some(&turn) => break turn,
-                    None => passed.push(ix),
-                },
-                None => break None,
-            }
-            at = self.session.entry(passed[passed.len() - 1]).parent;
-        };
-        known.extend(passed.into_iter().map(|ix| (ix, turn)));
-        turn
-    }
-
-    /// Returns the calls of an assistant message by id, each with its results before the next assistant
-    /// message, on all branches.
-    fn results_of(&self, turn: EntryIx) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
-        let mut calls: HashMap<_, Vec<_>> = HashMap::default();
-        self.bodies.with_message(turn, &mut |message| {
-            calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
-        })?;
-        let mut below = if calls.is_empty() { Vec::new() } else { self.tree.children(turn).to_vec() };
-        while let Some(ix) = below.pop() {
-            if self.session.is_message(ix, Role::Assistant) {
-                continue;
-            }
-            if self.session.is_message(ix, Role::ToolResult) {
-                self.bodies.with_message(ix, &mut |message| {
-                    let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
-                    calls.entry(id).and_modify(|results| results.push(ix));
-                })?;
-            }
-            below.extend(self.tree.children(ix));
+/// Returns the nearest assistant message above a result.
+fn turn_of(session: &Session, result: EntryIx, known: &mut HashMap<EntryIx, Position>) -> Position {
+    let mut passed = Vec::new();
+    let mut at = session.entry(result).parent;
+    let turn = loop {
+        match at {
+            Some(ix) if session.is_message(ix, Role::Assistant) => break at,
+            Some(ix) => match known.get(&ix) {
+                Some(&turn) => break turn,
+                None => passed.push(ix),
+            },
+            None => break None,
         }
-        calls.values_mut().for_each(|results| results.sort());
-        Ok(calls)
+        at = session.entry(passed[passed.len() - 1]).parent;
+    };
+    known.extend(passed.into_iter().map(|ix| (ix, turn)));
+    turn
+}
+
+/// Returns the calls of an assistant message by id, each with its results before the next assistant
+/// message, on all branches.
+fn results_of(
+    bodies: &dyn EntryReader,
+    tree: &Tree,
+    turn: EntryIx,
+) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
+    let session = bodies.session();
+    let mut calls: HashMap<_, Vec<_>> = HashMap::default();
+    bodies.with_message(turn, &mut |message| {
+        calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
+    })?;
+    let mut below = if calls.is_empty() { Vec::new() } else { tree.children(turn).to_vec() };
+    while let Some(ix) = below.pop() {
+        if session.is_message(ix, Role::Assistant) {
+            continue;
+        }
+        if session.is_message(ix, Role::ToolResult) {
+            bodies.with_message(ix, &mut |message| {
+                let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
+                calls.entry(id).and_modify(|results| results.push(ix));
+            })?;
+        }
+        below.extend(tree.children(ix));
     }
+    calls.values_mut().for_each(|results| results.sort());
+    Ok(calls)
 }
 
 /// Copies in progress.

@@ -75,19 +75,7 @@ pub fn branch(
     fresh: &mut IdSource,
 ) -> Change {
     let from = if session.agent().summarizes_from_start { new_leaf } else { old_leaf };
-    with_summary(session, from, new_leaf, summary, name, fresh)
-}
-
-/// Appends, under the leaf, a summary of the branch that ends at `from`, and a label on it if given. `fromId`
-/// is `from` in both agents; neither records the start of the branch.
-pub fn merged(
-    session: &Session,
-    from: Position,
-    summary: &Summary,
-    name: Option<&Text>,
-    fresh: &mut IdSource,
-) -> Change {
-    with_summary(session, from, session.leaf, summary, name, fresh)
+    branch_summary(session, from, new_leaf, summary, name, fresh)
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
@@ -104,7 +92,9 @@ pub fn brought_back(bodies: &dyn EntryReader, from: &Text, behind: Position) -> 
     Ok(None)
 }
 
-fn with_summary(
+/// Appends, under `parent`, a summary of the branch that ends at `from`, and a label on it if given. `fromId` is `from` in
+/// both agents; neither records the start of the branch.
+pub fn branch_summary(
     session: &Session,
     from: Position,
     parent: Position,

@@ -55,8 +55,10 @@ pub struct Drawing<'a> {
 pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
-    let search = Search { words: &words, fuzzy: (session.agent().fuzzy_search)(typed) };
-    let is_visible = |ix| passes(session, &labels, leaf, filter, ix) && search.finds(session, &labels, ix);
+    let fuzzy = (session.agent().fuzzy_search)(typed);
+    let is_visible = |ix| {
+        passes(session, &labels, leaf, filter, ix) && finds(session, &labels, &words, fuzzy.as_ref(), ix)
+    };
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
@@ -70,13 +72,14 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
 pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed: &str) -> Drawing<'a> {
     let labels = Labels::new(session);
     let words = Words::new(typed);
-    let search = Search { words: &words, fuzzy: (session.agent().fuzzy_search)(typed) };
+    let fuzzy = (session.agent().fuzzy_search)(typed);
     let is_news = |ix: EntryIx| {
         session.entry(ix).kind == Kind::Label && filter != Filter::UserOnly
             || turn(session, ix).is_some() && matches!(filter, Filter::Default | Filter::NoTools)
     };
     let is_shown = |&ix: &EntryIx| {
-        (passes(session, &labels, Some(ix), filter, ix) || is_news(ix)) && search.finds(session, &labels, ix)
+        (passes(session, &labels, Some(ix), filter, ix) || is_news(ix))
+            && finds(session, &labels, &words, fuzzy.as_ref(), ix)
     };
     let place = |entry| TreeRow { entry, depth: 0, level: 0, connector: false, last: false };
     let places: Vec<_> = entries.iter().copied().filter(is_shown).map(place).collect();
@@ -274,30 +277,22 @@ pub(crate) fn passes(
     }
 }
 
-/// A search for words in all text of an entry, combined with the agent's own search in the row.
-struct Search<'a> {
-    words: &'a Words,
-    /// oh-my-pi's own search, in which every word must resemble one of the row.
-    fuzzy: Option<Query>,
-}
-
-impl Search<'_> {
-    /// Whether an entry or its label matches.
-    fn finds(&self, session: &Session, labels: &Labels, ix: EntryIx) -> bool {
-        if self.words.is_empty() {
-            return true;
-        }
-        let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
-        let text =
-            session.collected.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
-        let text = format!("{label}{text}");
-        let mut found = match session.found(ix) {
-            Some(found) => found.words.clone(),
-            None => vec![false; self.words.len()],
-        };
-        self.words.mark(&text, &mut found);
-        found.iter().all(|&found| found) || self.fuzzy.as_ref().is_some_and(|query| query.matches(&text))
+/// Whether an entry or its label matches: the words in all its text, or the agent's own search in its row. In that of
+/// oh-my-pi, every word must resemble one of the row.
+fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&Query>, ix: EntryIx) -> bool {
+    if words.is_empty() {
+        return true;
     }
+    let label = labels.name(ix).map(|name| format!("{name} ")).unwrap_or_default();
+    let text =
+        session.collected.searchable.get(ix.at()).map(|&slice| session.text(slice)).unwrap_or_default();
+    let text = format!("{label}{text}");
+    let mut found = match session.found(ix) {
+        Some(found) => found.words.clone(),
+        None => vec![false; words.len()],
+    };
+    words.mark(&text, &mut found);
+    found.iter().all(|&found| found) || fuzzy.is_some_and(|query| query.matches(&text))
 }
 
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].
