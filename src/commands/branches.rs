@@ -12,6 +12,7 @@ use crate::load::Options;
 use crate::ops::branches::{Branch, branches};
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{Drawing, rows};
+use crate::ops::undo::undone;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::reference::Position;
@@ -37,7 +38,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
-/// conversation, it also counts as the end of a branch.
+/// conversation, the entry there also counts as the end of a branch; after a `switch`, the age is that of the switch. `(undone)` precedes the user
+/// message if `undo` took the last entry back.
 ///
 /// How many branches `prune --branch` removed is reported on standard error.
 #[derive(Debug, clap::Args)]
@@ -91,7 +93,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.json { Form::Agent } else { Form::Readable };
     open.add_rows(&shown, Options { timestamps: args.json, ..row_options(ui, form) })?;
     let session = &open.session;
-    let drawing = rows(session, session.leaf);
+    let mut drawing = rows(session, session.leaf);
+    drawing.set_undone(undone(session, &open.bodies()).map_err(|error| open.input.unreadable(error))?);
     let listing = BranchList { session, drawing, branches, sizes, marks, typed };
     if args.json {
         listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?
@@ -123,7 +126,7 @@ impl BranchList<'_> {
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {
-        let (tip, session) = (branch.tip, self.session);
+        let (end, session) = (branch.end(self.session), self.session);
         let id = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
         let question = branch.request.map(|ix| {
             Object::new()
@@ -133,9 +136,9 @@ impl BranchList<'_> {
                 .finish()
         });
         Object::new()
-            .text_or_null("id", id(tip).as_ref())
-            .number("line", f64::from(session.entry(tip).line.0))
-            .text_or_null("timestamp", session.timestamp(tip).as_ref())
+            .text_or_null("id", id(end).as_ref())
+            .number("line", f64::from(session.entry(end).line.0))
+            .text_or_null("timestamp", session.timestamp(branch.tip).as_ref())
             .text_or_null("label", self.label(branch).as_ref())
             .number("entries", f64::from(branch.entries))
             .text_or_null("branchPoint", branch.branch_point.and_then(id).as_ref())
@@ -179,8 +182,9 @@ impl BranchList<'_> {
 
     /// Returns the id of a branch's last entry, and its label.
     fn tip(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let id = (visible(&self.session.id(branch.tip).to_string_lossy()), styles.dim);
-        let label = self.drawing.label(branch.tip).map(|label| fitted(&bracketed(&label), LABEL, "…"));
+        let end = branch.end(self.session);
+        let id = (visible(&self.session.id(end).to_string_lossy()), styles.dim);
+        let label = self.drawing.label(end).map(|label| fitted(&bracketed(&label), LABEL, "…"));
         [id].into_iter().chain(label.map(|label| (format!(" {label}"), styles.label))).collect()
     }
 
@@ -189,8 +193,12 @@ impl BranchList<'_> {
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let question = self.question(branch);
         let mut said = Cell::new();
+        let end = branch.end(self.session);
+        if self.drawing.is_undone(end) {
+            said.push(("(undone) ".to_owned(), styles.dim));
+        }
         let other = branch.labelled.filter(|_| branch.labelled != question);
-        for ix in [other, question].into_iter().flatten().filter(|&ix| ix != branch.tip) {
+        for ix in [other, question].into_iter().flatten().filter(|&ix| ix != end) {
             let Some(label) = self.drawing.label(ix) else { continue };
             if Some(ix) == other {
                 said.push((visible(&format!("{} ", self.session.id(ix))), styles.dim));

@@ -11,6 +11,7 @@ use crate::cli::rows::entry::{Edits, row_options};
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
+use crate::ops::undo::undone;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
@@ -48,8 +49,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Paths are relative to the working directory of the session. Three or more consecutive tool results are
 /// folded into one row, which has the id of the last. Entries that failed, or were aborted, edited or omitted,
-/// are flagged. How many entries were pruned from the session is printed above the first row. On a terminal, the session's project, size and cost are printed above the tree, and if the pager
-/// is less, it opens at the leaf.
+/// are flagged; what `undo` took back, such as a compaction, ends with `(undone)`. How many entries were pruned from the
+/// session is printed above the first row. On a terminal, the session's project, size and cost are printed above the
+/// tree, and if the pager is less, it opens at the leaf.
 ///
 /// With --follow, entries are printed as other programs write them, each in a row of its own, until Ctrl-C: also labels, and
 /// what moves the leaf to another branch. The row of an entry that continues another branch ends with the entry it
@@ -167,6 +169,11 @@ fn print(
     }
     let drawn = drawing.places.iter().map(|place| place.entry);
     drawing.set_rendered(args.renderers.rows(open, drawn, ui)?);
+    if !drawing.is_live() {
+        let taken_back =
+            undone(&open.session, &open.bodies()).map_err(|error| open.input.unreadable(error))?;
+        drawing.set_undone(taken_back);
+    }
     let edits = if drawing.is_live() { Edits::default() } else { open.edits(drawing.leaf())? };
     let folds = args.folds() && !drawing.is_live();
     let pruned = if drawing.is_live() { Vec::new() } else { pruned(open) };

@@ -7,12 +7,12 @@
 //! ```text
 //! a ─ b ─ c ─ label ─ label          one branch, its tip is c
 //!     ├ label                        none
-//!     ├ mark = leaf                  a branch without entries, its tip is the mark
+//!     ├ mark = leaf                  a branch without entries: its tip is the mark, its end is b
 //!     └ d ─ e                        another, its tip is e; all three begin at b
 //! ```
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags};
+use crate::session::entry::{EntryIx, Flags, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -32,6 +32,18 @@ pub struct Branch {
     pub labelled: Position,
     /// Whether the leaf is on it.
     pub active: bool,
+}
+
+impl Branch {
+    /// Returns the entry that people see as its last: its tip, or if that is a note that the tree hides, such as the mark of a
+    /// switch, the nearest other entry above. If there is none, returns the tip.
+    pub fn end(&self, session: &Session) -> EntryIx {
+        let is_hidden = |&ix: &EntryIx| {
+            let kind = session.entry(ix).kind;
+            kind.is_bookkeeping() && kind.view(session.dialect) != View::Shown
+        };
+        session.upwards(Some(self.tip)).find(|ix| !is_hidden(ix)).unwrap_or(self.tip)
+    }
 }
 
 /// Returns all branches, newest first.

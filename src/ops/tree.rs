@@ -8,7 +8,7 @@ use crate::session::labels::Labels;
 use crate::session::reference::Position;
 use crate::session::search::{Hit, Words};
 use crate::session::tree::{Tree, TreeRow, active, layout};
-use foldhash::HashMap;
+use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -45,6 +45,7 @@ pub struct Drawing<'a> {
     calls: Vec<u32>,
     words: Words,
     rendered: HashMap<EntryIx, Text<'static>>,
+    undone: HashSet<EntryIx>,
     /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved before it, to another
     /// branch.
     turns: Option<HashMap<EntryIx, Position>>,
@@ -63,8 +64,9 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls(session, &is_active);
-    let rendered = HashMap::default();
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, turns: None }
+    let (rendered, undone) = (HashMap::default(), HashSet::default());
+    let turns = None;
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, undone, turns }
 }
 
 /// Returns those of some entries that are shown as they are written, without a layout. Labels and what moves the leaf to
@@ -94,9 +96,10 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
     for place in &places {
         calls[place.entry.at()] = latest_call(session, place.entry);
     }
-    let rendered = HashMap::default();
+    let (rendered, undone) = (HashMap::default(), HashSet::default());
     let (is_active, is_visible) = (Vec::new(), Vec::new());
-    Drawing { session, labels, places, is_active, is_visible, leaf: None, calls, words, rendered, turns }
+    let leaf = None;
+    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, undone, turns }
 }
 
 /// Returns the parent of an entry, if that is not the entry before it in the file: there the conversation went on
@@ -134,6 +137,7 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
         calls,
         words: Words::default(),
         rendered: HashMap::default(),
+        undone: HashSet::default(),
         turns: None,
     }
 }
@@ -147,6 +151,16 @@ impl<'a> Drawing<'a> {
     /// Sets the renderers' texts for the rows of these entries.
     pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
         self.rendered = rendered;
+    }
+
+    /// Sets the entries that `undo` took back.
+    pub fn set_undone(&mut self, undone: HashSet<EntryIx>) {
+        self.undone = undone;
+    }
+
+    /// Whether `undo` took the entry back, and it is not on the path to the leaf.
+    pub fn is_undone(&self, ix: EntryIx) -> bool {
+        self.undone.contains(&ix) && !self.is_active(ix)
     }
 
     /// Returns a renderer's text for an entry, on one line.

@@ -79,6 +79,32 @@ pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, Re
     Ok(Undone { change: chain.change, entries, back_to })
 }
 
+/// Returns the entries that were taken back, except those from which the conversation went on.
+pub fn undone(session: &Session, bodies: &dyn EntryReader) -> io::Result<HashSet<EntryIx>> {
+    // The mark of an operation that moved the leaf is on another branch, perhaps below labels that were restored.
+    let may_be_mark = |ix: &EntryIx| {
+        let (entry, before) = (session.entry(*ix), ix.before());
+        let follows = entry.parent == before && before.is_none_or(|ix| session.entry(ix).kind != Kind::Label);
+        entry.kind == Kind::Custom && !follows
+    };
+    let mut undone = HashSet::default();
+    for mark in session.all().filter(may_be_mark) {
+        let undid = moved(session, bodies, mark)?.map(|mark| mark.undid).unwrap_or_default();
+        undone.extend(undid.iter().filter_map(|id| session.find(id)));
+    }
+    if undone.is_empty() {
+        return Ok(undone);
+    }
+    let is_note = |ix: EntryIx| session.entry(ix).kind.is_bookkeeping();
+    let after: Vec<_> = session.all().filter(|&ix| !is_note(ix) && !undone.contains(&ix)).collect();
+    let mut passed = HashSet::default();
+    for ix in after {
+        let above = session.upwards(session.entry(ix).parent);
+        above.take_while(|&ix| undone.remove(&ix) || is_note(ix) && passed.insert(ix)).for_each(drop);
+    }
+    Ok(undone)
+}
+
 /// Returns the first and the last entry of the last operation that was not taken back.
 fn last_operation(bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
     let session = bodies.session();

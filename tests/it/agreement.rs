@@ -194,7 +194,14 @@ pub fn agree(s: &Sandbox, what: &str) {
             let newest =
                 inside.filter_map(|branch| parse_js_date(branch["timestamp"].as_str()?.as_bytes())).max();
             let shown = extent.split_once(", ").map(|(_, age)| age.to_owned());
-            assert_eq!(shown, newest.map(|newest| age(NOW, newest)), "{what}: {line} in\n{tree}\n{table}");
+            // The mark of a switch is a row of its own here; in `branches`, its branch has the id of the entry above.
+            if newest.is_some() || !extent.starts_with("0 ") {
+                assert_eq!(
+                    shown,
+                    newest.map(|newest| age(NOW, newest)),
+                    "{what}: {line} in\n{tree}\n{table}"
+                );
+            }
         }
     }
 }

@@ -62,10 +62,11 @@ fn where_one_stands_in_the_middle_is_a_branch() {
     s.run("switch ./two-branches.jsonl 1a2b3c06");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"
        id        age  entries  tokens  last user message
-    *  226b1b5c  now        0      16  [start] Which paper for a kite?
+    *  1a2b3c02  now        0      16  [start] Which paper for a kite?
        1a2b3c07  4mo        2      31  Washi then. How big?
        1a2b3c05  4mo        2      31  Tissue paper then. How big?
     ");
+    assert!(s.run("branches --json ./two-branches.jsonl").contains(r#"{"id":"1a2b3c02","line":3,"#));
     s.run("switch ./two-branches.jsonl 1a2b3c04");
     s.run("switch ./two-branches.jsonl 1a2b3c01");
     assert_snapshot!(s.run("branches ./two-branches.jsonl"), @"

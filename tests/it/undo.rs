@@ -169,7 +169,7 @@ fn a_label_and_a_move() {
     cbc059f5  │  • custom: pisess.switch  ← active
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
-    27aa2424     custom: pisess.switch
+    27aa2424     custom: pisess.switch  (undone)
     ");
     assert!(desk.s.text(TWO).starts_with(&before));
     assert_snapshot!(desk.s.lines_from(TWO, 11), @r#"
@@ -248,4 +248,33 @@ fn marks_by_others_end_nowhere() {
         }
         assert!(desk.s.bytes("s.jsonl").starts_with(&session(&lines)));
     }
+}
+
+/// What was taken back is marked, until the leaf is on it again, or the conversation went on from it.
+#[test]
+fn what_was_undone_is_marked() {
+    let desk = Desk::with(TWO);
+    let marked = || {
+        let drawn = [format!("tree ./{TWO}"), format!("branches ./{TWO}")].map(|line| desk.run(&line));
+        let marked = |text: &String| text.lines().filter(|row| row.contains("(undone)")).count();
+        drawn.each_ref().map(marked)
+    };
+    desk.run(&format!("compact ./{TWO} --summary short --first-kept none"));
+    assert_eq!(marked(), [0, 0]);
+    desk.undo(TWO);
+    assert_eq!(marked(), [1, 1]);
+    let tree = desk.run(&format!("tree ./{TWO}"));
+    assert!(
+        tree.lines().any(|row| row.contains("── compaction: ") && row.ends_with("──  (undone)")),
+        "{tree}"
+    );
+    desk.run(&format!("switch ./{TWO} -"));
+    assert_eq!(marked(), [0, 0]);
+    desk.run(&format!("append ./{TWO} --user 'go on'"));
+    desk.run(&format!("switch ./{TWO} 1a2b3c05"));
+    assert_eq!(marked(), [0, 0]);
+    // The entries of one operation are marked together, and a label that was restored in the same write is passed over.
+    desk.run(&format!("summarize ./{TWO} 1a2b3c07 --summary left --label left"));
+    desk.undo(TWO);
+    assert_eq!(marked(), [1, 1]);
 }

@@ -48,7 +48,7 @@ impl Job<'_> {
 
     /// Refuses the active branch, and several branches.
     fn refuse(&self, now: &OpenSession, reference: &str, choice: &BranchChoice) -> Result<(), Failure> {
-        let id = |branch: &Branch| visible(&now.session.id(branch.tip).to_string_lossy());
+        let id = |branch: &Branch| visible(&now.session.id(branch.end(&now.session)).to_string_lossy());
         let tips: Vec<_> = choice.tips.iter().take(NAMED).map(id).collect();
         let more = choice.tips.len() - tips.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -256,6 +256,9 @@ impl<'a> Painter<'a> {
             let mark = if is_last { glyphs.leaf } else { glyphs.hidden_leaf };
             marks.push((format!("  {mark}"), styles.active));
         }
+        if drawing.is_undone(ix) {
+            marks.push(("  (undone)".to_owned(), styles.dim));
+        }
         if drawing.session.entry(ix).flags.has(Flags::IN_CYCLE) {
             marks.push(("  (cycle of parents)".to_owned(), styles.error));
         }
