@@ -14,26 +14,38 @@ use std::path::{Path, PathBuf};
 pub const LOOK: &str = "see `pisess --help`";
 
 /// Verbs of other tools, and the commands of pisess that correspond to them.
-const FROM_ELSEWHERE: [(&str, &str); 27] = [
+const FROM_ELSEWHERE: [(&str, &str); 45] = [
+    ("abandon", "prune --branch REF"),
     ("blame", "stats --by file"),
+    ("bookmark", "label"),
     ("branch", "branches"),
+    ("browse", "export"),
     ("cat", "show"),
     ("checkout", "switch"),
     ("cherry-pick", "pick"),
     ("clone", "fork --branches"),
     ("commit", "append"),
+    ("copy", "fork --branches"),
     ("cost", "stats --by day"),
+    ("cp", "fork --branches"),
     ("delete", "archive"),
+    ("describe", "label"),
     ("doctor", "check"),
+    ("duplicate", "pick"),
     ("find", "grep"),
     ("fsck", "check"),
+    ("gc", "prune --compacted"),
     ("history", "path"),
+    ("info", "stats"),
     ("log", "path"),
     ("ls", "list"),
     ("move", "relocate"),
     ("mv", "relocate"),
     ("name", "append --name NAME"),
+    ("new", "fork"),
+    ("op", "undo"),
     ("rebase", "pick"),
+    ("reflog", "tree --filter all"),
     ("remove", "archive"),
     ("rename", "append --name NAME"),
     ("reset", "switch"),
@@ -41,7 +53,13 @@ const FROM_ELSEWHERE: [(&str, &str); 27] = [
     ("rm", "archive"),
     ("search", "grep"),
     ("share", "export --redact"),
+    ("squash", "compact"),
+    ("tag", "label"),
+    ("tail", "tree --follow"),
     ("usage", "stats"),
+    ("version", "--version"),
+    ("view", "show"),
+    ("watch", "tree --follow"),
 ];
 
 /// Verbs for what only the agents do.

@@ -24,8 +24,9 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
-    let own = unknown_option(error)
-        .and_then(|option| meant(option, verb))
+    let own = habit(error, verb)
+        .map(str::to_owned)
+        .or_else(|| unknown_option(error).and_then(|option| meant(option, verb)))
         .or_else(|| renamed(error, verb))
         .or_else(|| too_much(error, verb))
         .or_else(|| too_little(error, verb));
@@ -48,6 +49,52 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     Failure::usage(told.join(" ").trim_start_matches("error:").trim()).hint(hint)
 }
 
+/// What users of git, ripgrep, jj, gh and ls type by habit, the command for which they do (`*` is any, and `` none), and the
+/// hint. A number of rows is written as `-n`.
+const HABITS: [(&str, &str, &str); 24] = [
+    ("-C", "", "change the directory first, or give it to `list`, `grep` or `stats` as SESSION"),
+    ("-C", "list", "give the directory as SESSION"),
+    ("-E", "grep", "omit -E: every PATTERN is a regular expression"),
+    ("-P", "grep", "omit -P: every PATTERN is a regular expression"),
+    ("-R", "grep", "omit -R: directories are searched at any depth"),
+    ("-a", "tree", "did you mean --filter all?"),
+    ("-b", "switch", "the next message begins a branch at REF; --label NAME labels it"),
+    ("-c", "switch", "the next message begins a branch at REF; --label NAME labels it"),
+    ("-d", "label", "did you mean --clear?"),
+    ("-m", "append", "did you mean --user TEXT?"),
+    ("-n", "grep", "omit -n: rows have the ids of their entries; --max-count N prints the first N"),
+    ("-n", "list", "did you mean --limit N?"),
+    ("-n", "tree", "did you mean --around N?"),
+    ("-t", "grep", "did you mean --role ROLE?"),
+    ("-v", "", "did you mean --version?"),
+    ("--delete", "label", "did you mean --clear?"),
+    ("--fix", "check", "did you mean --repair?"),
+    ("--format", "context", "did you mean --as FORMAT?"),
+    ("--format", "export", "did you mean --as FORMAT?"),
+    ("--format", "*", "did you mean --json?"),
+    ("--grep", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
+    ("--project", "list", "give the directory of the project as SESSION"),
+    ("--search", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
+    (
+        "size",
+        "list",
+        "did you mean context (what the model sees) or tokens (sent and received)? for bytes, `pisess list -0 | xargs -0 ls -lS`",
+    ),
+];
+
+/// Returns the hint for an option or a value that other tools have.
+fn habit(error: &clap::Error, verb: Option<&clap::Command>) -> Option<&'static str> {
+    let given = match (error.kind(), error.get(ContextKind::InvalidValue)) {
+        (ErrorKind::InvalidValue, Some(ContextValue::String(value))) => value,
+        _ => unknown_option(error)?,
+    };
+    let is_count = given.strip_prefix('-').is_some_and(|count| count.parse::<u32>().is_ok());
+    let given = if is_count { "-n" } else { given };
+    let verb = verb.map_or("", clap::Command::get_name);
+    let applies = |of: &str| of == verb || of == "*";
+    HABITS.iter().find(|(habit, of, _)| *habit == given && applies(of)).map(|(_, _, hint)| *hint)
+}
+
 fn unknown_option(error: &clap::Error) -> Option<&str> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) => Some(option),
@@ -59,6 +106,9 @@ fn unknown_option(error: &clap::Error) -> Option<&str> {
 /// of an option of the command; or for one argument too many.
 fn meant(option: &str, verb: Option<&clap::Command>) -> Option<String> {
     if !option.starts_with('-') || option == "-" {
+        if verb?.get_name() == "append" {
+            return Some("give the text of a message with --user or --assistant".to_owned());
+        }
         let arguments: Vec<_> = verb?.get_positionals().map(ToString::to_string).collect();
         return Some(format!("the arguments of {} are {}", verb?.get_name(), arguments.join(" ")));
     }
@@ -84,12 +134,29 @@ fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String>
     })
 }
 
-/// Returns a hint for a command without SESSION that could read all sessions.
+/// Returns a hint for a command without SESSION: how to read all sessions, or the last one.
 fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
     let has = |name: &str| verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == name));
-    let is_session = error.to_string().contains("<SESSION>");
-    if error.kind() != ErrorKind::MissingRequiredArgument || !is_session || !has("all") {
-        return None;
+    let message = error.to_string();
+    let lacks = |argument: &str| message.lines().any(|line| line.trim_end_matches("...").trim() == argument);
+    match () {
+        () if error.kind() != ErrorKind::MissingRequiredArgument => return None,
+        () if lacks("<SESSION>") => {}
+        () if lacks("<SESSION|REF>") => {
+            return Some("give another session, or two entries, as in `pisess diff last @~3 @`".to_owned());
+        }
+        () if lacks("<REF>") => {
+            return Some("`pisess branches` lists the branches, `pisess tree` all entries".to_owned());
+        }
+        () => return None,
+    }
+    if !has("all") {
+        let others = verb?.get_positionals().filter(|arg| arg.is_required_set()).skip(1);
+        let others: String = others.map(|arg| format!(" {arg}")).collect();
+        let command = verb?.get_name();
+        return Some(format!(
+            "the session of this directory that changed last is `last`: pisess {command} last{others}"
+        ));
     }
     // What writes does not take all sessions at once.
     let check = if has("check") { "--check " } else { "" };

@@ -53,7 +53,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// If FORMAT is the name of an API, the body of a request to that API is printed: the system prompt, messages,
 /// tools, model and maximum reply length. Where the agent would send what the API refuses, such as a tool result
-/// without a call, the body differs from the agent's, so that the API accepts it.
+/// without a call, the body differs from the agent's, so that the API accepts it. If the session has calls, but no
+/// definitions of tools (pi writes them since 0.86), a request to Anthropic's API defines each tool called by its name
+/// alone, with any arguments.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -97,6 +99,7 @@ pub enum ContextFormat {
     /// The body of a request to OpenAI's Responses API
     OpenaiResponses,
     /// The body of a request to Google's generateContent
+    #[value(alias = "gemini")]
     Google,
 }
 

@@ -63,10 +63,29 @@ impl NameError {
             NameError::Unknown { near, .. } if !near.is_empty() => {
                 format!("did you mean {}?", near.join(" or "))
             }
+            NameError::Unknown { name, .. } if is_reference(name) => {
+                format!("an entry is given after its session, as in `last {}`", name.replacen("HEAD", "@", 1))
+            }
+            NameError::Unknown { name, .. } if is_like_last(name) => {
+                "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
+                    .to_owned()
+            }
             NameError::Unknown { .. } => "check the path; `pisess list --all` lists all sessions".to_owned(),
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
     }
+}
+
+/// Whether a name is `last` with a suffix that it cannot have.
+fn is_like_last(name: &str) -> bool {
+    name.strip_prefix("last").is_some_and(|suffix| suffix.starts_with(['@', '^', '~', ':', '-']))
+}
+
+/// Whether a name that no session has reads as a reference to an entry, in pisess or in git.
+fn is_reference(name: &str) -> bool {
+    name.starts_with(['@', ':'])
+        || name.starts_with("HEAD")
+        || ["id:", "label:"].iter().any(|form| name.starts_with(form))
 }
 
 impl fmt::Display for NameError {

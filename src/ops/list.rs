@@ -187,7 +187,7 @@ pub fn first_message(listed: &Listed, source: &dyn ReadAt) -> std::io::Result<Te
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Order {
     /// The newest message first.
-    #[value(alias = "time")]
+    #[value(aliases = ["time", "date"])]
     Modified,
     /// The most recently started first.
     Created,

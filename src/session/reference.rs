@@ -70,6 +70,12 @@ impl ReferenceError {
     /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
+            ReferenceError::Unknown { name, .. } if name == "HEAD" => {
+                "the leaf is @, its parent @^; see `pisess --help` for all forms".to_owned()
+            }
+            ReferenceError::Unknown { name, .. } if name.ends_with(".jsonl") => {
+                "an entry is expected; the path of an output is given with -o".to_owned()
+            }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
                 "`pisess tree --filter all` lists the ids".to_owned()
             }

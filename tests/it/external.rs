@@ -142,6 +142,9 @@ fn a_name_that_nothing_has() {
         ("fsck", "check"),
         ("rebase", "pick"),
         ("revert", "pop"),
+        ("tag", "label"),
+        ("version", "--version"),
+        ("view", "show"),
     ] {
         let said = said(word);
         assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");

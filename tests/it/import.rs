@@ -668,7 +668,7 @@ fn a_batch_reports_each_file() {
     assert_eq!(done.code, 2);
     assert_eq!(done.text().lines().count(), CLAUDE.len());
     assert_snapshot!(done.stderr, @"
-    pisess: cannot read ./none.jsonl: no such file or directory (hint: check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions)
+    pisess: cannot read ./none.jsonl: no such file or directory (hint: check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions)
     pisess: ./tour.jsonl: not a session of Claude Code or Codex
     pisess: note: ./all/damaged.jsonl: its last line is torn, and is left for the next import
     pisess: 5 sessions created, 0 appended to, 0 unchanged, 1 failed

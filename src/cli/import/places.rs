@@ -16,6 +16,10 @@ pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
     origin.map(|origin| import::survey(&file, origin, path)).transpose().map_err(failed)
 }
 
+/// The hint for a path that does not exist.
+const MISSING: &str =
+    "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
+
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
 /// none.
 pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
@@ -66,7 +70,8 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         paths.iter().filter(|path| path.is_file()).map(|path| path.with_extension("")).collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
-    failures.extend(locate::failures(found.troubles, false, ui));
+    let unread = locate::failures(found.troubles, false, ui).into_iter();
+    failures.extend(unread.map(|failure| if failure.is_missing() { failure.hint(MISSING) } else { failure }));
     (found.files, failures)
 }
 
