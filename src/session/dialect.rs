@@ -9,7 +9,7 @@ pub enum Dialect {
     #[value(help = "pi")]
     Pi,
     /// oh-my-pi, which has its own lock file and keeps the session open.
-    #[value(name = "omp", help = "oh-my-pi")]
+    #[value(name = "omp", alias = "oh-my-pi", help = "oh-my-pi")]
     OhMyPi,
 }
 
