@@ -193,7 +193,8 @@ fn every_kind_of_session_comes_back_byte_for_byte() {
         let archive = h.archive(&session);
         let listed = h.run("archive --list --all --json");
         assert!(listed.code == 0 && listed.text().contains(&archive), "{name}: {listed}");
-        let done = h.run(&format!("archive -q --restore ./{archive}"));
+        // The path that the session had names its archive, too.
+        let done = h.run(&format!("archive -q --restore ./{session}"));
         assert_eq!(done.code, 0, "{name}: {done}");
         assert!(h.s.bytes(&session) == bytes && h.archives().is_empty(), "{name}");
     }
@@ -575,6 +576,8 @@ fn what_cannot_be_archived_is_refused() {
     2> pisess: --delete: no archived session is given (hint: give each as SESSION; `pisess archive --list --all` lists them)
     exit 2
     ");
+    let done = h.run("archive --restore ./elsewhere.jsonl");
+    assert!(done.stderr.contains("; `pisess prune --restore` puts back what was pruned"), "{done}");
     let done = h.run("archive --restore pold");
     assert!(
         done.stderr.starts_with("pisess: pold is not archived: ")

@@ -12,13 +12,20 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns the archive that an argument names: its path, or the id or name of the session.
+/// Returns the archive that an argument names: its path, or the path, the id or the name of the session.
 ///
 /// # Errors
 /// If there is none, or several.
 pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, Failure> {
     if store::modified(argument).is_some() {
         return Ok(ui.absolute(argument));
+    }
+    // The path that the session had.
+    if let (Some(folder), Some(name)) = (argument.parent(), argument.file_name())
+        && let Some(archive) = places.archive_of(&ui.absolute(folder).join(name))
+        && archive.exists()
+    {
+        return Ok(archive);
     }
     let name = argument.to_string_lossy();
     let mut known = Vec::new();
@@ -67,7 +74,11 @@ impl OpenArchive {
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
         let not_one = || Failure::cannot(format_args!("{name} is not an archive")).path(&name);
         let archive =
-            archive.ok_or_else(|| not_one().hint("`pisess archive --list --all` lists the archives"))?;
+            archive.ok_or_else(|| {
+                not_one().hint(
+                    "`pisess archive --list --all` lists the archives, whose names end in .zst; `pisess prune --restore` puts back what was pruned from a session",
+                )
+            })?;
         Ok(OpenArchive { name, file, archive, locked })
     }
 
