@@ -12,6 +12,7 @@ use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, warn_of_torn};
+use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
@@ -49,8 +50,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// directory, all sessions below it are listed, including those in hidden directories.
 ///
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
-/// enough), the end of the session id, the program of its agent and the project (if there are several), the numbers of messages and
-/// branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message
+/// enough), the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi) and the project (if there are
+/// several), the numbers of messages and branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message
 /// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
@@ -62,8 +63,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// On a terminal, a project is shown by the end of its path that tells it from the others, and a narrow terminal has
 /// fewer columns. Rows are sorted by the last message; with `--sort`, the column that they are sorted by is always shown.
-/// `*` marks the session that `last` refers to: the one whose file changed
-/// last, as for the agents' `--continue`. Any change counts, even a label.
+/// `*` marks the session that `last` refers to: the one whose file changed last, as for the agents' `--continue`. Any change
+/// counts, even a label, so that it need not be the first row; if --limit leaves it out, a note names it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Sessions by path or name, or directories to search at any depth
@@ -150,7 +151,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if list.is_empty() && has_files && !is_here && !failed && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
     }
+    let has_sessions = !list.is_empty();
     list.retain(|session| session.is_in_period);
+    if list.is_empty() && has_sessions && !failed {
+        ui.warn("nothing was written in this period to any of these sessions");
+    }
     let torn = list.iter().filter(|session| session.is_torn).map(|session| session.path.clone());
     warn_of_torn(&torn.collect::<Vec<_>>(), ui);
     sort(&mut list, args.sort);
@@ -166,9 +171,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else if args.json {
         print_json(&list, &rows, (origin, last.as_deref(), args.repo), ui)?
     } else {
+        warn_of_last(&list, &rows, last.as_deref(), args, ui);
         print(&list, &rows, last.as_deref(), args.sort, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
+}
+
+/// Reports that --limit leaves out the session that `last` refers to: its file changed last, but its last message is older
+/// than those listed.
+fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &Args, ui: &mut Ui) {
+    let is_last = |session: &&Listed| last == Some(&session.path);
+    let is_left_out = |session: &&Listed| !rows.iter().any(|row| list[row.at].path == session.path);
+    let by_time = args.limit.is_some() && args.sort == Order::Modified;
+    if let Some(session) = list.iter().find(is_last).filter(is_left_out).filter(|_| by_time) {
+        let id = session.id.to_string_lossy();
+        ui.warn(&format!("`last` is {}, which --limit leaves out: its file changed last", id_end(&id, ID)));
+    }
 }
 
 /// Retains the sessions of the repository that the current directory is in.

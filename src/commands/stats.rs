@@ -130,13 +130,15 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         },
     )?;
     rows.finish(ui)?;
-    // Sums over nothing could be mistaken for a result.
+    // Zeros could be mistaken for a result.
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
     } else if !by_entry && !args.json && !is_none && exit == Exit::Done {
         let period = if args.period.is_given() { " and this period" } else { "" };
-        ui.warn(&format!("no entries in these sessions{period}"));
+        let what =
+            if args.by.iter().any(|by| matches!(by, By::Tool | By::File)) { "tool calls" } else { "entries" };
+        ui.warn(&format!("no {what} in these sessions{period}"));
     }
     Ok(exit)
 }

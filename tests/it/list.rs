@@ -58,7 +58,7 @@ fn this_folder_all_and_since() {
     assert_eq!(ids("list --all"), ["0199cccc-3333", "0199bbbb-2222", "0199aaaa-1111"]);
     assert_eq!(ids("list --all --since 2026-02-02T03:00:00Z"), ["0199cccc-3333"]);
     assert_eq!(ids("list --all --since 2026-02-02").len(), 3);
-    assert_eq!(ids("list --all --since 1d").len(), 0);
+    assert_eq!(ids("list -q --all --since 1d").len(), 0);
     assert_eq!(ids("list --all --since 20w").len(), 3);
     assert_eq!(ids("list --all --until 2026-02-02T03:00:00Z").len(), 3, "one was only created then");
     // A session counts if any of its entries is in the period.
@@ -155,13 +155,32 @@ fn only_paths() {
         "./tour.jsonl\n./two-branches.jsonl\n"
     );
     assert_eq!(s.run("list -l . --limit 1 --sort cost"), "./tour.jsonl\n");
-    assert_eq!(s.run("list -l . --since 2026-02 --until 2026-02"), "");
+    assert_eq!(s.run("list -q -l . --since 2026-02 --until 2026-02"), "");
     // A path can have a newline in it.
     assert_eq!(s.run("list -0 --sort project ."), "./tour.jsonl\0./a\nb.jsonl\0./two-branches.jsonl\0");
     assert_eq!(s.run("list -l0 --sort project ."), s.run("list -0 --sort project ."));
     assert_eq!(s.run("list -l . --sort project").lines().count(), 3);
     assert_eq!(s.run("grep -0 Washi ."), "./a\nb.jsonl\0./two-branches.jsonl\0");
     s.pisess("list -l --json .").done().fails(2);
+}
+
+#[test]
+fn what_is_left_out_is_reported() {
+    let d = Desk::new();
+    d.pi("0199aaaa-1111", 5, &[]);
+    d.omp("0199bbbb-2222", 7, &[]);
+    d.pisess("label -q aaa-1111 @ kites").done();
+    let note = |line: &str| d.pisess(line).done().stderr;
+    assert_eq!(note("list --limit 2"), "");
+    assert_eq!(note("list --limit 1 --sort cost"), "");
+    assert_eq!(
+        note("list --limit 1"),
+        "pisess: note: `last` is aaa-1111, which --limit leaves out: its file changed last\n"
+    );
+    assert_eq!(
+        note("list --until 2025"),
+        "pisess: note: nothing was written in this period to any of these sessions\n"
+    );
 }
 
 #[test]
@@ -277,7 +296,7 @@ fn what_cannot_be_read_is_noted_and_the_rest_is_listed() {
     {"error":{"kind":"session","message":"./v4.jsonl:1: format v4 is newer than pisess supports","path":"./v4.jsonl","line":1,"hint":"pisess supports version 3 and older, which the coding agents write","exit":2}}
     "#);
     assert_eq!(rows(&done.text()).len(), 1);
-    assert_eq!(s.run("list . --since 1h"), "");
+    assert_eq!(s.run("list -q . --since 1h"), "");
     s.pisess("list --since tomorrow").done().fails(2);
     s.pisess("list --all .").done().fails(2);
 }

@@ -232,6 +232,10 @@ fn since_leaves_older_entries_out() {
     let until = ["2026-04", "2026-05-01", "friday", "yesterday", "3d"];
     assert_eq!(until.map(|until| sessions(&format!("2026-04-01 --until {until}"))), [1, 2, 2, 2, 2]);
     assert_eq!(sessions("2026-05-01 --until 2026-05-01"), 1);
+    // Nothing is not zero.
+    let done = s.pisess("stats --until 2025 .").done();
+    assert_eq!((done.code, &*done.text()), (0, ""));
+    assert_eq!(done.stderr, "pisess: note: no entries in these sessions and this period\n");
     for wrong in ["", "x", "7", "d", "-1d", "2026-13-01", "tomorrow"] {
         s.pisess(&format!("stats --since '{wrong}' .")).done().fails(2);
         s.pisess(&format!("stats --until '{wrong}' .")).done().fails(2);
@@ -576,7 +580,7 @@ fn who_touched_a_file() {
     ~/␛[31m␁���      1       0         1  hazard
     ~/x              0       1         1  hazard
     ");
-    assert_eq!(s.run("stats --by file ./odd.jsonl --since 2026-02"), "");
+    assert_eq!(s.run("stats -q --by file ./odd.jsonl --since 2026-02"), "");
 }
 
 #[test]

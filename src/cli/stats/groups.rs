@@ -84,9 +84,9 @@ impl Groups {
         Groups { by, clock, home, list, table, total: Totals::default(), sessions: 0 }
     }
 
-    /// Whether no session was added.
+    /// Whether no entry was added.
     pub fn is_empty(&self) -> bool {
-        self.sessions == 0
+        self.total.sessions == 0
     }
 
     /// Adds entries of one session.
