@@ -117,8 +117,8 @@ pub const SESSIONS: Section = Section {
         "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
          `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
          What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-         their subdirectories. If what only reads finds no session files in a directory, it takes the sessions of the project \
-         in that directory from the stores.",
+         their subdirectories. If what only reads finds no session among these files, it takes the sessions of the project in \
+         that directory from the stores, and notes that.",
         "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
          of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
          `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

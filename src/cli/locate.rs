@@ -351,10 +351,9 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
         }
     }
     let mut found = store::find(&paths, reach);
-    let is_none = found.files.is_empty();
-    if is_none && reach == Reach::Whole {
-        found.files = of_projects(&paths, ui);
-    }
+    let of_projects = (reach == Reach::Whole).then(|| of_projects(&paths, &found.files, ui)).flatten();
+    let is_of_projects = of_projects.is_some();
+    found.files = of_projects.unwrap_or(found.files);
     unknown.extend(failures(found.troubles, is_strict, ui));
     if found.files.is_empty() && unknown.is_empty() && (streams.is_empty() || !paths.is_empty()) {
         warn_of_none(&paths, reach, ui);
@@ -362,7 +361,7 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
     for folder in found.shallow {
         ui.warn(&format!("{}: subdirectories are left out (hint: -r includes them)", folder.display()));
     }
-    if is_none {
+    if is_of_projects {
         paths = found.files.iter().map(|file| file.path.clone()).collect();
     }
     let mut files: Vec<_> =
@@ -384,9 +383,12 @@ pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Fai
     failures
 }
 
-/// Returns the sessions in the stores that belong to directories, if these are projects. Reports them: a directory in an
-/// argument otherwise means the files in it.
-fn of_projects(folders: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
+/// Returns the sessions in the stores that belong to directories, if these are projects, and none of the files `found` in
+/// them is a session. Reports them: a directory in an argument otherwise means the files in it.
+fn of_projects(folders: &[PathBuf], found: &[FoundFile], ui: &mut Ui) -> Option<Vec<FoundFile>> {
+    if found.iter().any(|file| file.named || header(&file.path).is_some()) {
+        return None;
+    }
     let mut files = Vec::new();
     for folder in folders.iter().filter(|path| path.is_dir()) {
         let found = Places::seen_from(&ui.absolute(folder), ui).find(&Scope::Here).files;
@@ -395,7 +397,7 @@ fn of_projects(folders: &[PathBuf], ui: &mut Ui) -> Vec<FoundFile> {
         }
         files.extend(found);
     }
-    files
+    Some(files).filter(|files| !files.is_empty())
 }
 
 /// Reports that directories contain no sessions and, for what searches the stores as well, are no projects with sessions.

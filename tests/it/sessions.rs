@@ -276,6 +276,8 @@ fn the_directory_of_a_project_means_its_sessions() {
     );
     d.s.put(&format!("home/.pi/agent/sessions/--{folder}--/x.jsonl"), format!("{header}\n{message}\n"));
     let run = |line: &str| d.pisess(&format!("{line} {}", project.display())).done();
+    // Files that are no sessions do not hide them.
+    d.s.put("elsewhere/rows.jsonl", "{}");
     for (line, code) in [("list -l", 0), ("stats", 0), ("grep ghp", 0), ("check", 0), ("redact --check", 1)] {
         let done = run(line);
         assert_eq!(done.code, code, "{line}: {done}");
@@ -303,6 +305,11 @@ fn the_directory_of_a_project_means_its_sessions() {
         note,
         "pisess: note: no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)\n"
     );
+    // A session in the directory is meant itself.
+    d.s.put("elsewhere/here.jsonl", format!("{header}\n"));
+    assert_eq!(run("list -l").quiet(), "./elsewhere/here.jsonl\n");
+    std::fs::remove_file(project.join("here.jsonl")).unwrap();
+    std::fs::remove_file(project.join("rows.jsonl")).unwrap();
     // What writes does not reach that far.
     for line in ["migrate", "check --repair --backup"] {
         assert!(run(line).stderr.contains("no *.jsonl files found"), "{line}");
