@@ -30,6 +30,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess fork --before session.jsonl '@^{user}'",
     ),
     Example::new(
+        "Print only the path of the new session, for another command",
+        "pisess fork --before session.jsonl '@^{user}' | head -n 1",
+    ),
+    Example::new(
         "Copy an entry with its ancestors and all its descendants",
         "pisess fork --subtree session.jsonl '@~9'",
     ),
@@ -49,7 +53,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The new session is written to a file beside the original or, with --cwd or --for, to where the agent keeps the
 /// sessions of that directory, which is made if it is missing. The file is named as the agent names its files, and
-/// its path is printed. The new session has a new id, and records which session it was copied from. Labels of the
+/// its path is printed; with --before, the text of REF follows on the lines below. The new session has a new id, and records which session it was copied from. Labels of the
 /// copied entries are copied as well. The original is not changed.
 ///
 /// With --for, the new session is converted to that agent's format. An entry that has no counterpart there is

@@ -52,7 +52,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// within a text. A pattern that begins with `-` is given with `-e` or after `--`. On a terminal, a heading precedes
 /// the matches of each session: its path, start time and project. If no SESSION is given, the
 /// heading shows the end of the session's id instead of its path; other commands accept it as SESSION. In a pipe each row is `PATH:ID:ROLE: TEXT`,
-/// without the path if one session is named. If an entry has no id, `:LINE` is printed instead. Both are references that
+/// without the path if one session is named; TEXT has up to 32 characters before the match, and 128 from its start on (on a
+/// terminal, what fits into the row). If an entry has no id, `:LINE` is printed instead. Both are references that
 /// `pisess show` and `pisess switch` accept.
 ///
 /// With `-C`, `-A` or `-B`, the entries around each match are printed as well: before it those above it on the path
