@@ -16,7 +16,7 @@ pub struct Finding {
     pub entry: Option<Text<'static>>,
     /// Its kind.
     pub kind: FindingKind,
-    /// Its severity: a note, until it is [weighed](Finding::weighed).
+    /// Its severity: a note, until the agent of the file is known.
     pub severity: Severity,
     /// The problem.
     pub message: String,
