@@ -38,8 +38,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
-/// conversation, the entry there also counts as the end of a branch; after a `switch`, the age is that of the switch. `(undone)` precedes the user
-/// message if `undo` took the last entry back.
+/// conversation, the entry there also counts as the end of a branch; after a `switch`, the age is that of the
+/// switch. `(undone)` precedes the user message if `undo` took the last entry back.
 ///
 /// How many branches `prune --branch` removed is reported on standard error.
 #[derive(Debug, clap::Args)]

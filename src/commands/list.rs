@@ -51,8 +51,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The columns are the age of the last user or assistant message (and its time, if the terminal is wide
 /// enough), the end of the session id, the program of its agent (`pi`, or `omp` for oh-my-pi) and the project (if there are
-/// several), the numbers of messages and branches, the size of the context at the leaf in tokens, the cost, and the name or the first user message
-/// that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
+/// several), the numbers of messages and branches, the size of the context at the leaf in tokens, the cost, and the name or
+/// the first user message that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
 /// With --from, the sessions of another agent are listed, each as the session that `import` would make of it.
