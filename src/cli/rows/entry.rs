@@ -16,6 +16,7 @@ use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::Hit;
 use foldhash::HashMap;
+use memchr::memmem;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::write_valid;
@@ -280,27 +281,12 @@ fn push_squeezed(out: &mut Vec<u8>, text: &Text) {
         Cow::Owned(visible(&text.to_string_lossy()).into_bytes())
     };
     let mut rest = &*shown;
-    while let Some(double) = double_space(rest) {
+    while let Some(double) = memmem::find(rest, b"  ") {
         out.extend_from_slice(&rest[..=double]);
         let spaces = rest[double..].iter().take_while(|&&byte| byte == b' ').count();
         rest = &rest[double + spaces..];
     }
     out.extend_from_slice(rest);
-}
-
-/// Returns the position of the first two consecutive spaces.
-fn double_space(text: &[u8]) -> Option<usize> {
-    /// The number of pairs that are compared at once, without an early return.
-    const STEP: usize = 32;
-    let mut at = 0;
-    while let Some(step) = text[at..].first_chunk::<{ STEP + 1 }>() {
-        let pairs = step[..STEP].iter().zip(&step[1..]);
-        if pairs.fold(false, |found, (a, b)| found | (*a == b' ') & (*b == b' ')) {
-            break;
-        }
-        at += STEP;
-    }
-    text[at..].windows(2).position(|pair| pair == b"  ").map(|found| at + found)
 }
 
 #[cfg(test)]
