@@ -23,16 +23,26 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
 
+/// Options of a command that summarizes a branch, or moves the leaf.
+#[derive(Clone, Debug, clap::Args)]
+pub struct MoveArgs {
+    /// Label the summary
+    #[arg(long, value_name = "NAME")]
+    pub label: Option<String>,
+    #[command(flatten)]
+    pub summary: SummaryArgs,
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
 /// A planned move, and the summary requested for it.
 pub struct Move<'a> {
     /// The session.
     pub open: &'a OpenSession,
     /// The origin and the target.
     pub navigation: Navigation,
-    /// Source of the summary; a hook may change the instructions.
-    pub summary: SummaryArgs,
-    /// A label for the summary; a hook may replace it.
-    pub label: Option<String>,
+    /// The options; a hook may change the label and the instructions.
+    pub options: MoveArgs,
     /// Whether a summary is requested.
     pub wants_summary: bool,
 }
@@ -40,11 +50,11 @@ pub struct Move<'a> {
 impl Move<'_> {
     /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
     pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
-        if self.summary.prepare {
+        if self.options.summary.prepare {
             ui.print_json(&self.preparation()?)?;
             return Ok(Some(if self.leaves_something() { Exit::Done } else { Exit::Found }));
         }
-        if self.summary.prompt {
+        if self.options.summary.prompt {
             self.something_left()?;
             ui.verbatim().write_all(&self.prompt()?).map_err(Failure::output)?;
             return Ok(Some(Exit::Done));
@@ -55,40 +65,40 @@ impl Move<'_> {
     /// Makes the move, with a summary if one is requested and there is something to summarize, otherwise
     /// with a mark. If the branch contains only the summary of an earlier such move, nothing is appended. With
     /// `--prepare` or `--prompt`, only prints.
-    pub fn go(self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn go(self, ui: &mut Ui) -> Result<Exit, Failure> {
         if let Some(exit) = self.shown(ui)? {
             return Ok(exit);
         }
         if self.wants_summary
-            && !self.summary.is_given()
+            && !self.options.summary.is_given()
             && let Some(left) = self.left_already()?
         {
-            return self.stay(left, write, ui);
+            return self.stay(left, ui);
         }
-        if self.wants_summary && (self.leaves_something() || self.summary.is_given()) {
-            self.make(true, write, ui)
+        if self.wants_summary && (self.leaves_something() || self.options.summary.is_given()) {
+            self.make(true, ui)
         } else {
-            self.mark(write, ui)
+            self.mark(ui)
         }
     }
 
     /// Makes the move with a summary. With `--prepare` or `--prompt`, only prints.
-    pub fn summarize(self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn summarize(self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         match self.shown(ui)? {
             Some(exit) => Ok(exit),
-            None => self.make(from_leaf, write, ui),
+            None => self.make(from_leaf, ui),
         }
     }
 
     /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails if another process
     /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed.
-    fn make(mut self, from_leaf: bool, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn make(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
         let hook = self.hook(ui);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), ui)?;
         let (draft, name) = (self.draft()?, self.name()?);
         let old = id_of(&self.open.session, self.navigation.old_leaf);
-        self.open.change(write, ui, |now, fresh| {
+        self.open.change(&self.options.write, ui, |now, fresh| {
             let place = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
             if from_leaf && id_of(&now.session, now.session.leaf) != old {
                 return Err(went_on(now));
@@ -112,11 +122,11 @@ impl Move<'_> {
     }
 
     /// Appends no summary, because there is one already; labels it if a label is given.
-    pub fn stay(self, summary: EntryIx, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
         let (draft, name) = (self.draft()?, self.name()?);
         let session = &self.open.session;
         let (summary, leaf) = (session.id(summary), id_of(session, session.leaf));
-        self.open.change(write, ui, |now, fresh| {
+        self.open.change(&self.options.write, ui, |now, fresh| {
             if id_of(&now.session, now.session.leaf) != leaf {
                 return Err(went_on(now));
             }
@@ -129,10 +139,10 @@ impl Move<'_> {
     }
 
     /// Makes the move with a mark.
-    fn mark(mut self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+    fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
         let (place, _) = (self.landing()?, self.name()?);
         let target = id_of(&self.open.session, self.navigation.target);
-        if target.is_none() && self.label.is_some() {
+        if target.is_none() && self.options.label.is_some() {
             return Err(Failure::cannot("--label: root is not an entry")
                 .hint("give another entry, or add a summary with --summarize"));
         }
@@ -140,11 +150,11 @@ impl Move<'_> {
         let stays = self.navigation.target == self.navigation.old_leaf && !self.navigation.edits_target;
         let hook = self.hook(ui).filter(|_| !stays);
         self.ask(hook.as_ref(), ui)?;
-        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.label.is_some()) {
+        if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.options.label.is_some()) {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
         let (draft, name) = (self.draft()?, self.name()?);
-        self.open.change(write, ui, |now, fresh| {
+        self.open.change(&self.options.write, ui, |now, fresh| {
             let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
             let label = found(&target).zip(name.as_ref());
             now.label_is_free(found(&target), name.as_ref())?;
@@ -159,7 +169,7 @@ impl Move<'_> {
     /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
     pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
         self.open.label_is_free(None, self.name()?.as_ref())?;
-        let given = self.summary.given(&self.open.input, ui)?;
+        let given = self.options.summary.given(&self.open.input, ui)?;
         if given.is_none() {
             self.something_left()?;
         }
@@ -177,7 +187,7 @@ impl Move<'_> {
 
     /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
-        Ok(self.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
+        Ok(self.options.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
     }
 
     /// Returns the id of the entry that the session continues from, `None` for the root.
@@ -192,7 +202,7 @@ impl Move<'_> {
 
     /// Returns the hook, if one is set.
     pub fn hook(&self, ui: &Ui) -> Option<Hook> {
-        self.summary.hook.hook(&self.open.input, ui)
+        self.options.summary.hook.hook(&self.open.input, ui)
     }
 
     /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
@@ -202,11 +212,11 @@ impl Move<'_> {
         let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
         let answer = hook.ask(event, &Context::of(self.open), ui)?;
-        self.summary.follow(&answer);
+        self.options.summary.follow(&answer);
         if let Some(label) = answer.label {
             let label = label.to_string();
             label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
-            self.label = Some(label);
+            self.options.label = Some(label);
         }
         Ok(answer.summary.map(Source::Hooked))
     }
@@ -235,11 +245,11 @@ impl Move<'_> {
                 messages: &messages,
                 turn_prefix: &[],
                 previous_summary: None,
-                instructions: self.summary.instructions.as_deref(),
+                instructions: self.options.summary.instructions.as_deref(),
             };
             extract(self.open, &material)
         };
-        let source = self.summary.source(
+        let source = self.options.summary.source(
             given,
             self.open,
             prompts,
@@ -253,15 +263,16 @@ impl Move<'_> {
     /// Returns the prompt for a summarizer.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies)
-            .and_then(|(messages, _)| prompt::branch_prompt(&messages, &self.summary.prompt_of(), &bodies));
+        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).and_then(
+            |(messages, _)| prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &bodies),
+        );
         prompt.map_err(|error| self.open.input.unreadable(error))
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part of
     /// `session_before_tree`.
     fn preparation(&self) -> Result<Vec<u8>, Failure> {
-        let Move { open, navigation, summary, .. } = self;
+        let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
         let unreadable = |error: io::Error| open.input.unreadable(error);
@@ -280,7 +291,7 @@ impl Move<'_> {
             .bool("userWantsSummary", self.wants_summary)
             .str_or_null("customInstructions", summary.instructions.as_deref())
             .bool("replaceInstructions", summary.replace_instructions)
-            .str_or_null("label", self.label.as_deref())
+            .str_or_null("label", self.options.label.as_deref())
             .finish())
     }
 }

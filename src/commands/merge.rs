@@ -1,11 +1,9 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::{Move, moved};
+use crate::cli::navigation::{Move, MoveArgs, moved};
 use crate::cli::open::OpenSession;
-use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::summary_source::SummaryArgs;
 use crate::cli::transaction::Decision;
 use crate::load::Options;
 use crate::ops::navigate::{Navigation, navigate};
@@ -35,20 +33,15 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Last entry to summarize, usually the end of a branch
     #[arg(value_name = "REF")]
     pub from: String,
-    /// Label the summary
-    #[arg(long, value_name = "NAME")]
-    pub label: Option<String>,
     #[command(flatten)]
-    pub summary: SummaryArgs,
-    #[command(flatten)]
-    pub write: WriteArgs,
+    pub options: MoveArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -57,11 +50,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let step = Move {
         open: &open,
         navigation: back_from(&open.session, from),
-        summary: args.summary.clone(),
-        label: args.label.clone(),
+        options: args.options.clone(),
         wants_summary: true,
     };
-    let is_asked = args.summary.prepare || args.summary.is_given();
+    let is_asked = args.options.summary.prepare || args.options.summary.is_given();
     if !is_asked && !step.leaves_something() {
         let failure = open.input.no(format_args!("{} has no entries to summarize", args.from));
         return Err(failure.hint("give an entry of another branch, or a summary with --summary TEXT"));
@@ -69,26 +61,26 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if let Some(exit) = step.shown(ui)? {
         return Ok(exit);
     }
-    if !args.summary.is_given()
+    if !args.options.summary.is_given()
         && let Some(summary) = already(&step).map_err(|error| open.input.unreadable(error))?
     {
-        let exit = step.stay(summary, &args.write, ui)?;
+        let exit = step.stay(summary, ui)?;
         let (name, from, summary) = (&open.input.name, &args.from, open.session.id(summary));
         ui.warn(&format!("{name}: {from} was already merged, in {summary}"));
         return Ok(exit);
     }
-    bring_back(from, step, &args.write, ui)
+    bring_back(from, step, ui)
 }
 
 /// Appends the summary under the leaf. If another process has appended entries under the same leaf in the
 /// meantime, the summary follows them.
-fn bring_back(from: Position, mut step: Move, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
+fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = step.landing()?;
     let hook = step.hook(ui);
     let summary = step.ready(hook.as_ref(), ui)?;
     let name = step.name()?;
     let from = from.map(|ix| step.open.session.id(ix).into_owned());
-    step.open.change(write, ui, |now, fresh| {
+    step.open.change(&step.options.write, ui, |now, fresh| {
         let session = &now.session;
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
         if !goes_on(session, found(&leaf)) {

@@ -1,11 +1,9 @@
 //! `pisess pop`: undoes the last user message, leaving a summary of what followed.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::Move;
+use crate::cli::navigation::{Move, MoveArgs};
 use crate::cli::open::OpenSession;
-use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
 use crate::ops::navigate::{last_request, navigate};
 use crate::session::reference::Position;
@@ -31,20 +29,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// message has no reply yet, there is nothing to summarize, and a mark is appended instead, as `pisess switch`
 /// does. If the branch you leave consists of a branch summary alone, it is not summarized again: the session continues from
 /// that summary. With --summary or --summary-file, the given summary is appended in any case. The id of the new entry is printed.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("label", |label| label.help("Label the summary (or the user message, if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
     /// Entry to go back to, instead of the last user message
     #[arg(value_name = "REF")]
     pub to: Option<String>,
-    /// Label the summary (or the user message, if there is no summary)
-    #[arg(long, value_name = "NAME")]
-    pub label: Option<String>,
     #[command(flatten)]
-    pub summary: SummaryArgs,
-    #[command(flatten)]
-    pub write: WriteArgs,
+    pub options: MoveArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -53,11 +47,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let step = Move {
         open: &open,
         navigation: navigate(&open.session, open.session.leaf, target),
-        summary: args.summary.clone(),
-        label: args.label.clone(),
+        options: args.options.clone(),
         wants_summary: true,
     };
-    step.go(&args.write, ui)
+    step.go(ui)
 }
 
 fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {

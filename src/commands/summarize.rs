@@ -1,11 +1,9 @@
 //! `pisess summarize`: moves to another entry, summarizing the branch that is left.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::Move;
+use crate::cli::navigation::{Move, MoveArgs};
 use crate::cli::open::OpenSession;
-use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
 use crate::ops::navigate::navigate;
 use std::path::PathBuf;
@@ -35,7 +33,7 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without a summary option, the summary is extracted from the conversation itself, without a model.
 /// The id of the new entry is printed.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(alias = "summarise")]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
@@ -46,13 +44,8 @@ pub struct Args {
     /// Entry to leave, if not the leaf
     #[arg(long, alias = "at", value_name = "REF", default_value = "@")]
     pub from: String,
-    /// Label the summary
-    #[arg(long, value_name = "NAME")]
-    pub label: Option<String>,
     #[command(flatten)]
-    pub summary: SummaryArgs,
-    #[command(flatten)]
-    pub write: WriteArgs,
+    pub options: MoveArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -62,9 +55,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let step = Move {
         open: &open,
         navigation: navigate(&open.session, from, target),
-        summary: args.summary.clone(),
-        label: args.label.clone(),
+        options: args.options.clone(),
         wants_summary: true,
     };
-    step.summarize(args.from == "@", &args.write, ui)
+    step.summarize(args.from == "@", ui)
 }

@@ -2,12 +2,10 @@
 
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::navigation::Move;
+use crate::cli::navigation::{Move, MoveArgs};
 use crate::cli::open::OpenSession;
-use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, fitted, visible};
 use crate::cli::rows::entry::{row_options, said};
-use crate::cli::summary_source::SummaryArgs;
 use crate::load::Options;
 use crate::ops::label::last_of_conversation;
 use crate::ops::navigate::{navigate, return_to};
@@ -47,7 +45,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// consists of a branch summary alone, it is not summarized again: the session continues from that summary. With --summary
 /// or --summary-file, the given summary is appended in any case. The id of the new entry is printed, and on standard error
 /// the entry from which the session continues.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Debug, clap::Args)]
+#[command(mut_arg("label", |label| label.help("Label the summary (or REF, if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
@@ -57,13 +56,8 @@ pub struct Args {
     /// Append a summary of the branch you leave (the built-in one, unless another source is set)
     #[arg(long)]
     pub summarize: bool,
-    /// Label the summary (or REF, if there is no summary)
-    #[arg(long, value_name = "NAME")]
-    pub label: Option<String>,
     #[command(flatten)]
-    pub summary: SummaryArgs,
-    #[command(flatten)]
-    pub write: WriteArgs,
+    pub options: MoveArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -72,19 +66,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let navigate = if args.to == PREVIOUS { return_to } else { navigate };
     let navigation = navigate(&open.session, open.session.leaf, target);
     let place = described(&mut open, navigation.new_leaf, ui)?;
-    let step = Move {
-        open: &open,
-        navigation,
-        summary: args.summary.clone(),
-        label: args.label.clone(),
-        wants_summary: args.summarize || args.summary.is_asked_for(),
-    };
-    let is_only_shown =
-        args.summary.prepare || args.summary.prompt || args.write.change.dry_run || args.write.change.json;
+    let MoveArgs { summary, write, .. } = &args.options;
+    let wants_summary = args.summarize || summary.is_asked_for();
+    let is_only_shown = summary.prepare || summary.prompt || write.change.dry_run || write.change.json;
     // With the session on standard output, standard error has the id.
     let to_stdout =
-        args.write.output.as_deref().map_or(open.input.file().is_none(), |path| path == Path::new("-"));
-    let exit = step.go(&args.write, ui)?;
+        write.output.as_deref().map_or(open.input.file().is_none(), |path| path == Path::new("-"));
+    let step = Move { open: &open, navigation, options: args.options.clone(), wants_summary };
+    let exit = step.go(ui)?;
     if exit == Exit::Done && !is_only_shown && !to_stdout {
         ui.status(&format!("now at {place}"));
     }
