@@ -19,6 +19,11 @@ impl Failure {
             .path(name)
     }
 
+    /// Returns a failure to copy files out of an archive: that of the store in the error, or else to read the archive.
+    pub fn copying(archive: &str, error: io::Error) -> Self {
+        error.downcast::<StoreError>().map_or_else(|error| Failure::reading(archive, error), Failure::from)
+    }
+
     /// Returns a failure to load a session: the file is not one, or cannot be read.
     pub fn load(name: &str, error: LoadError) -> Self {
         match error {

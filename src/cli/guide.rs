@@ -88,180 +88,178 @@ pub const ENVIRONMENT: [GuideRow; 14] = [
 
 /// A section of the main man page and of `pisess help TOPIC`: a heading and paragraphs. Text in backticks is literal.
 pub struct Section {
+    /// Its name as a TOPIC.
+    pub name: &'static str,
     /// The heading.
     pub title: &'static str,
     /// The paragraphs.
     pub paragraphs: &'static [&'static str],
 }
 
-/// An introduction to sessions, and the ways to name one.
-pub const SESSIONS: Section = Section {
-    title: "SESSIONS",
-    paragraphs: &[
-        "A session is a file of JSON lines: a header followed by entries. Each entry names its parent, so \
-         the entries form a tree. The last entry of the file is the `leaf`, from which the conversation \
-         continues; the context that a model sees is built from the `path` from the root to the leaf. All \
-         other branches remain in the file.",
-        "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
-         call their format version 3; a file is attributed to one of them by content that only that agent \
-         writes. Older files (version 1, version 2 and the draft tree format) are read as if they \
-         had been migrated, and the ids displayed are those that a migration would give them. Files of \
-         version 4, written by pi's newer harness and not by the coding agent, are refused.",
-        "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
-         changed session for the current directory in the stores of both agents, as for their `--continue`, and \
-         `last~1` the one before. Sessions of oh-my-pi without a name and without a message are skipped. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
-         message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
-         name that the user gave it (`append --name`). Sessions for the current directory are looked up first, then all \
-         others. An existing path always wins. If a name matches several sessions, the command fails and \
-         lists them. A command that changes a session found by name reports its path on standard error.",
-        "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
-         `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
-         What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-         their subdirectories. If what only reads finds no session among these files, it takes the sessions of the project in \
-         that directory from the stores, and notes that.",
-        "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
-         of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
-         `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
-         `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
-         `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
-         effect as in oh-my-pi.",
-    ],
-};
-
-/// The forms of a time.
-pub const TIMES: Section = Section {
-    title: "TIMES",
-    paragraphs: &[
-        "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`; a year is 365.25 days, a month a twelfth of it), \
-         `today`, `yesterday`, a weekday (the last one, which can be today), a date, month or year (`2026-10-31`, \
-         `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). Times without a \
-         zone are local, and days begin at midnight.",
-        "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
-         2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
-         midnight. `list` includes a session if it was created in this period, or anything was written to it then: a \
-         message, a label, a compaction. `grep` and `stats` read only entries of this period.",
-    ],
-};
-
-/// The use of standard input, output and error.
-pub const STREAMS: Section = Section {
-    title: "STREAMS",
-    paragraphs: &[
-        "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
-         errors. If the reader closes the pipe early, the command still succeeds.",
-        "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
-         its meaning never depends on colour. Control characters, escape sequences and characters that \
-         change the direction of writing are escaped in text from a session, even in a pipe. Data \
-         requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
-         escaped on a terminal.",
-        "On a terminal, long output (`tree`, `path`, `show`, `branches`, `context`, `diff`, `list`, `grep`, `stats` and \
-         help) is shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
-         `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints without a pager, as \
-         does an empty `PISESS_PAGER`. Quitting the pager early is success.",
-        "What takes longer than half a second shows its progress on standard error, if that is a terminal that no other \
-         program (such as fzf) uses. The progress is cleared before anything is printed.",
-        "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
-         changed session to standard output. With `-o` the result is written elsewhere and the session is \
-         left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
-         edited and sent again) is printed to standard output, or to standard error if standard output \
-         carries the session.",
-        "A partly damaged file is read as far as possible: malformed lines, a truncated end, invalid UTF-8 \
-         and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
-    ],
-};
-
-/// The sources of a summary's text.
-pub const SUMMARIES: Section = Section {
-    title: "SUMMARIES",
-    paragraphs: &[
-        "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
-         available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
-         a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a summary from the conversation itself; this uses \
-         neither a model nor the network, and its result is always the same.",
-        "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
-         (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
-         `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
-        "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
-         only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
-         or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
-        "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
-         that the agents' later summaries can build on them.",
-    ],
-};
-
-/// The events that hooks receive, and the replies they may give.
-pub const HOOKS: Section = Section {
-    title: "HOOKS",
-    paragraphs: &[
-        "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and `context`, and can \
-         change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
-         `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
-         the event and whose `ctx` describes the session, and may reply with one JSON object on standard \
-         output. No output, `null` and `{}` all mean to continue. The fields are those of the agents' own \
-         events.",
-        "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
-         `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
-         `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
-         hook fails, exceeds `--timeout` or prints anything else, that is an error (exit 2), and nothing is \
-         written. A dry run runs these hooks, too.",
-        "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
-         `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
-         change is written.",
-        "`PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in the environment of a hook and of a summarizer, so \
-         that it can run pisess itself.",
-    ],
-};
-
-/// The commands that are provided by other programs.
-pub const PROGRAMS: Section = Section {
-    title: "FURTHER COMMANDS",
-    paragraphs: &[
-        "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the remaining \
-         arguments and the same streams and environment, and exits with its exit code. Options before the \
-         name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
-         digits, `-` and `_`.",
-        "Programs are searched for in the absolute directories of the PATH, never in the current directory, \
-         whose contents may not be trustworthy. `pisess --list` lists all commands, with the paths of \
-         programs.",
-    ],
-};
-
-/// The rules of writing, in short.
-pub const WRITING: Section = Section {
-    title: "WRITING",
-    paragraphs: &[
-        "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
-         add entries. `migrate` and `relocate` change fields of existing lines; `prune` moves payloads, old entries \
-         and branches to `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
-         `FILE.rejected`.",
-        "Added entries are appended to the file with a single write, followed by fsync. If a file must \
-         be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \
-         then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
-        "The session is locked from its last read until the write is complete. If another process holds \
-         the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
-         planned again on the new content; if it changed in any other way, nothing is written (exit 3).",
-        "An operation that fails (exit code 2 or 3) changes nothing; of several files, those that did not \
-         fail are still written. Without `--force`, pisess refuses to overwrite an existing output, to \
-         write to a file system without locks, to rewrite a file whose attributes cannot be kept, and to \
-         change a session that a running oh-my-pi has open. It always refuses to rewrite a file with \
-         several hard links.",
-    ],
-};
-
-/// Advice for changing a session that an agent has open.
-pub const AGENTS: Section = Section {
-    title: "RUNNING AGENTS",
-    paragraphs: &[
-        "A running pi reads its session once and keeps its own leaf in memory. An entry added by another \
-         program stays in the file, but pi continues from the leaf it knows, on a branch beside the new \
-         entry, until it opens the session again. Close pi, or reopen the session in it, before you \
-         continue.",
-        "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
-         it. While oh-my-pi may still be using the file (its lock file is held, it has the file open, or \
-         it wrote a moment ago and has not recorded its exit), changes are refused (exit 3). Use `--force` \
-         to write anyway.",
-    ],
-};
+/// The sections of the main man page that `pisess help TOPIC` prints.
+pub const TOPICS: [Section; 8] = [
+    Section {
+        name: "sessions",
+        title: "SESSIONS",
+        paragraphs: &[
+            "A session is a file of JSON lines: a header followed by entries. Each entry names its parent, so \
+             the entries form a tree. The last entry of the file is the `leaf`, from which the conversation \
+             continues; the context that a model sees is built from the `path` from the root to the leaf. All \
+             other branches remain in the file.",
+            "pi keeps its sessions below `~/.pi/agent/sessions`, oh-my-pi below `~/.omp/agent/sessions`. Both \
+             call their format version 3; a file is attributed to one of them by content that only that agent \
+             writes. Older files (version 1, version 2 and the draft tree format) are read as if they \
+             had been migrated, and the ids displayed are those that a migration would give them. Files of \
+             version 4, written by pi's newer harness and not by the coding agent, are refused.",
+            "A SESSION argument is a path, `-` for standard input, or a name. `last` is the most recently \
+             changed session for the current directory in the stores of both agents, as for their `--continue`, and \
+             `last~1` the one before. Sessions of oh-my-pi without a name and without a message are skipped. Any change to the file counts, even a label, whereas `pisess list` sorts by the last \
+             message. A session can also be named by the start or end of its id (4 characters or more), or by the exact \
+             name that the user gave it (`append --name`). Sessions for the current directory are looked up first, then all \
+             others. An existing path always wins. If a name matches several sessions, the command fails and \
+             lists them. A command that changes a session found by name reports its path on standard error.",
+            "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
+             `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
+             What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
+             their subdirectories. If what only reads finds no session among these files, it takes the sessions of the project in \
+              that directory from the stores, and notes that.",
+            "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
+             of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
+             `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \
+             `~/.omp/agent/sessions`. `PI_CODING_AGENT_DIR` replaces `~/.pi/agent`. For oh-my-pi, \
+             `PI_CODING_AGENT_DIR`, `OMP_PROFILE`, `PI_PROFILE`, `PI_CONFIG_DIR` and `XDG_DATA_HOME` have the same \
+             effect as in oh-my-pi.",
+        ],
+    },
+    Section {
+        name: "times",
+        title: "TIMES",
+        paragraphs: &[
+            "`--since` and `--until` of `list`, `grep` and `stats` take an age (`30min`, `12h`, `7d`, `2w`, `6mo`, `1y`; a year is 365.25 days, a month a twelfth of it), \
+             `today`, `yesterday`, a weekday (the last one, which can be today), a date, month or year (`2026-10-31`, \
+             `2026-10`, `2026`), or a date with a time of day (`2026-10-31T12:00`, `2026-10-31T12:00:00Z`). Times without a \
+             zone are local, and days begin at midnight.",
+            "`--since` begins with the first moment of TIME, and `--until` ends with its last: `--since 2026-10 --until \
+             2026-10` is October. An age is counted from now, so `--since 7d` begins at this time of day; a date begins at \
+             midnight. `list` includes a session if it was created in this period, or anything was written to it then: a \
+             message, a label, a compaction. `grep` and `stats` read only entries of this period.",
+        ],
+    },
+    Section {
+        name: "streams",
+        title: "STREAMS",
+        paragraphs: &[
+            "Standard output carries data, standard error carries diagnostics; `-q` suppresses notes, but not \
+             errors. If the reader closes the pipe early, the command still succeeds.",
+            "Human-readable output is coloured and truncated to the terminal width only on a terminal, and \
+             its meaning never depends on colour. Control characters, escape sequences and characters that \
+             change the direction of writing are escaped in text from a session, even in a pipe. Data \
+             requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
+             escaped on a terminal.",
+            "On a terminal, long output (`tree`, `path`, `show`, `branches`, `context`, `diff`, `list`, `grep`, `stats` and \
+             help) is shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
+             `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints without a pager, as \
+             does an empty `PISESS_PAGER`. Quitting the pager early is success.",
+            "What takes longer than half a second shows its progress on standard error, if that is a terminal that no other \
+             program (such as fzf) uses. The progress is cleared before anything is printed.",
+            "Given a path, a command that changes a session changes that file; given `-`, it writes the whole \
+             changed session to standard output. With `-o` the result is written elsewhere and the session is \
+             left unchanged. The outcome (the id of the new entry, the path of the new file, the text to be \
+             edited and sent again) is printed to standard output, or to standard error if standard output \
+             carries the session.",
+            "A partly damaged file is read as far as possible: malformed lines, a truncated end, invalid UTF-8 \
+             and cycles are reported once on standard error, and the damaged bytes are kept unchanged.",
+        ],
+    },
+    Section {
+        name: "summaries",
+        title: "SUMMARIES",
+        paragraphs: &[
+            "`compact`, `summarize`, `merge`, `pop` and `switch --summarize` use the first of these that is \
+             available: a text (`--summary`, `--summary-file`), the reply of a hook (`--hook`), or the output of \
+             a summarizer (`--summarizer`, or `PISESS_SUMMARIZER` for every command). Otherwise they extract a summary from the conversation itself; this uses \
+             neither a model nor the network, and its result is always the same.",
+            "A summarizer is any command that reads on standard input the prompt that the file's agent would send \
+             (`--prompt` prints it), and prints the summary on standard output: for example `llm -m MODEL`, where \
+             `llm` is a separate program for sending prompts to models (https://llm.datasette.io).",
+            "Summarizers and hooks are run with `sh -c` (on Windows, `cmd /c`). Session content is passed to them on standard input \
+             only, never in an argument or the environment. If a summarizer prints nothing, or a command fails \
+             or exceeds `--timeout`, that is an error (exit 2), and nothing is written.",
+            "Lists of the files that were read and changed are stored with each summary, as the agents do, so \
+             that the agents' later summaries can build on them.",
+        ],
+    },
+    Section {
+        name: "hooks",
+        title: "HOOKS",
+        paragraphs: &[
+            "Hooks run before `compact`, `summarize`, `switch`, `pop`, `merge`, `fork` and `context`, and can \
+             change or cancel the operation. A hook is a shell command, given with `--hook`, or in \
+             `PISESS_HOOK` for every command. It receives one JSON object on standard input, whose `type` is \
+             the event and whose `ctx` describes the session, and may reply with one JSON object on standard \
+             output. No output, `null` and `{}` all mean to continue. The fields are those of the agents' own \
+             events.",
+            "Before an operation the hook receives `session_before_compact`, `session_before_tree`, \
+             `session_before_fork` or `context`. It may reply with `\"cancel\":true` (exit 1), a `summary` with \
+             `details`, another `firstKeptEntryId`, `customInstructions`, a `label`, or other `messages`. If a \
+             hook fails, exceeds `--timeout` or prints anything else, that is an error (exit 2), and nothing is \
+             written. A dry run runs these hooks, too.",
+            "After a change the hook is notified; its output is ignored. The events are `session_compact`, \
+             `session_tree` and `session_branch`. If the hook fails at this point, the exit code is 4: the \
+             change is written.",
+            "`PISESS_HOOK` and `PISESS_SUMMARIZER` are unset in the environment of a hook and of a summarizer, so \
+             that it can run pisess itself.",
+        ],
+    },
+    Section {
+        name: "writing",
+        title: "WRITING",
+        paragraphs: &[
+            "Whatever an operation does not change is written back byte for byte. Commands that work on the tree only \
+             add entries. `migrate` and `relocate` change fields of existing lines; `prune` moves payloads, old entries \
+             and branches to `SESSION.pruned`; `archive` removes a session only after its archive was read again; and `check --repair` removes damaged lines, which it keeps in \
+             `FILE.rejected`.",
+            "Added entries are appended to the file with a single write, followed by fsync. If a file must \
+             be rewritten, as by a migration, its content is written to a new file with the same mode, owner and attributes, which \
+             then replaces the old one by a rename, so that a crash leaves either the old file or the new one.",
+            "The session is locked from its last read until the write is complete. If another process holds \
+             the lock, `--wait` sets how long to wait. If the file grew in the meantime, the operation is \
+             planned again on the new content; if it changed in any other way, nothing is written (exit 3).",
+            "An operation that fails (exit code 2 or 3) changes nothing; of several files, those that did not \
+             fail are still written. Without `--force`, pisess refuses to overwrite an existing output, to \
+             write to a file system without locks, to rewrite a file whose attributes cannot be kept, and to \
+             change a session that a running oh-my-pi has open. It always refuses to rewrite a file with \
+             several hard links.",
+        ],
+    },
+    Section {
+        name: "agents",
+        title: "RUNNING AGENTS",
+        paragraphs: &[
+            "A running pi reads its session once and keeps its own leaf in memory. An entry added by another \
+             program stays in the file, but pi continues from the leaf it knows, on a branch beside the new \
+             entry, until it opens the session again. Close pi, or reopen the session in it, before you \
+             continue.",
+            "A running oh-my-pi rewrites its file from time to time, and fails if the file changed underneath \
+             it. While oh-my-pi may still be using the file (its lock file is held, it has the file open, or \
+             it wrote a moment ago and has not recorded its exit), changes are refused (exit 3). Use `--force` \
+             to write anyway.",
+        ],
+    },
+    Section {
+        name: "programs",
+        title: "FURTHER COMMANDS",
+        paragraphs: &[
+            "If pisess has no command `foo`, `pisess foo` runs the program `pisess-foo` with the remaining \
+             arguments and the same streams and environment, and exits with its exit code. Options before the \
+             name are not passed on. `pisess help foo` runs `pisess-foo --help`. A name consists of letters, \
+             digits, `-` and `_`.",
+            "Programs are searched for in the absolute directories of the PATH, never in the current directory, \
+             whose contents may not be trustworthy. `pisess --list` lists all commands, with the paths of \
+             programs.",
+        ],
+    },
+];
 
 /// Examples that combine commands.
 pub const EXAMPLES: [Example; 5] = [
@@ -409,26 +407,14 @@ pub fn help() -> String {
     )
 }
 
-/// The sections that `pisess help TOPIC` prints, with their names there.
-const TOPICS: [(&str, &Section); 8] = [
-    ("sessions", &SESSIONS),
-    ("times", &TIMES),
-    ("streams", &STREAMS),
-    ("summaries", &SUMMARIES),
-    ("hooks", &HOOKS),
-    ("writing", &WRITING),
-    ("agents", &AGENTS),
-    ("programs", &PROGRAMS),
-];
-
 /// Returns the names of the topics.
 pub fn topics() -> impl Iterator<Item = &'static str> {
-    TOPICS.iter().map(|&(name, _)| name)
+    TOPICS.iter().map(|section| section.name)
 }
 
 /// Returns the section with this name, as a text.
 pub fn topic(name: &str) -> Option<String> {
-    let (_, section) = TOPICS.iter().find(|(topic, _)| *topic == name)?;
+    let section = TOPICS.iter().find(|section| section.name == name)?;
     let paragraph = |text: &&str| format!("\n  {}\n", indented(&text.replace('`', ""), 2));
     Some(format!("{}\n{}", section.title, section.paragraphs.iter().map(paragraph).collect::<String>()))
 }

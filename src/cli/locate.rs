@@ -4,7 +4,7 @@ use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, b
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
-use crate::load::names::{Known, NameError, Names, choose, is_of};
+use crate::load::names::{NameError, Names, choose, is_of};
 use crate::load::peek::Head;
 use crate::ops::archive::Facts;
 use crate::ops::list::{alone, titled};
@@ -483,11 +483,7 @@ fn unknown(error: NameError, ui: &Ui) -> Failure {
 /// Whether the name or id is that of one archived session.
 fn is_archived(name: &str, ui: &Ui) -> bool {
     let archives = Places::of(ui).archived(true).unwrap_or_default();
-    let known = archives.into_iter().filter_map(|path| {
-        let facts = facts(&path)?;
-        let id = facts.header.id.to_string_lossy().into_owned();
-        Some(Known { path, id, name: facts.name.map(|name| name.to_string_lossy().into_owned()) })
-    });
+    let known = archives.into_iter().filter_map(|path| Some(facts(&path)?.known(path)));
     choose(name, &known.collect::<Vec<_>>()).is_ok()
 }
 

@@ -5,6 +5,7 @@
 //! to any other place. The format of the file is described in `crates/store/src/archive.rs`.
 
 use crate::load::LoadError;
+use crate::load::names::Known;
 use crate::load::peek::Head;
 use crate::ops::list::Listed;
 use crate::ops::prune::pruned_file;
@@ -142,6 +143,12 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Returns what a name may refer to, for the archive at a path.
+    pub fn known(self, path: PathBuf) -> Known {
+        let id = self.header.id.to_string_lossy().into_owned();
+        Known { path, id, name: self.name.map(|name| name.to_string_lossy().into_owned()) }
+    }
+
     /// Writes what a list shows of a session, followed by the lines up to its header.
     pub fn written(listed: &Listed, source: &dyn ReadAt, header: &Header) -> io::Result<Vec<u8>> {
         let mut facts = Object::new()

@@ -214,12 +214,7 @@ fn undo(input: &Input, to: &Path, is_new: bool) -> Result<(), Failure> {
     let name = visible(&to.to_string_lossy());
     let left =
         |failure: Failure| failure.after_writing(&name).hint("files of the session are in that archive");
-    let failed = |error: io::Error| {
-        left(match error.downcast::<StoreError>() {
-            Ok(error) => error.into(),
-            Err(error) => Failure::reading(&name, error),
-        })
-    };
+    let failed = |error| left(Failure::copying(&name, error));
     let session = input.file().map(SessionFile::resolved).unwrap_or(Path::new("-"));
     let there = Glance::open(to).map_err(|error| left(error.into()))?;
     let archive = Archive::read(&there).map_err(failed)?;

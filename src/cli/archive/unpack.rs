@@ -3,7 +3,7 @@
 use super::{Archived, Row, Status};
 use crate::cli::locate::Places;
 use crate::cli::output::{Failure, Ui, visible};
-use crate::load::names::{Known, NameError, choose};
+use crate::load::names::{NameError, choose};
 use crate::ops::archive::{Facts, is_blob, place_of};
 use pisess_store::{
     self as store, Archive, Attempt, Locked, Member, NewFolder, SessionFile, StoreError, WriteOptions,
@@ -31,11 +31,7 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
     let mut known = Vec::new();
     for path in places.archived(true)? {
         match Archived::read(&path) {
-            Ok(Archived { facts, .. }) => known.push(Known {
-                path,
-                id: facts.header.id.to_string_lossy().into_owned(),
-                name: facts.name.map(|name| name.to_string_lossy().into_owned()),
-            }),
+            Ok(Archived { facts, .. }) => known.push(facts.known(path)),
             Err(failure) => ui.warn(&failure.line()),
         }
     }
@@ -157,10 +153,7 @@ pub fn restore(path: &Path, dry_run: bool, options: &WriteOptions, places: &Plac
         made.files.push(target.clone());
         written.troubles.pop().map_or(Ok(()), |unsynced| Err(io::Error::other(unsynced)))
     });
-    written.map_err(|error| match error.downcast::<StoreError>() {
-        Ok(error) => Failure::from(error),
-        Err(error) => Failure::reading(&open.name, error),
-    })?;
+    written.map_err(|error| Failure::copying(&open.name, error))?;
     made.keep();
     let name = open.name.clone();
     open.remove().map_err(|error| {

@@ -48,18 +48,13 @@ fn of_all(command: &Command) -> String {
     for verb in &verbs {
         page.item(&format!(r"\fBpisess\-{}\fR(1)", escaped(verb.get_name())), &about(verb));
     }
-    page.section(&guide::PROGRAMS);
+    let [topics @ .., programs] = &guide::TOPICS;
+    page.section(programs);
     page.options(command);
     page.heading("REFERENCES");
     page.paragraph(guide::REFERENCE_RULES);
     page.table(guide::REFERENCES);
-    page.section(&guide::SESSIONS);
-    page.section(&guide::TIMES);
-    page.section(&guide::STREAMS);
-    page.section(&guide::SUMMARIES);
-    page.section(&guide::HOOKS);
-    page.section(&guide::WRITING);
-    page.section(&guide::AGENTS);
+    topics.iter().for_each(|topic| page.section(topic));
     page.heading("EXIT STATUS");
     page.paragraph("For several files, the exit code is the most serious one: 2, then 3, then 1.");
     page.table(guide::EXIT_CODES);
