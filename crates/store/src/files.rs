@@ -1,7 +1,7 @@
 //! The seam: every file operation needed for writing, and the clock.
 //!
-//! The one implementation is [`Disk`]. Tests replace it by one that fails at call N. Handles are plain
-//! [`File`]s, so the seam needs no types of its own.
+//! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
+//! Handles are plain [`File`]s, so the seam needs no types of its own.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -67,79 +67,23 @@ pub(super) struct Writer {
 /// The file operations needed for writing.
 pub(super) trait Files: Sync + std::fmt::Debug {
     /// Opens for reading. Never blocks: the caller checks whether it is a regular file (rule 3).
-    fn open_read(&self, path: &Path) -> io::Result<File>;
-    /// Opens for reading and appending; never creates, never blocks.
-    fn open_append(&self, path: &Path) -> io::Result<File>;
-    /// Creates a file with mode 0600, for reading and appending; fails if the name exists (`O_EXCL`).
-    fn create_new(&self, path: &Path) -> io::Result<File>;
-    /// Opens a FIFO or a device to be written through.
-    fn open_write(&self, path: &Path) -> io::Result<File>;
-    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize>;
-    /// Calls `write` once, which may write less than requested.
-    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize>;
-    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them is not short. The size
-    /// stays. Where the file system cannot, does nothing.
-    fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()>;
-    fn truncate(&self, file: &File, size: u64) -> io::Result<()>;
-    fn sync(&self, file: &File) -> io::Result<()>;
-    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new one; otherwise, it is
-    /// gone, because the system cannot exchange names.
-    fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool>;
-    /// Renames; fails if `to` exists.
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    fn unlink(&self, path: &Path) -> io::Result<()>;
-    fn stat(&self, file: &File) -> io::Result<Stat>;
-    /// Follows symbolic links.
-    fn stat_at(&self, path: &Path) -> io::Result<Stat>;
-    /// Whether the file system may copy a file when it is first opened for writing (overlayfs).
-    fn copies_up(&self, file: &File) -> bool;
-    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()>;
-    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()>;
-    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()>;
-    fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>>;
-    fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()>;
-    fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()>;
-    fn try_lock(&self, file: &File) -> Result<(), TryLockError>;
-    /// Returns another process that has this inode open for writing, if the system reports one.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer>;
-    /// Whether any process has the file open for writing. The caller has not. `None` if the system cannot tell.
-    fn is_being_written(&self, file: &File) -> Option<bool>;
-    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
-    fn sees_writers(&self) -> bool;
-    fn is_alive(&self, pid: u32) -> bool;
-    /// Returns when a process started, if the system reports that.
-    fn started(&self, pid: u32) -> Option<SystemTime>;
-    fn now(&self) -> SystemTime;
-    /// Returns the time on a clock that is never adjusted.
-    fn instant(&self) -> Instant;
-    fn sleep(&self, time: Duration);
-}
-
-/// The real files.
-#[derive(Debug)]
-pub(super) struct Disk;
-
-/// The only [`Disk`], for uses that need a `'static` seam.
-pub(super) static DISK: Disk = Disk;
-
-impl Files for Disk {
     fn open_read(&self, path: &Path) -> io::Result<File> {
         os::without_waiting(OpenOptions::new().read(true)).open(path)
     }
 
+    /// Opens for reading and appending; never creates, never blocks.
     fn open_append(&self, path: &Path) -> io::Result<File> {
         os::without_waiting(OpenOptions::new().read(true).append(true)).open(path)
     }
 
+    /// Creates a file with mode 0600, for reading and appending; fails if the name exists (`O_EXCL`).
     fn create_new(&self, path: &Path) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create_new(true);
         os::private(&mut options).open(path)
     }
 
+    /// Opens a FIFO or a device to be written through.
     fn open_write(&self, path: &Path) -> io::Result<File> {
         OpenOptions::new().append(true).open(path)
     }
@@ -148,10 +92,13 @@ impl Files for Disk {
         os::read_at(file, buf, offset)
     }
 
+    /// Calls `write` once, which may write less than requested.
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<usize> {
         file.write(bytes)
     }
 
+    /// Reserves space for `count` bytes from `end` on, the end of the file, so that a write of them is not short. The size
+    /// stays. Where the file system cannot, does nothing.
     fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
         processes::reserve(file, end, count)
     }
@@ -172,10 +119,13 @@ impl Files for Disk {
         os::rename(from, to)
     }
 
+    /// Puts `new` in the place of `old`. Returns whether the old file now has the name of the new one; otherwise, it is
+    /// gone, because the system cannot exchange names.
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         os::exchange(new, old)
     }
 
+    /// Renames; fails if `to` exists.
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
         os::rename_new(from, to)
     }
@@ -192,10 +142,12 @@ impl Files for Disk {
         os::stat(file)
     }
 
+    /// Follows symbolic links.
     fn stat_at(&self, path: &Path) -> io::Result<Stat> {
         os::stat_at(path)
     }
 
+    /// Whether the file system may copy a file when it is first opened for writing (overlayfs).
     fn copies_up(&self, file: &File) -> bool {
         processes::copies_up(file)
     }
@@ -228,22 +180,26 @@ impl Files for Disk {
         os::try_lock(file)
     }
 
+    /// Returns another process that has this inode open for writing, if the system reports one.
     fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
         processes::writer_of(path, stat)
     }
 
-    fn sees_writers(&self) -> bool {
-        processes::sees_writers()
-    }
-
+    /// Whether any process has the file open for writing. The caller has not. `None` if the system cannot tell.
     fn is_being_written(&self, file: &File) -> Option<bool> {
         processes::is_being_written(file)
+    }
+
+    /// Whether an old file for which [`Files::writer_of`] returns `None` certainly has no live agent (rule 5).
+    fn sees_writers(&self) -> bool {
+        processes::sees_writers()
     }
 
     fn is_alive(&self, pid: u32) -> bool {
         os::is_alive(pid)
     }
 
+    /// Returns when a process started, if the system reports that.
     fn started(&self, pid: u32) -> Option<SystemTime> {
         processes::started(pid)
     }
@@ -252,6 +208,7 @@ impl Files for Disk {
         SystemTime::now()
     }
 
+    /// Returns the time on a clock that is never adjusted.
     fn instant(&self) -> Instant {
         Instant::now()
     }
@@ -260,6 +217,15 @@ impl Files for Disk {
         std::thread::sleep(time);
     }
 }
+
+/// The real files.
+#[derive(Debug)]
+pub(super) struct Disk;
+
+/// The only [`Disk`], for uses that need a `'static` seam.
+pub(super) static DISK: Disk = Disk;
+
+impl Files for Disk {}
 
 /// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
 /// waits for its user has no file open, so this is the only sign of it.

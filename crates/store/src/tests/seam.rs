@@ -201,22 +201,39 @@ impl Seam {
     }
 }
 
+/// Calls that do what those of the disk do, unless a fault is due.
+macro_rules! calls {
+    ($(fn $call:ident($($arg:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(fn $call(&self, $($arg: $type),*) -> io::Result<$result> {
+            self.run(stringify!($call), || DISK.$call($($arg),*))
+        })*
+    };
+}
+
 impl Files for Seam {
-    fn open_read(&self, path: &Path) -> io::Result<File> {
-        self.run("open_read", || DISK.open_read(path))
+    calls! {
+        fn open_read(path: &Path) -> File;
+        fn open_append(path: &Path) -> File;
+        fn create_new(path: &Path) -> File;
+        fn open_write(path: &Path) -> File;
+        fn read_at(file: &File, buf: &mut [u8], offset: u64) -> usize;
+        fn reserve(file: &File, end: u64, count: u64) -> ();
+        fn truncate(file: &File, size: u64) -> ();
+        fn sync(file: &File) -> ();
+        fn sync_folder(folder: &Path) -> ();
+        fn rename(from: &Path, to: &Path) -> ();
+        fn rename_new(from: &Path, to: &Path) -> ();
+        fn link(from: &Path, to: &Path) -> ();
+        fn unlink(path: &Path) -> ();
+        fn stat_at(path: &Path) -> Stat;
+        fn set_owner(file: &File, owner: Option<u32>, group: Option<u32>) -> ();
+        fn set_mode(file: &File, mode: u32) -> ();
+        fn set_modified(file: &File, time: SystemTime) -> ();
+        fn xattrs(file: &File) -> Vec<(OsString, Vec<u8>)>;
+        fn set_xattr(file: &File, name: &OsStr, value: &[u8]) -> ();
+        fn remove_xattr(file: &File, name: &OsStr) -> ();
     }
-    fn open_append(&self, path: &Path) -> io::Result<File> {
-        self.run("open_append", || DISK.open_append(path))
-    }
-    fn create_new(&self, path: &Path) -> io::Result<File> {
-        self.run("create_new", || DISK.create_new(path))
-    }
-    fn open_write(&self, path: &Path) -> io::Result<File> {
-        self.run("open_write", || DISK.open_write(path))
-    }
-    fn read_at(&self, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.run("read_at", || DISK.read_at(file, buf, offset))
-    }
+
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<usize> {
         match self.step("write")? {
             Now::Works => DISK.write(file, bytes),
@@ -227,32 +244,8 @@ impl Files for Seam {
             },
         }
     }
-    fn reserve(&self, file: &File, end: u64, count: u64) -> io::Result<()> {
-        self.run("reserve", || DISK.reserve(file, end, count))
-    }
-    fn truncate(&self, file: &File, size: u64) -> io::Result<()> {
-        self.run("truncate", || DISK.truncate(file, size))
-    }
-    fn sync(&self, file: &File) -> io::Result<()> {
-        self.run("sync", || DISK.sync(file))
-    }
-    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
-        self.run("sync_folder", || DISK.sync_folder(folder))
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.run("rename", || DISK.rename(from, to))
-    }
     fn exchange(&self, new: &Path, old: &Path) -> io::Result<bool> {
         self.run("rename", || DISK.exchange(new, old))
-    }
-    fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.run("rename_new", || DISK.rename_new(from, to))
-    }
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.run("link", || DISK.link(from, to))
-    }
-    fn unlink(&self, path: &Path) -> io::Result<()> {
-        self.run("unlink", || DISK.unlink(path))
     }
     fn stat(&self, file: &File) -> io::Result<Stat> {
         let mut stat = self.run("stat", || DISK.stat(file))?;
@@ -261,29 +254,8 @@ impl Files for Seam {
         }
         Ok(stat)
     }
-    fn stat_at(&self, path: &Path) -> io::Result<Stat> {
-        self.run("stat_at", || DISK.stat_at(path))
-    }
     fn copies_up(&self, file: &File) -> bool {
         self.is_overlay || DISK.copies_up(file)
-    }
-    fn set_owner(&self, file: &File, owner: Option<u32>, group: Option<u32>) -> io::Result<()> {
-        self.run("set_owner", || DISK.set_owner(file, owner, group))
-    }
-    fn set_mode(&self, file: &File, mode: u32) -> io::Result<()> {
-        self.run("set_mode", || DISK.set_mode(file, mode))
-    }
-    fn set_modified(&self, file: &File, time: SystemTime) -> io::Result<()> {
-        self.run("set_modified", || DISK.set_modified(file, time))
-    }
-    fn xattrs(&self, file: &File) -> io::Result<Vec<(OsString, Vec<u8>)>> {
-        self.run("xattrs", || DISK.xattrs(file))
-    }
-    fn set_xattr(&self, file: &File, name: &OsStr, value: &[u8]) -> io::Result<()> {
-        self.run("set_xattr", || DISK.set_xattr(file, name, value))
-    }
-    fn remove_xattr(&self, file: &File, name: &OsStr) -> io::Result<()> {
-        self.run("remove_xattr", || DISK.remove_xattr(file, name))
     }
     fn try_lock(&self, file: &File) -> Result<(), TryLockError> {
         self.step("try_lock").map_err(TryLockError::Error)?;
