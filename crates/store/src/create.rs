@@ -23,7 +23,7 @@ pub fn create(
     force: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, write)
+    create_on(&DISK, path, source, force, Content::of(write))
 }
 
 /// A callback that reads the new content, and refuses it by returning an error.
@@ -37,23 +37,13 @@ pub fn create_checked(
     write: &mut Fill<'_>,
     check: &mut Check<'_>,
 ) -> Result<Committed, StoreError> {
-    create_with(&DISK, path, source, force, Content { write, check: Some(check), member: None })
+    create_on(&DISK, path, source, force, Content { write, check: Some(check), member: None })
 }
 
 /// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
 /// (rules 6 and 7).
 pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
-    create_with(&DISK, path, None, false, Content { write, check: None, member: Some(member) })
-}
-
-pub(super) fn create_on(
-    files: &'static dyn Files,
-    path: &Path,
-    source: Option<&SessionFile>,
-    force: bool,
-    write: &mut Fill<'_>,
-) -> Result<Committed, StoreError> {
-    create_with(files, path, source, force, write.into())
+    create_on(&DISK, path, None, false, Content { write, check: None, member: Some(member) })
 }
 
 /// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
@@ -63,8 +53,8 @@ pub(super) struct Content<'a, 'c> {
     member: Option<&'a Member>,
 }
 
-impl<'a, 'c> From<&'a mut Fill<'c>> for Content<'a, 'c> {
-    fn from(write: &'a mut Fill<'c>) -> Self {
+impl<'a, 'c> Content<'a, 'c> {
+    pub fn of(write: &'a mut Fill<'c>) -> Self {
         Content { write, check: None, member: None }
     }
 }
@@ -85,7 +75,7 @@ impl ReadAt for Written<'_> {
     }
 }
 
-fn create_with(
+pub(super) fn create_on(
     files: &'static dyn Files,
     path: &Path,
     source: Option<&SessionFile>,
@@ -222,9 +212,6 @@ pub struct NewFolder {
 
 impl NewFolder {
     /// Makes a directory, and those above it that are missing.
-    ///
-    /// # Errors
-    /// If one cannot be made.
     pub fn make(path: &Path) -> Result<NewFolder, StoreError> {
         let missing = path.ancestors().take_while(|folder| !folder.exists());
         let folder = NewFolder { made: missing.map(Path::to_owned).collect() };
