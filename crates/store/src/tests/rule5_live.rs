@@ -392,23 +392,3 @@ fn a_long_last_line_is_read_whole() {
     let (bench, seam) = session_ending_in(&long, Duration::ZERO);
     assert!(lock_on(seam, &bench.open(), &now(OMP)).unwrap_err().is_busy());
 }
-
-/// Eight writers at once on one oh-my-pi file: none mistakes another for a live agent, and no line is lost.
-#[test]
-fn eight_writers_on_one_oh_my_pi_file() {
-    let bench = Bench::new(OLD);
-    let options = WriteOptions { is_omp: OMP, ..patient() };
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                for _ in 0..20 {
-                    let mut locked = lock_on(&DISK, &bench.open(), &options).unwrap();
-                    locked.reopen().unwrap();
-                    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
-                }
-            });
-        }
-    });
-    assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(160)));
-    assert_eq!(bench.names(), ["s.jsonl"]);
-}
