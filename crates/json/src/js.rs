@@ -6,14 +6,24 @@
 //! value. Nothing here recurses.
 
 use super::raw::Raw;
-use super::scan::Scanner;
+use super::scan::{Scanner, tokens};
 use super::string;
 use crate::text::Text;
 
 /// Returns the text of `JSON.stringify(value)`.
 pub fn stringify(value: Raw) -> Text<'static> {
-    let mut writer = Writer { scanner: Scanner::document(value.bytes()), out: Vec::new(), open: Vec::new() };
-    writer.run();
+    let mut writer = Writer::default();
+    let mut before = b' ';
+    for (first, token) in tokens(value.bytes()) {
+        match first {
+            b'{' | b'[' => writer.open(first),
+            b'}' | b']' => writer.close(first),
+            b',' | b':' => writer.out.push(first),
+            _ if matches!(before, b'{' | b',') => writer.key_or_item(token),
+            _ => writer.scalar(token),
+        }
+        before = first;
+    }
     Text::from_wtf8(writer.out)
 }
 
@@ -178,72 +188,36 @@ pub fn entries(value: Raw<'_>) -> Vec<(Text<'_>, Raw<'_>)> {
     order.into_iter().map(|(key, value)| (members[key].0.clone(), members[value].1)).collect()
 }
 
-struct Writer<'a> {
-    scanner: Scanner<'a>,
+#[derive(Default)]
+struct Writer {
     out: Vec<u8>,
     open: Vec<Open>,
 }
 
 /// A container being written.
 struct Open {
-    object: bool,
+    is_object: bool,
     /// Where each member of an object starts in the output, and the length of its key there.
     members: Vec<(usize, usize)>,
     start: usize,
 }
 
-impl Writer<'_> {
-    fn run(&mut self) {
-        loop {
-            // At a value.
-            match self.scanner.peek() {
-                open @ (b'{' | b'[') => {
-                    self.scanner.seek(self.scanner.pos() + 1);
-                    self.out.push(open);
-                    self.open.push(Open { object: open == b'{', members: Vec::new(), start: self.out.len() });
-                    if !matches!(self.scanner.peek(), b'}' | b']') {
-                        self.key();
-                        continue;
-                    }
-                }
-                _ => self.scalar(),
-            }
-            // After a value, or in an empty container.
-            loop {
-                let Some(open) = self.open.last() else { return };
-                match self.scanner.peek() {
-                    b',' => {
-                        self.scanner.seek(self.scanner.pos() + 1);
-                        self.out.push(b',');
-                        self.key();
-                        break;
-                    }
-                    0 => return,
-                    _ => {
-                        self.scanner.seek(self.scanner.pos() + 1);
-                        let close = if open.object { b'}' } else { b']' };
-                        self.close();
-                        self.out.push(close);
-                    }
-                }
-            }
-        }
+impl Writer {
+    fn open(&mut self, brace: u8) {
+        self.out.push(brace);
+        self.open.push(Open { is_object: brace == b'{', members: Vec::new(), start: self.out.len() });
     }
 
-    fn key(&mut self) {
-        let Some(Open { object: true, members, .. }) = self.open.last_mut() else { return };
-        if let Ok(key) = self.scanner.string() {
-            let start = self.out.len();
-            string::encode(&string::decode(key.bytes), &mut self.out);
+    /// Writes what follows a brace or comma: a key, or an item of an array.
+    fn key_or_item(&mut self, token: &[u8]) {
+        let start = self.out.len();
+        self.scalar(token);
+        if let Some(Open { is_object: true, members, .. }) = self.open.last_mut() {
             members.push((start, self.out.len() - start));
-            self.out.push(b':');
-            self.scanner.peek();
-            self.scanner.seek(self.scanner.pos() + 1);
         }
     }
 
-    fn scalar(&mut self) {
-        let Ok(bytes) = self.scanner.value() else { return };
+    fn scalar(&mut self, bytes: &[u8]) {
         let value = Raw::checked(bytes);
         match (value.text(), value.number()) {
             (Some(text), _) => string::encode(&text, &mut self.out),
@@ -253,8 +227,13 @@ impl Writer<'_> {
         }
     }
 
+    fn close(&mut self, brace: u8) {
+        self.sort_members();
+        self.out.push(brace);
+    }
+
     /// Sorts the members of the innermost container into JavaScript's order, if necessary.
-    fn close(&mut self) {
+    fn sort_members(&mut self) {
         let Some(open) = self.open.pop() else { return };
         let keys: Vec<_> =
             open.members.iter().map(|&(start, len)| &self.out[start + 1..start + len - 1]).collect();

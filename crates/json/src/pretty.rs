@@ -1,6 +1,7 @@
 //! Formats a value over several lines, for people.
 
 use super::Raw;
+use super::scan::tokens;
 
 /// The number of levels to indent; deeper ones are aligned with the last, so that the output for a value
 /// nested a million levels deep does not grow quadratically.
@@ -76,38 +77,9 @@ fn lengths(bytes: &[u8]) -> Vec<usize> {
     lengths
 }
 
-/// Returns the tokens of a value, each with its first byte, without white space.
-fn tokens(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
-    let mut rest = bytes;
-    std::iter::from_fn(move || {
-        rest = rest.trim_ascii_start();
-        let len = match *rest.first()? {
-            b'"' => 1 + string_len(&rest[1..]),
-            b'{' | b'}' | b'[' | b']' | b',' | b':' => 1,
-            _ => rest.iter().position(|byte| b",]} \t\r\n".contains(byte)).unwrap_or(rest.len()).max(1),
-        };
-        let (token, behind) = rest.split_at(len);
-        rest = behind;
-        Some((token[0], token))
-    })
-}
-
 fn new_line(out: &mut Vec<u8>, depth: usize) {
     out.push(b'\n');
     out.extend(std::iter::repeat_n(b' ', 2 * depth.min(MOST_LEVELS)));
-}
-
-/// Returns the number of bytes up to and including the closing quote.
-fn string_len(bytes: &[u8]) -> usize {
-    let mut at = 0;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', &bytes[at..]) {
-        at += found + 1;
-        if bytes[at - 1] == b'"' {
-            return at;
-        }
-        at += 1;
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

@@ -56,6 +56,21 @@ impl<'a> RawString<'a> {
     }
 }
 
+/// Iterates over the tokens of a checked value: marks and scalars, each with its first byte, without white space.
+pub fn tokens(value: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut scanner = Scanner::document(value);
+    std::iter::from_fn(move || {
+        let first = scanner.peek();
+        let start = scanner.pos;
+        match first {
+            0 => return None,
+            b'{' | b'}' | b'[' | b']' | b',' | b':' => scanner.pos += 1,
+            _ => scanner.skip_value().ok()?,
+        }
+        Some((first, &value[start..scanner.pos]))
+    })
+}
+
 /// An empty range. Adding a position by `min` and `max` gives the range of that position.
 const NONE: Range<usize> = Range { start: usize::MAX, end: 0 };
 
