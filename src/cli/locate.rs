@@ -5,7 +5,7 @@ use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
 use crate::load::names::{NameError, Names, choose, is_of};
-use crate::load::peek::Head;
+use crate::load::read_header;
 use crate::ops::archive::Facts;
 use crate::ops::list::{alone, titled};
 use crate::session::Header;
@@ -211,7 +211,7 @@ impl Places {
 
 /// Returns the header of a session or an archive, if it can be read.
 fn header(path: &Path) -> Option<Header> {
-    let session = || Head::read(&Glance::open(path).ok()?).map(|head| head.header).ok();
+    let session = || read_header(&Glance::open(path).ok()?).ok();
     facts(path).map(|facts| facts.header).or_else(session)
 }
 

@@ -8,8 +8,7 @@ use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::counted;
-use crate::load::peek::Head;
-use crate::load::{LoadError, Options};
+use crate::load::{LoadError, Options, read_header};
 use crate::ops::archive::folder_of;
 use crate::ops::prune::pruned_file;
 use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
@@ -111,8 +110,8 @@ fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(Pa
     let found = batch.heads(ui);
     let home = ui.home();
     let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-    let of_folder = |(path, head): (PathBuf, Head)| {
-        let cwd = head.header.cwd?.to_string_lossy().into_owned();
+    let of_folder = |(path, head): (PathBuf, Header)| {
+        let cwd = head.cwd?.to_string_lossy().into_owned();
         if let Some(cwd) = cwd_after(&cwd, old, new, here) {
             return Some((path, cwd));
         }
@@ -292,13 +291,13 @@ impl Batch<'_> {
     }
 
     /// Returns all sessions in the stores, with their headers. Reports what cannot be read.
-    fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Head)> {
+    fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Header)> {
         let found = Places::of(ui).find(&Scope::All);
         let mut failures: Vec<Failure> =
             found.troubles.into_iter().filter_map(Trouble::unreadable).map(Failure::from).collect();
         let mut heads = Vec::new();
         for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
-            match Glance::open(&path).map(|file| Head::read(&file)) {
+            match Glance::open(&path).map(|file| read_header(&file)) {
                 Ok(Ok(head)) => heads.push((path, head)),
                 Ok(Err(LoadError::Io(error))) => {
                     failures.push(Failure::reading(&path.to_string_lossy(), error))
@@ -321,7 +320,7 @@ impl Batch<'_> {
         }
         let mut updated = 0;
         for (path, head) in self.heads(ui) {
-            let parent = Raw::checked(&head.header.bytes).get_text("parentSession");
+            let parent = Raw::checked(&head.bytes).get_text("parentSession");
             let source = parent.and_then(|parent| self.moved.get(Path::new(&*parent.to_string_lossy())));
             let Some(source) = source.cloned() else { continue };
             let followed = Input::open_path(&path, ui.stdout_is())

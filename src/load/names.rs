@@ -4,7 +4,7 @@
 //! The agents' file names contain the ids, so files of other projects are skipped if their name contains another
 //! id. Names given by the user are inside the files, and are searched for if no id matches.
 
-use super::peek::{self, Head};
+use super::peek::{self, Preamble};
 use crate::agents::stores::{Here, Store, is_cwd};
 use crate::load::{LoadError, WrongFile};
 use crate::session::Header;
@@ -133,9 +133,6 @@ pub struct Known {
 }
 
 /// Returns the session among these that a name identifies: the start or end of its id, or its exact name.
-///
-/// # Errors
-/// If none or several match.
 pub fn choose(name: &str, known: &[Known]) -> Result<PathBuf, NameError> {
     let with_id = known.iter().filter(|session| fits(name, &session.id)).cloned().collect();
     let with_name =
@@ -149,9 +146,6 @@ pub fn choose(name: &str, known: &[Known]) -> Result<PathBuf, NameError> {
 
 impl Names<'_> {
     /// Returns the session with this name.
-    ///
-    /// # Errors
-    /// If no session or several match.
     pub fn find(&self, name: &str) -> Result<PathBuf, NameError> {
         if let Some(back) = steps_back(name) {
             return self.last(back);
@@ -237,8 +231,8 @@ fn steps_back(name: &str) -> Option<usize> {
 }
 
 /// Reads the start of a file; returns `Some(None)` for a session in a newer format.
-fn head(file: &Glance) -> Option<Option<Head>> {
-    match Head::read(file) {
+fn head(file: &Glance) -> Option<Option<Preamble>> {
+    match peek::head(file) {
         Ok(head) => Some(Some(head)),
         Err(LoadError::NotASession { what: WrongFile::Newer(_), .. }) => Some(None),
         Err(_) => None,
@@ -297,7 +291,7 @@ fn named(files: &[PathBuf], workers: usize) -> Vec<Known> {
 
 fn known(path: &Path) -> Option<Known> {
     let file = Glance::open(path).ok()?;
-    let head = Head::read(&file).ok()?;
+    let head = peek::head(&file).ok()?;
     let name = peek::name(&head, &file).ok()?;
     Some(Known {
         path: path.to_owned(),

@@ -1,12 +1,13 @@
 //! The header and the name of a session file, without reading all of it.
 
 use crate::load::{LoadError, Options, load};
-use crate::session::Header;
 use crate::session::content::content_text;
 use crate::session::dialect::Dialect;
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::name::NameSources;
 use crate::session::read::header::{self, Version};
+pub use crate::session::read::header::{Preamble, read as head};
+use crate::session::read::whole_lines::last_line;
 use memchr::memmem;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -20,30 +21,13 @@ const STEP: usize = 1 << 20;
 const NAME_LINE: u64 = 64 * 1024;
 const NEEDLE: &[u8] = b"session_info";
 
-/// The first lines of a session.
-#[derive(Debug)]
-pub struct Head {
-    /// The header.
-    pub header: Header,
-    /// The title line of oh-my-pi.
-    pub title_slot: Option<Vec<u8>>,
-}
-
-impl Head {
-    /// Reads up to the header.
-    pub fn read(source: &dyn ReadAt) -> Result<Head, LoadError> {
-        let preamble = header::read(source)?;
-        Ok(Head { header: preamble.header, title_slot: preamble.title_slot })
-    }
-}
-
 /// Returns the name of a session.
-pub fn name(head: &Head, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
+pub fn name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     name_near_end(head, source, u64::MAX)
 }
 
 /// Like [`name`], but searches at most `bytes` bytes at the end of the source.
-pub fn name_near_end(head: &Head, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
+pub fn name_near_end(head: &Preamble, source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<'static>>> {
     let given = match head.title_slot {
         Some(_) => None,
         None => last_session_info(source, bytes)?,
@@ -89,30 +73,15 @@ pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
 }
 
 /// Whether the last line is not JSON and has no newline: its write was interrupted.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn is_torn(source: &dyn ReadAt) -> io::Result<bool> {
-    let end = source.len();
-    if source.read_range(end.saturating_sub(1)..end)? == b"\n" {
-        return Ok(false);
-    }
-    let mut reach = NAME_LINE;
-    loop {
-        let start = end.saturating_sub(reach);
-        let bytes = source.read_range(start..end)?;
-        let newline = memchr::memrchr(b'\n', &bytes);
-        if newline.is_some() || start == 0 {
-            let line = bytes[newline.map_or(0, |newline| newline + 1)..].trim_ascii();
-            return Ok(!line.is_empty() && Raw::parse(line).is_err());
-        }
-        reach *= 2;
-    }
+    let (_, line) = last_line(source, source.len())?;
+    let line = line.trim_ascii();
+    Ok(!line.is_empty() && Raw::parse(line).is_err())
 }
 
 /// Whether a session has no name and no turn, and oh-my-pi does not continue it: it has no answer, and no question with
 /// text. A large file is not searched: it has a turn.
-pub fn is_blank(head: &Head, source: &dyn ReadAt) -> bool {
+pub fn is_blank(head: &Preamble, source: &dyn ReadAt) -> bool {
     if source.len() > STEP as u64 {
         return false;
     }
@@ -203,7 +172,7 @@ mod tests {
 
     fn named(lines: &[String]) -> Option<String> {
         let source = session(lines);
-        let head = Head::read(&source).unwrap();
+        let head = header::read(&source).unwrap();
         name(&head, &source).unwrap().map(|name| name.to_string())
     }
 

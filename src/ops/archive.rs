@@ -4,9 +4,8 @@
 //! and `blob/HASH`, payloads that oh-my-pi keeps outside of it. No name is a path, so an archive cannot make pisess write
 //! to any other place. The format of the file is described in `crates/store/src/archive.rs`.
 
-use crate::load::LoadError;
 use crate::load::names::Known;
-use crate::load::peek::Head;
+use crate::load::{LoadError, read_header};
 use crate::ops::list::Listed;
 use crate::ops::prune::pruned_file;
 use crate::session::Header;
@@ -183,7 +182,7 @@ impl Facts {
         let modified = text("modified").and_then(|time| parse_js_date(time.as_bytes()));
         let messages = facts.get("messageCount").and_then(Raw::number).unwrap_or_default();
         Ok(Facts {
-            header: Head::read(&written[end + 1..].to_vec())?.header,
+            header: read_header(&written[end + 1..].to_vec())?,
             agent: text("agent").unwrap_or_default().to_string_lossy().into_owned(),
             name: text("name"),
             title: text("title").unwrap_or_default(),

@@ -4,8 +4,7 @@
 //! assistant message, `firstMessage` is the first user message with text, and the name is that of the last
 //! `session_info`.
 
-use crate::load::peek::Head;
-use crate::load::{LoadError, Options, load};
+use crate::load::{LoadError, Options, load, read_header};
 use crate::ops::branches::branches;
 use crate::ops::prune::Restore;
 use crate::session::dialect::Dialect;
@@ -357,7 +356,7 @@ impl Own {
 /// Returns the files in the order in which their sessions were started, each with whether it is a fork or the
 /// source of one. Only headers are read. Files that are not sessions come last.
 pub fn families(files: Vec<FoundFile>) -> Vec<(FoundFile, bool)> {
-    let head = |file: &FoundFile| Head::read(&Glance::open(&file.path).ok()?).ok().map(|head| head.header);
+    let head = |file: &FoundFile| read_header(&Glance::open(&file.path).ok()?).ok();
     let heads: Vec<Option<Header>> = files.iter().map(head).collect();
     let parent = |head: &Header| Raw::checked(&head.bytes).get_text("parentSession").map(Text::into_bytes);
     let parents: HashSet<Vec<u8>> = heads.iter().flatten().filter_map(parent).collect();

@@ -144,8 +144,8 @@ fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Positi
         return Ok(Some(None));
     }
     if let Some(line) = name.strip_prefix(':').and_then(|line| line.parse().ok()).map(LineNo) {
-        let at = session.entries.binary_search_by_key(&line, |entry| entry.line);
-        return at.map(|at| Some(Some(EntryIx::new(at)))).map_err(|_| ReferenceError::NoEntryOnLine { line });
+        let found = session.entry_on(line).ok_or(ReferenceError::NoEntryOnLine { line })?;
+        return Ok(Some(Some(found)));
     }
     if let Some(id) = name.strip_prefix("id:")
         && let Some(ix) = session.find(&Text::from(id))

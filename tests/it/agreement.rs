@@ -266,7 +266,7 @@ fn the_name_is_the_one_that_the_agent_shows() {
         s.put("s.jsonl", lines.join("\n") + "\n");
         assert_eq!(rows(&run(&s, "list ./s.jsonl --json"))[0]["name"].as_str(), wanted, "{lines:?}");
         // By name, a session is found without reading all of it.
-        let found = pisess::load::peek::Head::read(&s.bytes("s.jsonl")).unwrap();
+        let found = pisess::load::peek::head(&s.bytes("s.jsonl")).unwrap();
         let found = pisess::load::peek::name(&found, &s.bytes("s.jsonl")).unwrap();
         assert_eq!(found.map(|name| name.to_string()).as_deref(), wanted, "{lines:?}");
         agree(&s, &lines.join("\n"));

@@ -8,7 +8,7 @@ use crate::cli::locate::{Places, named};
 use crate::cli::output::Ui;
 use crate::cli::period::TIMES;
 use crate::format::{ID, id_end};
-use crate::load::peek::{self, Head};
+use crate::load::peek;
 use crate::session::paths::is_windows;
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, complete};
@@ -150,7 +150,7 @@ fn sessions(words: &[OsString], ui: &Ui) -> Vec<KnownSession> {
 
 fn known(path: &Path) -> Option<KnownSession> {
     let file = Glance::open(path).ok()?;
-    let head = Head::read(&file).ok()?;
+    let head = peek::head(&file).ok()?;
     let name = peek::name_near_end(&head, &file, NAME_TAIL).ok()?;
     Some(KnownSession {
         id: head.header.id.to_string_lossy().into_owned(),

@@ -5,7 +5,7 @@ use crate::cli::locate::{Places, Scope};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::format::counted;
-use crate::load::peek::Head;
+use crate::load::read_header;
 use crate::ops::IdSource;
 use crate::ops::archive::folder_of;
 use crate::ops::branches::Branch;
@@ -104,9 +104,9 @@ impl Job<'_> {
     fn forks_of(&self, session: &Path, ui: &Ui) -> Vec<PathBuf> {
         let id = &self.open.session.header.id;
         let is_fork = |path: &PathBuf| {
-            let head = Glance::open(path).ok().and_then(|file| Head::read(&file).ok());
+            let head = Glance::open(path).ok().and_then(|file| read_header(&file).ok());
             let parent = head.and_then(|head| {
-                Raw::checked(&head.header.bytes).get_text("parentSession").map(|parent| parent.into_owned())
+                Raw::checked(&head.bytes).get_text("parentSession").map(|parent| parent.into_owned())
             });
             parent.is_some_and(|parent| parent == *id || Path::new(&*parent.to_string_lossy()) == session)
         };

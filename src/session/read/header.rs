@@ -71,9 +71,13 @@ impl WrongFile {
 /// The lines up to and including the header.
 #[derive(Debug)]
 pub struct Preamble {
+    /// The header.
     pub header: Header,
+    /// The format according to the header.
     pub version: Version,
+    /// The title line of oh-my-pi.
     pub title_slot: Option<Vec<u8>>,
+    /// The problems of these lines.
     pub problems: Vec<Problem>,
     /// The offset after the newline of the header line.
     pub end: u64,
@@ -83,6 +87,7 @@ pub struct Preamble {
 
 /// The format according to the header; version 1 may turn out to be the draft tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Each is named after its number.
 pub enum Version {
     One,
     Two,

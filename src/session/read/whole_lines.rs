@@ -5,7 +5,7 @@ use pisess_json::Raw;
 use pisess_store::ReadAt;
 use std::io;
 
-/// The number of bytes to read at a time, from the end backwards.
+/// The number of bytes to read first, from the end backwards; doubled each time.
 const BACK: u64 = 8 * 1024;
 
 /// The lines of a source that are whole: they end with a newline, or are an object.
@@ -25,9 +25,6 @@ impl<'a> WholeLines<'a> {
 }
 
 /// Calls `find` with the lines of a source, from the last to the first, until it returns something.
-///
-/// # Errors
-/// If reading fails.
 pub fn lines_back<T>(source: &dyn ReadAt, find: impl Fn(&[u8]) -> Option<T>) -> io::Result<Option<T>> {
     let mut end = source.len();
     loop {
@@ -39,18 +36,19 @@ pub fn lines_back<T>(source: &dyn ReadAt, find: impl Fn(&[u8]) -> Option<T>) -> 
     }
 }
 
-/// Returns the last line before an offset, and where it begins.
-fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
-    let (mut start, mut line) = (end, Vec::new());
+/// Returns the last line before an offset, and where it begins; empty after a newline.
+pub fn last_line(source: &dyn ReadAt, end: u64) -> io::Result<(u64, Vec<u8>)> {
+    let mut reach = BACK;
     loop {
-        let from = start.saturating_sub(BACK);
-        let bytes = source.read_range(from..start)?;
+        let from = end.saturating_sub(reach);
+        let mut bytes = source.read_range(from..end)?;
         let newline = memrchr(b'\n', &bytes).map(|at| at + 1);
-        line.splice(0..0, bytes[newline.unwrap_or(0)..].iter().copied());
-        start = from + newline.unwrap_or(0) as u64;
         if newline.is_some() || from == 0 {
-            return Ok((start, line));
+            let start = newline.unwrap_or(0);
+            bytes.drain(..start);
+            return Ok((from + start as u64, bytes));
         }
+        reach *= 2;
     }
 }
 
