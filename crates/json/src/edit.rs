@@ -43,9 +43,6 @@ fn changed(object: Raw, change: impl FnOnce(&mut Edit)) -> Vec<u8> {
 
 impl<'a> Edit<'a> {
     /// Prepares a line that contains an object and nothing else.
-    ///
-    /// # Errors
-    /// If the line is not exactly one object.
     pub fn new(line: &'a [u8]) -> Result<Self, Malformed> {
         let mut scanner = Scanner::new(line);
         let mut members = Vec::new();

@@ -21,9 +21,6 @@ impl<'a> Raw<'a> {
     }
 
     /// Checks that a document is one JSON value, and drops the white space around it.
-    ///
-    /// # Errors
-    /// [`super::Malformed`] if it is not one JSON value.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, super::Malformed> {
         let mut scanner = Scanner::document(bytes);
         let value = scanner.value()?;

@@ -82,9 +82,6 @@ impl Archive {
     }
 
     /// Reads what an archive contains, but not the contents. Returns `None` if it is not an archive.
-    ///
-    /// # Errors
-    /// If it is damaged, or cannot be read.
     pub fn read(source: &dyn ReadAt) -> io::Result<Option<Archive>> {
         let Some((HEAD, first)) = skippable(source, 0)? else { return Ok(None) };
         let mut table = Vec::new();
@@ -115,9 +112,6 @@ impl Archive {
     }
 
     /// Returns the content of a file other than the session; `None` if there is none of this name.
-    ///
-    /// # Errors
-    /// If the archive is damaged, or cannot be read.
     pub fn companion(&self, source: &dyn ReadAt, name: &str) -> io::Result<Option<Spooled>> {
         let others = &self.members[1..];
         let Some(at) = others.iter().position(|member| member.name == name) else { return Ok(None) };
@@ -132,9 +126,6 @@ impl Archive {
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.
-    ///
-    /// # Errors
-    /// If the archive is damaged, it cannot be read, or `take` fails.
     pub fn contents(&self, source: &dyn ReadAt, take: &mut Take) -> io::Result<()> {
         if let [_, others @ ..] = &self.members[..]
             && !others.is_empty()
@@ -165,9 +156,6 @@ pub fn is_content(file: &dyn ReadAt, content: &mut dyn Read) -> io::Result<bool>
 }
 
 /// Returns the content of the session in an archive.
-///
-/// # Errors
-/// If it is damaged, or cannot be read.
 pub(super) fn session_in(
     file: &dyn ReadAt,
     path: &Path,

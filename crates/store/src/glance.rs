@@ -19,9 +19,6 @@ pub struct Glance {
 
 impl Glance {
     /// Opens it, following symbolic links.
-    ///
-    /// # Errors
-    /// If it is not a regular file that can be read.
     pub fn open(path: &Path) -> Result<Glance, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         // Checked before opening, because opening a FIFO waits for a writer.

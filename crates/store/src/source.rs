@@ -33,9 +33,6 @@ impl Source {
     }
 
     /// Finds a file.
-    ///
-    /// # Errors
-    /// If it is not a regular file that can be read.
     pub fn find(name: String, path: &Path) -> Result<Source, StoreError> {
         Ok(Source::of(name, &SessionFile::open(path)?))
     }
@@ -83,9 +80,6 @@ impl Source {
 }
 
 /// Writes an archive of these files, of which the first is the session; `head` is what a list shows of it.
-///
-/// # Errors
-/// If a file changed, or reading or writing fails.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let files: Vec<&Member> = sources.iter().map(Source::member).collect();
     let mut first = serde_json::to_vec(&files)?;

@@ -220,9 +220,6 @@ impl Message {
 const PART: usize = 32;
 
 /// Reads messages on `workers` threads, which call `bodies`, and passes the results to `take`, in order.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn read_in_order<B: EntryReader, T: Send>(
     messages: &[&Message],
     workers: usize,
