@@ -35,8 +35,8 @@ const LINE: &str = "{\"type\":\"label\",\"id\":\"b\"}\n";
 const NEW: &str = "{\"type\":\"session\",\"version\":3}\n{\"type\":\"message\",\"id\":\"c\"}\n";
 
 /// Options for tests in which writers wait for each other: on a busy machine, each append may take a while.
-fn patient() -> WriteOptions {
-    WriteOptions { wait: Duration::from_secs(300), ..WriteOptions::default() }
+fn patient(is_omp: bool) -> WriteOptions {
+    WriteOptions { wait: Duration::from_secs(300), is_omp, force: false }
 }
 
 /// A directory with one session.
@@ -76,6 +76,21 @@ impl Bench {
 
     fn lock(&self) -> Result<Locked, StoreError> {
         lock_on(&DISK, &self.open(), &now(PI))
+    }
+
+    /// Opens and locks the session, and appends a line.
+    fn append(&self, files: &'static dyn Files, options: &WriteOptions) -> Result<Committed, StoreError> {
+        lock_on(files, &self.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
+    }
+
+    /// Opens and locks the session, and replaces its content.
+    fn rewrite(
+        &self,
+        files: &'static dyn Files,
+        options: &WriteOptions,
+        text: &str,
+    ) -> Result<Committed, StoreError> {
+        rewrite(lock_on(files, &self.open(), options)?, text)
     }
 }
 

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_line_goes_to_the_end() {
     let bench = Bench::new(OLD);
-    let committed = bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    let committed = bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert_eq!((committed.bytes, committed.path), (LINE.len() as u64, bench.path.clone()));
     assert!(committed.troubles.is_empty());
@@ -16,7 +16,7 @@ fn a_line_goes_to_the_end() {
 #[test]
 fn a_missing_newline_comes_first() {
     let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
-    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
 }
 
@@ -43,8 +43,7 @@ fn it_is_one_write_and_one_fsync() {
 fn index_of_write() -> usize {
     let bench = Bench::new(OLD);
     let probe = Seam::new().leak();
-    let locked = lock_on(probe, &bench.open(), &now(PI)).unwrap();
-    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(probe, &now(PI)).unwrap();
     probe.log().iter().position(|call| *call == "write").unwrap()
 }
 
@@ -57,8 +56,7 @@ fn space_is_reserved_before_the_write() {
     let path = bench.path.clone();
     // An agent, for whose line there is space, appends at any moment after the last look.
     seam.before("reserve", move || append_to(&path, "other\n"));
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+    let error = bench.append(seam, &now(PI)).unwrap_err();
     assert!(matches!(error, StoreError::Io { .. }) && error.hint().is_some(), "{error:?}");
     assert_eq!((seam.count("write"), seam.count("truncate")), (0, 0));
     assert_eq!(bench.content(), format!("{OLD}other\n"));
@@ -117,8 +115,7 @@ fn whole_lines_of_a_short_write_are_in_effect() {
 fn a_short_write_that_cannot_be_taken_back_says_so() {
     let seam = Seam::failing_at(index_of_write(), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
     let bench = Bench::new(OLD);
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+    let error = bench.append(seam, &now(PI)).unwrap_err();
     assert!(
         error.to_string().ends_with("13 bytes of the new lines remain at the end of the file"),
         "{error}"
@@ -136,8 +133,7 @@ fn lines_that_cannot_be_synced_stay() {
         let mut agent = fs::OpenOptions::new().append(true).open(&path).unwrap();
         std::io::Write::write_all(&mut agent, b"{}\n").unwrap();
     });
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+    let error = bench.append(seam, &now(PI)).unwrap_err();
     assert!(error.is_written(), "{error:?}");
     assert_eq!((seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
 }

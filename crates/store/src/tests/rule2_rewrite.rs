@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 #[test]
 fn the_new_content_takes_the_place_of_the_old() {
     let bench = Bench::new(OLD);
-    let committed = rewrite(bench.lock().unwrap(), NEW).unwrap();
+    let committed = bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     assert_eq!(bench.content(), NEW);
     assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
     assert_eq!(bench.names(), ["s.jsonl"]);
@@ -18,7 +18,7 @@ fn the_new_content_takes_the_place_of_the_old() {
 fn the_order_is_write_sync_rename_sync() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak();
-    rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap();
+    bench.rewrite(seam, &now(PI), NEW).unwrap();
     let order: Vec<_> = seam
         .log()
         .into_iter()
@@ -56,33 +56,33 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
     fs::write(&part, "of the dead").unwrap();
-    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
 
     let live = fs::File::create_new(&part).unwrap();
     live.lock().unwrap();
     fs::write(&part, "of another").unwrap();
-    rewrite(bench.lock().unwrap(), OLD).unwrap();
+    bench.rewrite(&DISK, &now(PI), OLD).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     assert_eq!(fs::read_to_string(&part).unwrap(), "of another");
 
     // Those of another file are left alone.
     fs::rename(&part, bench.at(".pisess-00000000.part")).unwrap();
     drop(live);
-    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     assert_eq!(bench.names(), [".pisess-00000000.part", "s.jsonl"]);
 }
 
-/// The path of the temporary file of a rewrite.
 /// Where no name can be had, the names end.
 #[test]
 fn names_of_temporary_files_are_tried_a_thousand_times() {
     let bench = Bench::new(OLD);
     let seam = Seam::new().leak().with_broken(&[("create_new", EEXIST)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap_err();
+    let error = bench.rewrite(seam, &now(PI), NEW).unwrap_err();
     assert_eq!((seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
 }
 
+/// Returns the path of the temporary file of a rewrite.
 fn temp_of(bench: &Bench) -> PathBuf {
     let mut path = None;
     let look = &mut |_: &mut dyn Write| {
@@ -124,12 +124,12 @@ fn mode_and_owner_are_kept() {
     let bench = Bench::new(OLD);
     for mode in [0o600, 0o644, 0o640, 0o664] {
         fs::set_permissions(&bench.path, fs::Permissions::from_mode(mode)).unwrap();
-        rewrite(bench.lock().unwrap(), NEW).unwrap();
+        bench.rewrite(&DISK, &now(PI), NEW).unwrap();
         assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o7777, mode);
     }
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&bench.path, Some(65_534), Some(12_345)).unwrap();
-        rewrite(bench.lock().unwrap(), NEW).unwrap();
+        bench.rewrite(&DISK, &now(PI), NEW).unwrap();
         let stat = fs::metadata(&bench.path).unwrap();
         assert_eq!((stat.uid(), stat.gid()), (65_534, 12_345));
     }
@@ -141,14 +141,14 @@ fn the_modification_time_is_kept() {
     let bench = Bench::new(OLD);
     let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
     fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
-    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
 
     let seam = Seam::new().leak().with_broken(&[("set_modified", EPERM)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), OLD).unwrap_err();
+    let error = bench.rewrite(seam, &now(PI), OLD).unwrap_err();
     assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), OLD).unwrap();
+    bench.rewrite(seam, &forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -160,10 +160,10 @@ fn a_lost_owner_is_refused_without_force() {
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o660)).unwrap();
     let seam = Seam::new().leak().with_broken(&[("set_owner", EPERM)]);
     seam.estrange(fs::metadata(&bench.path).unwrap().ino());
-    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap_err();
+    let error = bench.rewrite(seam, &now(PI), NEW).unwrap_err();
     assert!(matches!(&error, StoreError::AttributesLost { what, .. } if what == "the owner"));
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), NEW).unwrap();
+    bench.rewrite(seam, &forced(PI), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o777, 0o600);
 }
 
@@ -172,15 +172,15 @@ fn extended_attributes_are_kept_or_refused() {
     let bench = Bench::new(OLD);
     let file = fs::File::open(&bench.path).unwrap();
     DISK.set_xattr(&file, "user.note".as_ref(), b"kept").expect("a file system with extended attributes");
-    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     let kept = DISK.xattrs(&fs::File::open(&bench.path).unwrap()).unwrap();
     assert!(kept.contains(&("user.note".into(), b"kept".to_vec())), "{kept:?}");
 
     let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
-    let error = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), OLD).unwrap_err();
+    let error = bench.rewrite(seam, &now(PI), OLD).unwrap_err();
     assert!(error.to_string().contains("the attribute user.note cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    rewrite(lock_on(seam, &bench.open(), &forced(PI)).unwrap(), OLD).unwrap();
+    bench.rewrite(seam, &forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -195,12 +195,12 @@ fn the_acl_is_kept() {
     };
     let folder = fs::File::open(bench.folder.path()).unwrap();
     DISK.set_xattr(&folder, "system.posix_acl_default".as_ref(), &acl_for(7)).expect("ACLs");
-    rewrite(bench.lock().unwrap(), NEW).unwrap();
+    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
     assert_eq!(acl(&bench.path), None);
 
     let file = fs::File::open(&bench.path).unwrap();
     DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl_for(65_534)).unwrap();
-    rewrite(bench.lock().unwrap(), OLD).unwrap();
+    bench.rewrite(&DISK, &now(PI), OLD).unwrap();
     assert_eq!(acl(&bench.path), Some(acl_for(65_534)));
 }
 
@@ -242,7 +242,7 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     let error = rewrite(locked, NEW).unwrap_err();
     assert!(matches!(error, StoreError::HardLinked { links: 2, .. }), "{error:?}");
     assert_eq!(bench.content(), OLD);
-    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
 }
 
@@ -260,10 +260,10 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
 
     set(&bench.path, 0o666);
     set(bench.folder.path(), 0o555);
-    let denied = as_nobody(|| rewrite(bench.lock()?, NEW)).unwrap_err();
+    let denied = as_nobody(|| bench.rewrite(&DISK, &now(PI), NEW)).unwrap_err();
     assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    as_nobody(|| bench.lock()?.append(LINE.as_bytes()).and_then(Attempt::done)).unwrap();
+    as_nobody(|| bench.append(&DISK, &now(PI))).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");

@@ -69,11 +69,7 @@ fn without_lock_support_it_wants_force() {
     let seam = Seam::without_locks().leak();
     let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
     assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
-    lock_on(seam, &bench.open(), &forced(PI))
-        .unwrap()
-        .append(LINE.as_bytes())
-        .and_then(Attempt::done)
-        .unwrap();
+    bench.append(seam, &forced(PI)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
 
@@ -94,7 +90,7 @@ fn eight_writers_lose_nothing() {
     const EACH: usize = 40;
     for is_omp in [PI, OMP] {
         let bench = Bench::new(OLD);
-        let options = WriteOptions { is_omp, ..patient() };
+        let options = patient(is_omp);
         std::thread::scope(|scope| {
             for writer in 0..WRITERS {
                 let (path, options) = (&bench.path, &options);

@@ -262,7 +262,7 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
         });
     });
     rewrite(locked, NEW).unwrap();
-    bench.lock().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 

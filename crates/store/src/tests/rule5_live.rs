@@ -10,10 +10,6 @@ fn lock_file(bench: &Bench) -> PathBuf {
     bench.at(".s.jsonl.lock")
 }
 
-fn append(bench: &Bench, options: &WriteOptions) -> Result<Committed, StoreError> {
-    lock_on(&DISK, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
-}
-
 /// A process that does nothing, killed when dropped.
 struct Stranger(Child);
 
@@ -81,7 +77,7 @@ fn the_lock_file_is_there_around_the_commit_only() {
 fn pi_has_no_lock_file() {
     let bench = Bench::new(OLD);
     fs::write(lock_file(&bench), "1:1\n").unwrap();
-    append(&bench, &now(PI)).unwrap();
+    bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
 }
 
@@ -92,7 +88,7 @@ fn a_lock_older_than_its_process_is_stale() {
     let bench = Bench::new(OLD);
     let stranger = Stranger::sleeping();
     fs::write(lock_file(&bench), format!("{}:1700000000000\n", stranger.id())).unwrap();
-    append(&bench, &now(OMP)).unwrap();
+    bench.append(&DISK, &now(OMP)).unwrap();
     assert_eq!((bench.content(), bench.names()), (format!("{OLD}{LINE}"), vec!["s.jsonl".to_owned()]));
 }
 
@@ -102,7 +98,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     let stranger = Stranger::sleeping();
     let content = stranger.lock();
     fs::write(lock_file(&bench), &content).unwrap();
-    let error = append(&bench, &now(OMP)).unwrap_err();
+    let error = bench.append(&DISK, &now(OMP)).unwrap_err();
     assert!(matches!(&error, StoreError::Busy { holder, .. } if *holder == Some(stranger.id())));
     assert!(error.is_busy());
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
@@ -112,7 +108,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     let path = lock_file(&bench);
     seam.before("sleep", move || fs::remove_file(&path).unwrap());
     let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
-    lock_on(seam, &bench.open(), &options).unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(seam, &options).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(seam.slept() < Duration::from_millis(10));
 }
@@ -124,7 +120,7 @@ fn a_dead_holder_is_robbed() {
     for pid in [dead, std::process::id()] {
         let bench = Bench::new(OLD);
         fs::write(lock_file(&bench), format!("{pid}:1700000000000\n")).unwrap();
-        append(&bench, &now(OMP)).unwrap();
+        bench.append(&DISK, &now(OMP)).unwrap();
         assert_eq!(bench.content(), format!("{OLD}{LINE}"));
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
@@ -136,12 +132,7 @@ fn a_malformed_lock_is_robbed_when_it_is_old() {
         let bench = Bench::new(OLD);
         fs::write(lock_file(&bench), content).unwrap();
         let written = fs::metadata(lock_file(&bench)).unwrap().modified().unwrap();
-        let append_at = |time| {
-            lock_on(Seam::frozen_at(time), &bench.open(), &now(OMP))
-                .unwrap()
-                .append(LINE.as_bytes())
-                .and_then(Attempt::done)
-        };
+        let append_at = |time| bench.append(Seam::frozen_at(time), &now(OMP));
         assert!(append_at(written + Duration::from_millis(400)).unwrap_err().is_busy());
         append_at(written + Duration::from_millis(600)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
@@ -159,8 +150,7 @@ fn a_lock_from_the_future_is_robbed_too() {
             let file = fs::File::open(lock_file(&bench)).unwrap();
             file.set_modified(SystemTime::now() + ahead).unwrap();
             let seam = Seam::frozen_at(SystemTime::now());
-            let locked = lock_on(seam, &bench.open(), &now(OMP)).unwrap();
-            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+            bench.append(seam, &now(OMP)).unwrap();
             assert_eq!(bench.names(), ["s.jsonl"]);
         }
     }
@@ -177,7 +167,7 @@ fn a_lock_that_is_no_file_is_refused() {
     for put in puts {
         let bench = Bench::new(OLD);
         put(&lock_file(&bench));
-        let error = append(&bench, &now(OMP)).unwrap_err();
+        let error = bench.append(&DISK, &now(OMP)).unwrap_err();
         assert!(matches!(&error, StoreError::NotRegular { doing: "lock", .. }), "{error:?}");
         assert!(error.hint().is_some() && !error.is_busy());
         assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
@@ -185,7 +175,7 @@ fn a_lock_that_is_no_file_is_refused() {
     // A link to nothing can be neither taken nor read.
     let bench = Bench::new(OLD);
     std::os::unix::fs::symlink("nowhere", lock_file(&bench)).unwrap();
-    assert!(append(&bench, &now(OMP)).unwrap_err().is_busy());
+    assert!(bench.append(&DISK, &now(OMP)).unwrap_err().is_busy());
 }
 
 /// Between our check of a stale lock and the theft, oh-my-pi steals it first.
@@ -200,8 +190,7 @@ fn a_lock_that_changed_hands_is_given_back() {
     let seam = Seam::new().leak();
     let (path, theirs) = (lock_file(&bench), content.clone());
     seam.before("rename", move || fs::write(&path, &theirs).unwrap());
-    let locked = lock_on(seam, &bench.open(), &now(OMP)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err().is_busy());
+    assert!(bench.append(seam, &now(OMP)).unwrap_err().is_busy());
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
     assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
 }
@@ -223,16 +212,11 @@ fn only_our_own_lock_is_unlinked() {
 fn a_full_disk_leaves_no_lock_behind() {
     let bench = Bench::new(OLD);
     let probe = Seam::new().leak();
-    lock_on(probe, &bench.open(), &now(OMP))
-        .unwrap()
-        .append(LINE.as_bytes())
-        .and_then(Attempt::done)
-        .unwrap();
+    bench.append(probe, &now(OMP)).unwrap();
     let write = probe.log().iter().position(|call| *call == "write").unwrap();
     let bench = Bench::new(OLD);
     let seam = Seam::failing_at(write, Fault::Full).leak();
-    let locked = lock_on(seam, &bench.open(), &now(OMP)).unwrap();
-    assert!(locked.append(LINE.as_bytes()).and_then(Attempt::done).is_err());
+    assert!(bench.append(seam, &now(OMP)).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
@@ -249,7 +233,7 @@ fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "none", "--logfile"]).arg(&fifo);
     let mut holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
-    append(&bench, &now(OMP)).unwrap();
+    bench.append(&DISK, &now(OMP)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(holder.0.try_wait().unwrap().is_none(), "it did not wait");
 }
@@ -266,7 +250,7 @@ fn who_is_gone_at_the_second_look_does_not_stop_it() {
     seam.before("sleep", move || {
         child.take().map(Stranger::end);
     });
-    lock_on(seam, &bench.open(), &now(OMP)).unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    bench.append(seam, &now(OMP)).unwrap();
     assert!(!seam.slept().is_zero());
 }
 
@@ -280,7 +264,7 @@ fn an_open_writer_is_refused_at_once() {
     let hold =
         |file: fs::File| Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(file)).spawn().unwrap());
     let reader = hold(reading);
-    append(&bench, &now(OMP)).unwrap();
+    bench.append(&DISK, &now(OMP)).unwrap();
     let writer = hold(holding);
     let seam = Seam::new().leak();
     let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
@@ -293,11 +277,11 @@ fn an_open_writer_is_refused_at_once() {
         }
         other => panic!("{other:?}"),
     }
-    append(&bench, &forced(OMP)).unwrap();
-    append(&bench, &now(PI)).unwrap();
+    bench.append(&DISK, &forced(OMP)).unwrap();
+    bench.append(&DISK, &now(PI)).unwrap();
     reader.end();
     writer.end();
-    append(&bench, &now(OMP)).unwrap();
+    bench.append(&DISK, &now(OMP)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(4)));
 }
 
@@ -328,26 +312,23 @@ const LEFT_BY_PISESS: [&str; 5] = [
 
 #[test]
 fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
-    let append_on = |seam, bench: &Bench, options: &WriteOptions| {
-        lock_on(seam, &bench.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
-    };
     for last in [MESSAGE, TOOL] {
         let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
-        let error = append_on(seam, &bench, &now(OMP)).unwrap_err();
+        let error = bench.append(seam, &now(OMP)).unwrap_err();
         assert!(
             matches!(&error, StoreError::LiveAgent { sign: LiveSign::JustWritten { .. }, .. }),
             "{error:?}"
         );
         assert!(error.is_busy());
-        append_on(seam, &bench, &forced(OMP)).unwrap();
+        bench.append(seam, &forced(OMP)).unwrap();
 
         let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
         let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
-        append_on(seam, &bench, &options).unwrap();
+        bench.append(seam, &options).unwrap();
         assert_eq!(seam.slept(), Duration::from_secs(4));
 
         let (bench, seam) = session_ending_in(last, Duration::from_secs(6));
-        append_on(seam, &bench, &now(OMP)).unwrap();
+        bench.append(seam, &now(OMP)).unwrap();
     }
 }
 
@@ -355,12 +336,7 @@ fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
 fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
         let (bench, seam) = session_ending_in(last, Duration::ZERO);
-        let locked = lock_on(seam, &bench.open(), &now(OMP));
-        locked
-            .unwrap_or_else(|error| panic!("{last}: {error}"))
-            .append(LINE.as_bytes())
-            .and_then(Attempt::done)
-            .unwrap();
+        bench.append(seam, &now(OMP)).unwrap_or_else(|error| panic!("{last}: {error}"));
     }
 }
 
@@ -368,7 +344,7 @@ fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
 #[test]
 fn a_fresh_copy_of_an_old_session_is_not_live() {
     let bench = Bench::new(&format!("{}\n", MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")));
-    append(&bench, &now(OMP)).unwrap();
+    bench.append(&DISK, &now(OMP)).unwrap();
 }
 
 /// If processes can be inspected and none has the file open, the last append was not by oh-my-pi: a script that

@@ -46,7 +46,7 @@ fn an_append_happens_whole_or_not_at_all() {
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
                     // The next append begins a new line after the torn one, and steals the stale lock.
-                    bench_append(bench, is_omp);
+                    bench.append(&DISK, &patient(is_omp)).unwrap();
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
                     assert_eq!(after, format!("{content}{closed}{LINE}"), "{at}");
@@ -55,7 +55,7 @@ fn an_append_happens_whole_or_not_at_all() {
                     let is_written = result.as_ref().err().is_none_or(StoreError::is_written);
                     let wanted = if is_written { &new } else { OLD };
                     assert_eq!(content, wanted, "{at}: {result:?}");
-                    bench_append(bench, is_omp);
+                    bench.append(&DISK, &patient(is_omp)).unwrap();
                 }
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
@@ -63,24 +63,12 @@ fn an_append_happens_whole_or_not_at_all() {
     }
 }
 
-fn bench_append(bench: &Bench, is_omp: bool) {
-    lock_on(&DISK, &bench.open(), &patient(is_omp))
-        .unwrap()
-        .append(LINE.as_bytes())
-        .and_then(Attempt::done)
-        .unwrap();
-}
-
-fn patient(is_omp: bool) -> WriteOptions {
-    WriteOptions { is_omp, ..WriteOptions::default() }
-}
-
 #[test]
 fn a_rewrite_leaves_the_old_file_or_the_new_one() {
     let large = format!("{NEW}{}\n", "x".repeat(400_000));
     for (is_omp, new) in [(PI, NEW), (OMP, NEW), (PI, large.as_str())] {
         at_every_call(
-            |bench, seam| rewrite(lock_on(seam, &bench.open(), &now(is_omp))?, new),
+            |bench, seam| bench.rewrite(seam, &now(is_omp), new),
             |bench, fault, result, at| {
                 let content = bench.content();
                 assert!(content == OLD || content == new, "{at}");
@@ -90,11 +78,9 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                     // An old file that cannot be removed stays, hidden.
                     assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
                 }
-                bench_append(bench, is_omp);
+                bench.append(&DISK, &patient(is_omp)).unwrap();
                 // Files left by a crash are removed by the next rewrite.
-                lock_on(&DISK, &bench.open(), &patient(is_omp))
-                    .and_then(|locked| rewrite(locked, NEW))
-                    .unwrap();
+                bench.rewrite(&DISK, &patient(is_omp), NEW).unwrap();
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
         );
@@ -128,7 +114,7 @@ fn a_backup_is_there_when_the_new_file_is() {
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
             }
-            bench_append(bench, PI);
+            bench.append(&DISK, &patient(PI)).unwrap();
             assert_eq!(fs::read_to_string(bench.at("bak")).ok(), backup, "{at}");
             let locked = lock_on(&DISK, &bench.open(), &patient(PI)).unwrap();
             rewrite_with_backup(locked, &bench.at("second")).unwrap();
