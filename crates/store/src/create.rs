@@ -4,7 +4,7 @@ use super::append::Committed;
 use super::archive::Member;
 use super::attributes;
 use super::error::StoreError;
-use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, read_at, real};
+use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real};
 use super::read::{ReadAt, spool_written};
 use super::rewrite::{folder_of, is_same_content, sync_folder};
 use super::send::copy_range;
@@ -59,22 +59,6 @@ impl<'a, 'c> Content<'a, 'c> {
     }
 }
 
-/// A file that was written, but does not have its name yet.
-struct Written<'a> {
-    file: &'a File,
-    bytes: u64,
-}
-
-impl ReadAt for Written<'_> {
-    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        read_at(self.file, buf, offset)
-    }
-
-    fn len(&self) -> u64 {
-        self.bytes
-    }
-}
-
 pub(super) fn create_on(
     files: &'static dyn Files,
     path: &Path,
@@ -97,9 +81,9 @@ pub(super) fn create_on(
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
     let mut new = Temp::beside(files, &target).map_err(failed)?;
-    let bytes = new.fill(path, content.write)?;
+    new.fill(path, content.write)?;
     if let Some(check) = content.check {
-        check(&Written { file: &new.file, bytes }).map_err(failed)?;
+        check(&new).map_err(failed)?;
     }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
@@ -114,7 +98,7 @@ pub(super) fn create_on(
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    let mut committed = Committed::new(path, bytes);
+    let mut committed = Committed::new(path, new.bytes);
     committed.troubles.extend(sync_folder(files, folder));
     Ok(committed)
 }
@@ -165,9 +149,9 @@ pub fn create_beside(
         refuse_existing(&DISK, path, source, true, stat)?;
     }
     let mut new = Temp::beside(&DISK, &target).map_err(failed)?;
-    let bytes = new.fill(path, write)?;
+    new.fill(path, write)?;
     let mut beside = Beside {
-        committed: Committed::new(path, bytes),
+        committed: Committed::new(path, new.bytes),
         new: None,
         has_replaced: existing.is_some(),
         is_kept: false,
@@ -175,7 +159,7 @@ pub fn create_beside(
     };
     if existing.is_some() && !replaces {
         let old = DISK.open_read(&beside.target).map_err(failed)?;
-        return if is_same_content(&DISK, &old, &new.file, bytes).map_err(failed)? {
+        return if is_same_content(&DISK, &old, &new.file, new.bytes).map_err(failed)? {
             Ok(beside)
         } else {
             Err(StoreError::Exists { doing: "create", path: path.to_owned() })

@@ -13,7 +13,7 @@ use super::temp::{Fill, Out, Temp};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 const CARRY_BYTES: u64 = 1 << 20;
@@ -75,7 +75,9 @@ impl Locked {
             return Ok(None);
         }
         let mut temp = self.stage(write)?;
-        let backup = backup.map(|backup| self.back_up(backup)).transpose()?;
+        // Removed if it is dropped before the new file is in place (rule 7). If it cannot be removed, it is a complete copy,
+        // and has overwritten nothing.
+        let mut backup = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
         let publish = PublishLock::take(self)?;
         let read = self.base.stat.size;
         while self.look_again()? == Freshness::Stale {
@@ -85,8 +87,8 @@ impl Locked {
         }
         let before = self.base.stat.size - read;
         self.put_in_place(&mut temp)?;
-        backup.into_iter().for_each(Backup::keep);
-        let carried = self.copy_growth(&temp.new);
+        backup.iter_mut().for_each(Temp::placed);
+        let carried = self.copy_growth(&temp);
         drop(publish);
         let mut committed = Committed::new(&self.path, temp.bytes);
         match carried {
@@ -96,7 +98,7 @@ impl Locked {
                 committed.troubles.push(StoreError::GrowthLost { path, source });
             }
         }
-        Ok(Some((committed, temp.new)))
+        Ok(Some((committed, temp)))
     }
 
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
@@ -107,19 +109,19 @@ impl Locked {
     }
 
     /// The new file, complete and synced, but not in place.
-    fn stage(&self, write: &mut Fill<'_>) -> Result<Staged, StoreError> {
+    fn stage(&self, write: &mut Fill<'_>) -> Result<Temp, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         // It is locked: a process that opens it as soon as it is in place waits until we are done (rule 3).
         let mut new = Temp::beside(self.files, &self.resolved).map_err(failed)?;
-        let bytes = new.fill(&self.path, write)?;
+        new.fill(&self.path, write)?;
         attributes::keep(self.files, &self.path, &self.file, &new.file, self.options.force)?;
         self.files.sync(&new.file).map_err(failed)?;
-        Ok(Staged { new, bytes })
+        Ok(new)
     }
 
     /// Appends to the new file what the old one has grown by since it was read, and syncs it. Returns whether it has grown:
     /// a copy-up on overlayfs also makes it stale.
-    fn carry(&mut self, temp: &mut Staged) -> Result<bool, StoreError> {
+    fn carry(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
         // Whether what precedes the growth is still what was read is decided after it was looked at.
@@ -129,19 +131,18 @@ impl Locked {
         if grown.is_empty() {
             return Ok(false);
         }
-        self.close_last_line(&temp.new).map_err(failed)?;
-        self.copy_range(&self.file, grown, &temp.new.file).map_err(failed)?;
-        self.files.sync(&temp.new.file).map_err(failed)?;
-        temp.bytes = self.files.stat(&temp.new.file).map_err(failed)?.size;
+        self.close_last_line(new).map_err(failed)?;
+        self.copy_range(&self.file, grown, &new.file).map_err(failed)?;
+        self.files.sync(&new.file).map_err(failed)?;
+        new.bytes = self.files.stat(&new.file).map_err(failed)?.size;
         self.base = now;
         Ok(true)
     }
 
     /// Exchanges the old file and the new one, then looks at the old one again: a file that was replaced or edited after
     /// the last look gets its name back. What another process appended to the new file meanwhile goes to that file.
-    fn put_in_place(&self, temp: &mut Staged) -> Result<(), StoreError> {
+    fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
-        let new = &mut temp.new;
         if !new.exchange(&self.resolved).map_err(failed)? {
             return Ok(());
         }
@@ -152,9 +153,9 @@ impl Locked {
         };
         new.exchange_back(&self.resolved).map_err(failed)?;
         let size = self.files.stat(&new.file).map_err(failed)?.size;
-        if size > temp.bytes {
+        if size > new.bytes {
             let theirs = self.files.open_append(&self.resolved).map_err(failed)?;
-            self.copy_range(&new.file, temp.bytes..size, &theirs).map_err(failed)?;
+            self.copy_range(&new.file, new.bytes..size, &theirs).map_err(failed)?;
         }
         Err(change)
     }
@@ -175,12 +176,13 @@ impl Locked {
     /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
     /// remain if the process was killed before the rename of the new file.
     ///
-    /// A backup with exactly this content was made by a process that was killed before it changed the session.
-    fn back_up(&self, backup: &Path) -> Result<Backup, StoreError> {
+    /// A backup with exactly this content was made by a process that was killed before it changed the session; then there
+    /// is nothing to copy.
+    fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
         if self.files.stat_at(backup).is_ok() {
             return if self.is_copied_to(backup).map_err(failed)? {
-                Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: true })
+                Ok(None)
             } else {
                 Err(failed(io::ErrorKind::AlreadyExists.into()))
             };
@@ -189,9 +191,8 @@ impl Locked {
         self.copy_range(&self.file, 0..self.base.stat.size, &copy.file).map_err(failed)?;
         attributes::keep(self.files, &self.path, &self.file, &copy.file, self.options.force)?;
         self.files.sync(&copy.file).map_err(failed)?;
-        self.files.rename_new(&copy.path, backup).map_err(failed)?;
-        copy.placed();
-        Ok(Backup { files: self.files, path: backup.to_owned(), is_kept: false })
+        copy.rename_new(backup).map_err(failed)?;
+        Ok(Some(copy))
     }
 
     /// Whether another file has the content that was read.
@@ -298,31 +299,4 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError> {
     let source = files.sync_folder(folder).err()?;
     Some(StoreError::Unsynced { folder: folder.to_owned(), source })
-}
-
-/// A backup, removed if it is dropped before the new file is in place (rule 7).
-struct Backup {
-    files: &'static dyn Files,
-    path: PathBuf,
-    is_kept: bool,
-}
-
-impl Backup {
-    fn keep(mut self) {
-        self.is_kept = true;
-    }
-}
-
-impl Drop for Backup {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // A backup that cannot be removed is a complete copy, and has overwritten nothing.
-            let _ = self.files.unlink(&self.path);
-        }
-    }
-}
-
-struct Staged {
-    new: Temp,
-    bytes: u64,
 }

@@ -1,7 +1,8 @@
 //! Temporary files: written beside the target under a name that no agent lists, then renamed.
 
 use super::error::StoreError;
-use super::files::{Files, unlock};
+use super::files::{Files, read_at, unlock};
+use super::read::ReadAt;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
     pub file: File,
+    /// The number of bytes written to it.
+    pub bytes: u64,
     is_placed: bool,
 }
 
@@ -53,7 +56,7 @@ impl Temp {
             made => made,
         };
         let mut temp = match file {
-            Ok(file) => Temp { files, path: path.to_owned(), file, is_placed: false },
+            Ok(file) => Temp { files, path: path.to_owned(), file, bytes: 0, is_placed: false },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -64,13 +67,21 @@ impl Temp {
         Ok((!temp.is_placed).then_some(temp))
     }
 
-    /// Lets the caller write the content. Returns the number of bytes.
-    pub fn fill(&mut self, path: &Path, fill: &mut Fill<'_>) -> Result<u64, StoreError> {
+    /// Lets the caller write the content.
+    pub fn fill(&mut self, path: &Path, fill: &mut Fill<'_>) -> Result<(), StoreError> {
         let out = Out { files: self.files, file: &self.file, bytes: 0 };
-        write_through(out, path, fill)
+        self.bytes = write_through(out, path, fill)?;
+        Ok(())
     }
 
-    /// Records that the file was renamed and its old name is no longer ours.
+    /// Gives the file a name that must be free. Until it is kept by [`Temp::placed`], dropping it still removes it.
+    pub fn rename_new(&mut self, path: &Path) -> io::Result<()> {
+        self.files.rename_new(&self.path, path)?;
+        self.path = path.to_owned();
+        Ok(())
+    }
+
+    /// Records that the file stays: it was renamed and its old name is no longer ours, or is kept under its new one.
     pub fn placed(&mut self) {
         self.is_placed = true;
     }
@@ -89,6 +100,17 @@ impl Temp {
         self.files.exchange(&self.path, old)?;
         self.is_placed = false;
         Ok(())
+    }
+}
+
+/// The content that was written.
+impl ReadAt for Temp {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_at(&self.file, buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes
     }
 }
 
