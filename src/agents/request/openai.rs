@@ -5,7 +5,7 @@ use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
 use super::tools::Tool;
-use super::{Api, Target};
+use super::{Api, Model, Target};
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{self, Text};
@@ -18,67 +18,50 @@ pub struct Body<'a> {
     target: &'a Target,
     survey: &'a Survey,
     sink: Sink<'a>,
-    dialect: Dialect,
+    /// Whether the provider is OpenAI, rather than one that offers its API.
+    is_openai: bool,
+    takes_grammars: bool,
     /// The images in the results of a turn, which only a user message can contain.
     result_images: Vec<Vec<u8>>,
 }
 
-/// How providers of this API differ.
-#[derive(Clone, Copy, Debug)]
-struct Dialect {
-    /// The role of instructions.
-    instructions: &'static str,
-    /// The member for the maximum output.
-    max_tokens: &'static str,
-    strict: bool,
-    /// Whether the arguments of tools can have a grammar.
-    grammars: bool,
-    /// Whether each assistant message needs reasoning.
-    needs_reasoning: bool,
-}
+/// The providers that take the maximum output as `max_tokens`.
+const OLDER_LIMIT: [&str; 9] = [
+    "deepseek",
+    "moonshotai",
+    "moonshotai-cn",
+    "cloudflare-ai-gateway",
+    "together",
+    "nvidia",
+    "ant-ling",
+    "zai",
+    "zai-coding-cn",
+];
 
-impl Dialect {
-    fn of(target: &Target) -> Self {
-        let provider = target.model.provider.to_string_lossy();
-        let is_openai = provider == "openai";
-        let max_tokens = match &*provider {
-            "deepseek"
-            | "moonshotai"
-            | "moonshotai-cn"
-            | "cloudflare-ai-gateway"
-            | "together"
-            | "nvidia"
-            | "ant-ling"
-            | "zai"
-            | "zai-coding-cn" => "max_tokens",
-            _ => "max_completion_tokens",
-        };
-        Dialect {
-            instructions: if is_openai { "developer" } else { "system" },
-            max_tokens,
-            strict: is_openai,
-            grammars: is_openai && knows_grammars(&target.model.id),
-            needs_reasoning: provider == "deepseek",
-        }
-    }
-}
-
-/// Whether a model of OpenAI accepts tools with grammars: GPT-5 and later do.
-pub fn knows_grammars(id: &Text) -> bool {
-    let id = id.to_string_lossy();
+/// Whether a tool of this model can have a grammar: OpenAI's GPT-5 and later take them.
+pub fn takes_grammars(model: &Model) -> bool {
+    let id = model.id.to_string_lossy();
     let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
-    version.is_some_and(|version| version >= 5)
+    model.provider == "openai" && version.is_some_and(|version| version >= 5)
 }
 
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
-        let dialect = Dialect::of(target);
+        let is_openai = target.model.provider == "openai";
         sink.begin(Object::new().text("model", &target.model.id), "messages");
         if !survey.system.is_empty() {
-            let system = Object::new().str("role", dialect.instructions).text("content", &survey.system);
+            let role = if is_openai { "developer" } else { "system" };
+            let system = Object::new().str("role", role).text("content", &survey.system);
             sink.lead(&system.finish());
         }
-        Body { target, survey, sink, dialect, result_images: Vec::new() }
+        Body {
+            target,
+            survey,
+            sink,
+            is_openai,
+            takes_grammars: takes_grammars(&target.model),
+            result_images: Vec::new(),
+        }
     }
 
     fn release_images(&mut self) -> io::Result<()> {
@@ -92,7 +75,7 @@ impl<'a> Body<'a> {
 
     fn call(&self, call: &Call) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
-        if let Some(grammar) = self.survey.grammars.get(&call.name).filter(|_| self.dialect.grammars) {
+        if let Some(grammar) = self.survey.grammars.get(&call.name).filter(|_| self.takes_grammars) {
             let custom =
                 Object::new().text("name", &call.name).text("input", &grammar.input_of(call.arguments));
             return object.str("type", "custom").json("custom", &custom.finish()).finish();
@@ -102,19 +85,17 @@ impl<'a> Body<'a> {
     }
 
     fn tool(&self, tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.dialect.grammars) {
+        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.takes_grammars) {
             let format =
                 Object::new().str("type", "grammar").json("grammar", &grammar.write(Object::new()).finish());
             let custom = tool.head(Object::new()).json("format", &format.finish());
             return Object::new().str("type", "custom").json("custom", &custom.finish()).finish();
         }
-        let strict = if self.dialect.strict { tool.strict_parameters(Api::OpenAi) } else { None };
+        let strict = if self.is_openai { tool.strict_parameters(Api::OpenAi) } else { None };
         let function = tool
             .head(Object::new())
             .json("parameters", strict.as_deref().unwrap_or(tool.parameters()))
-            .with(self.dialect.strict.then_some(strict.is_some()), |object, strict| {
-                object.bool("strict", strict)
-            });
+            .with(self.is_openai.then_some(strict.is_some()), |object, strict| object.bool("strict", strict));
         Object::new().str("type", "function").json("function", &function.finish()).finish()
     }
 }
@@ -151,7 +132,7 @@ impl Writer for Body<'_> {
                 array(blocks)
             }
         };
-        let instructs = role == Role::Developer && self.dialect.instructions == "developer";
+        let instructs = role == Role::Developer && self.is_openai;
         let role = if instructs { "developer" } else { "user" };
         self.sink.item(&Object::new().str("role", role).json("content", &content).finish())
     }
@@ -188,7 +169,8 @@ impl Writer for Body<'_> {
             message =
                 message.text(field, &text::joined(thinking.iter().map(|(text, _)| text.borrowed()), "\n"));
         }
-        let needs = self.dialect.needs_reasoning && field != Some("reasoning_content");
+        // DeepSeek requires reasoning in each assistant message.
+        let needs = self.target.model.provider == "deepseek" && field != Some("reasoning_content");
         let message = message
             .list("tool_calls", &calls)
             .with(details, |object, details| object.json("reasoning_details", &details))
@@ -205,9 +187,10 @@ impl Writer for Body<'_> {
     fn finish(mut self) -> io::Result<Option<bool>> {
         self.release_images()?;
         let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
-        let max = self.target.max_tokens;
+        let is_older = OLDER_LIMIT.iter().any(|provider| self.target.model.provider == *provider);
+        let limit = if is_older { "max_tokens" } else { "max_completion_tokens" };
         let rest = Object::new()
-            .with(max, |object, max| object.json(self.dialect.max_tokens, max.to_string().as_bytes()))
+            .with(self.target.max_tokens, |object, max| object.json(limit, max.to_string().as_bytes()))
             .list("tools", &tools);
         self.sink.end(rest)
     }

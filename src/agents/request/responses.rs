@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
 use super::ids::short_hash;
-use super::openai::{arguments, knows_grammars, result_text};
+use super::openai::{arguments, result_text, takes_grammars};
 use super::replay::Writer;
 use super::sink::Sink;
 use super::survey::Survey;
@@ -39,7 +39,7 @@ impl<'a> Body<'a> {
         if !survey.system.is_empty() {
             sink.lead(&Object::new().str("role", "developer").text("content", &survey.system).finish());
         }
-        let takes_grammars = target.model.provider == "openai" && knows_grammars(&target.model.id);
+        let takes_grammars = takes_grammars(&target.model);
         Body {
             target,
             survey,
