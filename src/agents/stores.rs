@@ -51,32 +51,20 @@ pub struct Store {
     pub agent: Dialect,
     /// The root directory.
     pub root: PathBuf,
-    /// The layout of the root directory.
-    pub layout: Layout,
-}
-
-/// The layout of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Each project has a directory below the root. These belong to the current project; the one with its
-    /// current name comes first.
-    Nested(Vec<PathBuf>),
-    /// Sessions of all projects are in the root, distinguished by the `cwd` in their headers.
-    Flat,
+    /// The directories that may contain sessions of the current project. Each project has directories below the root, the
+    /// one with its current name first; or sessions of all projects are in the root itself, distinguished by the `cwd` in
+    /// their headers.
+    pub folders: Vec<PathBuf>,
 }
 
 impl Store {
-    /// Returns the directories that may contain sessions of the current project.
-    pub fn project_folders(&self) -> &[PathBuf] {
-        match &self.layout {
-            Layout::Nested(folders) => folders,
-            Layout::Flat => std::slice::from_ref(&self.root),
-        }
+    fn flat(agent: Dialect, root: PathBuf) -> Store {
+        Store { agent, folders: vec![root.clone()], root }
     }
 
     /// Whether the `cwd` of a header decides which project a session belongs to.
     pub fn is_flat(&self) -> bool {
-        self.layout == Layout::Flat
+        self.folders.first() == Some(&self.root)
     }
 }
 
@@ -125,12 +113,10 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) 
     match (flat, nested, project) {
         // The default directory, set explicitly.
         (Some(flat), Some(root), Some(project)) if flat == project => {
-            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
+            Some(Store { agent, root, folders: vec![project] })
         }
-        (Some(root), ..) => Some(Store { agent, root, layout: Layout::Flat }),
-        (None, Some(root), Some(project)) => {
-            Some(Store { agent, root, layout: Layout::Nested(vec![project]) })
-        }
+        (Some(root), ..) => Some(Store::flat(agent, root)),
+        (None, Some(root), Some(project)) => Some(Store { agent, root, folders: vec![project] }),
         _ => None,
     }
 }
@@ -146,7 +132,7 @@ fn session_setting(path: &Path, disk: &dyn Disk) -> Option<String> {
 fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) -> Option<Store> {
     let agent = Dialect::OhMyPi;
     if let Some(root) = flat {
-        return Some(Store { agent, root, layout: Layout::Flat });
+        return Some(Store::flat(agent, root));
     }
     let root = omp_root(surroundings, disk)?;
     let real = disk.real(surroundings.here.folder);
@@ -155,7 +141,7 @@ fn omp_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk)
     let mut names = vec![current, older, hashed(scope, &real)];
     names.dedup();
     let folders = names.into_iter().map(|name| root.join(name)).collect();
-    Some(Store { agent, root, layout: Layout::Nested(folders) })
+    Some(Store { agent, root, folders })
 }
 
 /// Returns oh-my-pi's session directory.
@@ -354,7 +340,7 @@ mod tests {
             assert_eq!((pi.agent, omp.agent), (Dialect::Pi, Dialect::OhMyPi));
             [pi, omp].map(|store| {
                 let star = if store.is_flat() { "*" } else { "" };
-                format!("{}{star}", store.project_folders()[0].display())
+                format!("{}{star}", store.folders[0].display())
             })
         }
     }
@@ -384,7 +370,7 @@ mod tests {
         let stores = machine.surroundings(|surroundings| stores(surroundings, &machine));
         let omp = Path::new("/var/hh/.omp/agent/sessions");
         let hashed = hashed("home", Path::new("/var/hh/proj"));
-        assert_eq!(stores[1].project_folders(), ["-proj", "--link--", &hashed].map(|name| omp.join(name)));
+        assert_eq!(stores[1].folders, ["-proj", "--link--", &hashed].map(|name| omp.join(name)));
         assert_eq!(machine.folders()[0], "/var/hh/.pi/agent/sessions/--link--");
     }
 

@@ -1,6 +1,6 @@
 //! Resolves the sessions of a command: given paths or names, those of the current directory, or all.
 
-use crate::agents::stores::{Disk, Here, Layout, Store, Surroundings, absolute, blobs, stores};
+use crate::agents::stores::{Disk, Here, Store, Surroundings, absolute, blobs, stores};
 use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
@@ -123,7 +123,7 @@ impl Places {
             let is_own = |store: &&Store| OnDisk.real(&store.root) == root;
             let own = self.stores.iter().filter(is_own).filter(|_| !all);
             let is_flat = own.clone().any(Store::is_flat);
-            let names = own.flat_map(Store::project_folders).filter_map(|folder| folder.file_name());
+            let names = own.flat_map(|store| &store.folders).filter_map(|folder| folder.file_name());
             let folders =
                 if all || is_flat { vec![archives] } else { names.map(|name| archives.join(name)).collect() };
             for folder in folders {
@@ -174,7 +174,7 @@ impl Places {
         match scope {
             Scope::Paths(paths) => paths.clone(),
             Scope::All => self.stores.iter().map(|store| store.root.clone()).collect(),
-            Scope::Here => self.stores.iter().flat_map(Store::project_folders).cloned().collect(),
+            Scope::Here => self.stores.iter().flat_map(|store| &store.folders).cloned().collect(),
         }
     }
 
@@ -268,10 +268,9 @@ fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
         stores(Surroundings { env: &env, here: Here { home: home.as_deref(), folder: project } }, disk);
     for store in &mut stores {
         let root = OnDisk.real(&store.root);
-        if let Layout::Nested(folders) = &mut store.layout {
-            for folder in folders {
-                *folder =
-                    folder.strip_prefix(&store.root).map_or_else(|_| folder.clone(), |name| root.join(name));
+        for folder in &mut store.folders {
+            if let Ok(name) = folder.strip_prefix(&store.root) {
+                *folder = root.iter().chain(name).collect();
             }
         }
         store.root = root;

@@ -188,7 +188,7 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     };
     let agent = args.agent.unwrap_or(open.session.dialect);
     let store = stores.iter().find(|store| store.agent == agent)?;
-    let folder = store.project_folders().first()?;
+    let folder = store.folders.first()?;
     (*folder != OnDisk.real(beside(file.path()))).then(|| folder.clone())
 }
 

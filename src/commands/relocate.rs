@@ -117,7 +117,7 @@ fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(Pa
         }
         // An interrupted run changed the header: the session is still where those of OLD are.
         let before = stores_seen_from_recorded(&cwd_after(&cwd, new, old, here)?, ui);
-        let is_left = |store: &Store| store.project_folders().iter().any(|own| Some(&**own) == path.parent());
+        let is_left = |store: &Store| store.folders.iter().any(|own| Some(&**own) == path.parent());
         before.iter().any(is_left).then(|| (path.clone(), PathBuf::from(cwd)))
     };
     found.into_iter().filter_map(of_folder).collect()

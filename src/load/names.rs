@@ -173,7 +173,7 @@ impl Names<'_> {
         let mut folders = HashSet::default();
         let mut files = Vec::new();
         for store in self.stores {
-            for folder in store.project_folders().iter().filter(|folder| folders.insert(*folder)) {
+            for folder in store.folders.iter().filter(|folder| folders.insert(*folder)) {
                 let found = store::in_folder(folder).into_iter();
                 files.extend(found.map(|(path, modified)| (modified, path, store)));
             }

@@ -64,7 +64,7 @@ pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [
     if target.is_flat() && folder == target.root {
         None
     } else {
-        target.project_folders().first().map(|folder| &**folder)
+        target.folders.first().map(|folder| &**folder)
     }
 }
 
@@ -72,7 +72,7 @@ pub fn folder_for<'a>(folder: &Path, dialect: Dialect, old: &[Store], new: &'a [
 fn holder(folder: &Path, dialect: Dialect, stores: &[Store]) -> Option<Dialect> {
     let holds = |store: &&Store| {
         let is_below = !store.is_flat() && folder.parent() == Some(&*store.root);
-        is_below || store.project_folders().iter().any(|own| own == folder)
+        is_below || store.folders.iter().any(|own| own == folder)
     };
     // Both agents may use the same directory.
     let store = stores.iter().filter(holds).find(|store| store.agent == dialect);

@@ -103,7 +103,5 @@ fn in_file_names(text: &str) -> String {
 fn folder_for(cwd: &Path, agent: Dialect, ui: &Ui) -> PathBuf {
     let stores = stores_seen_from_recorded(cwd, ui);
     let store = stores.iter().find(|store| store.agent == agent);
-    store
-        .and_then(|store| store.project_folders().first())
-        .map_or_else(|| ui.folder().to_owned(), PathBuf::clone)
+    store.and_then(|store| store.folders.first()).map_or_else(|| ui.folder().to_owned(), PathBuf::clone)
 }
