@@ -17,7 +17,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::active;
-use crate::session::{Format, Session};
+use crate::session::Format;
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;

@@ -89,7 +89,7 @@ pub fn undone(session: &Session, bodies: &dyn EntryReader) -> io::Result<HashSet
     };
     let mut undone = HashSet::default();
     for mark in session.all().filter(may_be_mark) {
-        let undid = moved(session, bodies, mark)?.map(|mark| mark.undid).unwrap_or_default();
+        let undid = moved(bodies, mark)?.map(|mark| mark.undid).unwrap_or_default();
         undone.extend(undid.iter().filter_map(|id| session.find(id)));
     }
     if undone.is_empty() {
