@@ -25,8 +25,8 @@ const SYNTHETIC: &str = "<synthetic>";
 const CLEARED: &str = "[Old tool result content cleared]";
 
 /// What was read so far.
-#[derive(Default)]
-pub struct Claude {
+pub struct Claude<'o> {
+    writer: Writer<'o>,
     lines: HashMap<Box<[u8]>, LinePlaces>,
     responses: Vec<Response>,
     response_ids: HashMap<Box<[u8]>, usize>,
@@ -81,6 +81,13 @@ struct ClaudeLine<'a> {
     time_ms: i64,
 }
 
+impl LinePlaces {
+    /// Returns those of a line that has one entry.
+    fn at(place: Place) -> LinePlaces {
+        LinePlaces { first: place, last: place, response: None }
+    }
+}
+
 impl ClaudeLine<'_> {
     fn is(&self, key: &str) -> bool {
         self.raw.get(key).and_then(Raw::bool) == Some(true)
@@ -108,8 +115,8 @@ impl ClaudeLine<'_> {
     }
 }
 
-impl Reader for Claude {
-    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()> {
+impl<'o> Reader<'o> for Claude<'o> {
+    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         let names = ["type", "uuid", "parentUuid", "message", "isSidechain", "timestamp"];
         let [kind, uuid, parent, message, is_side, timestamp] = members(raw, names);
         self.time_ms = time(timestamp).unwrap_or(self.time_ms);
@@ -129,17 +136,14 @@ impl Reader for Claude {
         let known = line.uuid.as_ref().is_some_and(|uuid| self.lines.contains_key(uuid.as_bytes()));
         let places = match (line.kind, line.message) {
             _ if known => None,
-            (Some(kind), Some(message)) if kind.is("user") => self.user(&line, message, writer)?,
-            (Some(kind), Some(message)) if kind.is("assistant") => self.assistant(&line, message, writer)?,
+            (Some(kind), Some(message)) if kind.is("user") => self.user(&line, message)?,
+            (Some(kind), Some(message)) if kind.is("assistant") => self.assistant(&line, message)?,
             (Some(kind), None) if kind.is("custom-title") || kind.is("ai-title") || kind.is("summary") => {
-                self.title(&line, kind, writer)?
+                self.title(&line, kind)?
             }
             _ => None,
         };
-        let places = match places {
-            Some(places) => places,
-            None => self.keep(&line, known, writer)?,
-        };
+        let places = places.map_or_else(|| self.keep(&line, known), Ok)?;
         if !known {
             self.last = Some(places.last);
             if !line.is_side {
@@ -154,22 +158,43 @@ impl Reader for Claude {
         Ok(())
     }
 
-    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()> {
+    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
         let draft = Draft { offset, time_ms: self.time_ms, kind: "custom", members };
-        self.main = Some(writer.chain(self.main, draft)?);
+        self.main = Some(self.writer.chain(self.main, draft)?);
         Ok(())
     }
 
-    fn leaf(&mut self, _: &mut Writer) -> io::Result<Option<Place>> {
-        Ok(self.main.or(self.last))
+    fn record(&mut self, draft: Draft) -> io::Result<()> {
+        // It is the end of what it is attached to.
+        self.writer.chain(self.main.or(self.last), draft).map(drop)
     }
 
-    fn recorded(&mut self, _: Place) {
-        // It is the end of what it is attached to.
+    fn end(self: Box<Self>) -> io::Result<Writer<'o>> {
+        Ok(self.writer)
     }
 }
 
-impl Claude {
+impl<'o> Claude<'o> {
+    /// Returns a reader that has read nothing.
+    pub fn new(writer: Writer<'o>) -> Self {
+        Claude {
+            writer,
+            lines: HashMap::default(),
+            responses: Vec::new(),
+            response_ids: HashMap::default(),
+            calls: HashMap::default(),
+            main: None,
+            last: None,
+            before_all: None,
+            model: None,
+            is_agent: false,
+            is_titled: false,
+            time_ms: 0,
+            before: 0.0,
+            kept: None,
+        }
+    }
+
     /// Returns where a line is attached, and the response that is there. A line whose parent is missing follows the one
     /// before it; a side chain begins where it was started; other lines without a parent follow what was kept before the
     /// first of them.
@@ -184,22 +209,23 @@ impl Claude {
     }
 
     /// Keeps a line that has no counterpart.
-    fn keep(&mut self, line: &ClaudeLine, known: bool, writer: &mut Writer) -> io::Result<LinePlaces> {
+    fn keep(&mut self, line: &ClaudeLine, known: bool) -> io::Result<LinePlaces> {
         let subtype = text(line.raw, "subtype").map(|subtype| format!(".{subtype}")).unwrap_or_default();
         let kind = line.kind.and_then(Raw::text).unwrap_or_else(|| Text::from("line"));
         let members = kept(Origin::Claude.name(), &format!("{kind}{subtype}"), line.raw.bytes());
         let draft = line.draft("custom", members);
         if line.raw.get("subtype").is_some_and(|subtype| subtype.is("compact_boundary")) {
-            return self.boundary(line, draft, writer);
+            return self.boundary(line, draft);
         }
         let (parent, response) = if known { (self.main, None) } else { self.parent(line) };
-        let first = writer.chain(parent, draft)?;
+        let first = self.writer.chain(parent, draft)?;
         let mut last = first;
         for (id, text) in cleared(line.raw) {
             let Some(result) = self.calls.get(id.as_bytes()).and_then(|call| call.result) else { continue };
             let replacement = Object::new().text("content", &text).finish();
-            let edit = Object::new().str("targetId", &writer.id_of(result)).json("replacement", &replacement);
-            last = writer.chain(Some(last), line.draft("context_edit", edit))?;
+            let edit =
+                Object::new().str("targetId", &self.writer.id_of(result)).json("replacement", &replacement);
+            last = self.writer.chain(Some(last), line.draft("context_edit", edit))?;
         }
         Ok(LinePlaces { first, last, response })
     }
@@ -207,118 +233,88 @@ impl Claude {
     /// Keeps the line that announces a compaction. If messages are preserved, it is attached to the last of them, so that
     /// those after it, which are summarized, are on another branch; what is attached to that message later is attached to
     /// the compaction.
-    fn boundary(&mut self, line: &ClaudeLine, draft: Draft, writer: &mut Writer) -> io::Result<LinePlaces> {
+    fn boundary(&mut self, line: &ClaudeLine, draft: Draft) -> io::Result<LinePlaces> {
         let known = |id: &Text| self.lines.get(id.as_bytes());
         let preserved = preserved(line.raw).and_then(|(head, tail)| known(&head).zip(known(&tail)));
         let before = text(line.raw, "logicalParentUuid").or_else(|| line.parent.clone());
         let before = before.and_then(|id| known(&id)).map(|line| line.last).or(self.main);
         let place = match preserved {
-            Some((_, tail)) => writer.chain(Some(tail.last), draft)?,
-            None => {
-                let end = before.map(|before| writer.end(before));
-                writer.add(end, draft)?
-            }
+            Some((_, tail)) => self.writer.chain(Some(tail.last), draft)?,
+            None => self.writer.below(before, draft)?,
         };
         self.kept = preserved.map(|(head, _)| head.first);
         self.before = number(line.raw.get("compactMetadata").and_then(|data| data.get("preTokens")));
-        Ok(LinePlaces { first: place, last: place, response: None })
+        Ok(LinePlaces::at(place))
     }
 
     /// Reads what the user, a tool or Claude Code itself sends to the model.
-    fn user(
-        &mut self,
-        line: &ClaudeLine,
-        message: Raw,
-        writer: &mut Writer,
-    ) -> io::Result<Option<LinePlaces>> {
+    fn user(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
         let content = message.get("content").unwrap_or(Raw::NULL);
         if line.is("isCompactSummary") {
             let summary = joined_text(Some(content), "\n");
             if !summary.is_blank() {
-                return self.compaction(line, &summary, writer).map(Some);
+                return self.compaction(line, &summary).map(Some);
             }
         }
         let has_results = content.items().any(|block| is_block(block, "tool_result"));
         if line.is("isMeta") && !has_results {
-            return self.meta(line, content, writer);
+            return self.meta(line, content);
         }
-        if let Some(content) = content.text() {
-            if content.is_empty() {
-                return Ok(None);
-            }
-            let message = Object::new().str("role", "user").text("content", &content);
-            let (parent, _) = self.parent(line);
-            let end = parent.map(|parent| writer.end(parent));
-            let place = writer.add(end, line.message(message, &[], &[]))?;
-            return Ok(Some(LinePlaces { first: place, last: place, response: None }));
+        let Some(content) = content.text() else { return self.blocks(line, content) };
+        if content.is_empty() {
+            return Ok(None);
         }
-        self.blocks(line, content, writer)
+        let message = Object::new().str("role", "user").text("content", &content);
+        let place = self.writer.below(self.parent(line).0, line.message(message, &[], &[]))?;
+        Ok(Some(LinePlaces::at(place)))
     }
 
     /// Reads a list of blocks: results of tools, and what is between them.
-    fn blocks(
-        &mut self,
-        line: &ClaudeLine,
-        content: Raw,
-        writer: &mut Writer,
-    ) -> io::Result<Option<LinePlaces>> {
+    fn blocks(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
         let is_part = |block: &Raw| part(*block).is_some() || result_of(*block).is_some();
         let unused: Vec<_> = content.items().filter(|block| !is_part(block)).collect();
-        let (mut parent, response) = self.parent(line);
-        let (mut parts, mut places, mut is_answer) = (Vec::new(), None, false);
+        let (mut at, response) = self.parent(line);
+        let (mut parts, mut first, mut is_answer) = (Vec::new(), None, false);
         let one = content.items().filter(|block| result_of(*block).is_some()).count() == 1;
-        let mut add = |message: Object, used: &[&str], parent: Option<Place>, chains, writer: &mut Writer| {
-            let unused = if places.is_none() { &unused[..] } else { &[] };
-            let draft = line.message(message, used, unused);
-            let place = if chains { writer.chain(parent, draft)? } else { writer.add(parent, draft)? };
-            let LinePlaces { first, .. } =
-                *places.get_or_insert(LinePlaces { first: place, last: place, response: None });
-            places = Some(LinePlaces { first, last: place, response: None });
-            Ok::<_, io::Error>(Some(place))
-        };
-        let said = |parts: &mut Vec<Vec<u8>>| {
-            Object::new().str("role", "user").json("content", &array(std::mem::take(parts)))
-        };
-        for block in content.items() {
-            if let Some(part) = part(block) {
+        for block in content.items().filter(is_part).map(Some).chain([None]) {
+            if let Some(part) = block.and_then(part) {
                 parts.push(part);
                 continue;
             }
-            let Some(id) = result_of(block) else { continue };
+            let unused = |first: Option<Place>| if first.is_none() { &unused[..] } else { &[] };
             if !parts.is_empty() {
-                let end = parent.map(|parent| writer.end(parent));
-                parent = add(said(&mut parts), &[], end, false, writer)?;
+                let content = array(std::mem::take(&mut parts));
+                let message = Object::new().str("role", "user").json("content", &content);
+                at = Some(self.writer.below(at, line.message(message, &[], unused(first)))?);
+                first = first.or(at);
             }
+            let Some((block, id)) = block.and_then(|block| Some((block, result_of(block)?))) else { break };
             let details = line.raw.get("toolUseResult").filter(|_| one);
             let call = self.calls.get(id.as_bytes());
             let again = call.is_some_and(|call| call.result.is_some());
-            let name = call.map(|call| call.name.clone());
-            let message = result(block, &id, name, details);
+            let message = result(block, &id, call.map(|call| call.name.clone()), details);
             let used: &[&str] = if details.is_some() { &["toolUseResult"] } else { &[] };
-            // A second result of a call begins another branch.
-            parent = match response.filter(|_| again && !is_answer) {
-                Some(response) => add(message, used, Some(self.responses[response].end), false, writer)?,
-                None => add(message, used, parent, response.is_some(), writer)?,
-            };
+            let draft = line.message(message, used, unused(first));
+            at = Some(match response {
+                // A second result of a call begins another branch.
+                Some(response) if again && !is_answer => {
+                    self.writer.add(Some(self.responses[response].end), draft)?
+                }
+                Some(_) => self.writer.chain(at, draft)?,
+                None => self.writer.add(at, draft)?,
+            });
+            first = first.or(at);
             if let Some(call) = self.calls.get_mut(id.as_bytes()) {
-                call.result = parent;
+                call.result = at;
             }
             is_answer = true;
         }
-        if !parts.is_empty() {
-            let end = parent.map(|parent| writer.end(parent));
-            add(said(&mut parts), &[], end, false, writer)?;
-        }
-        Ok(places.map(|places| LinePlaces { response: response.filter(|_| is_answer), ..places }))
+        let response = response.filter(|_| is_answer);
+        Ok(first.zip(at).map(|(first, last)| LinePlaces { first, last, response }))
     }
 
     /// Keeps what Claude Code adds to the conversation: the model sees it, the user does not.
-    fn meta(
-        &mut self,
-        line: &ClaudeLine,
-        content: Raw,
-        writer: &mut Writer,
-    ) -> io::Result<Option<LinePlaces>> {
+    fn meta(&mut self, line: &ClaudeLine, content: Raw) -> io::Result<Option<LinePlaces>> {
         let content = match content.text() {
             Some(text) if !text.is_empty() => content.bytes().to_vec(),
             _ => array(content.items().filter_map(part)),
@@ -328,66 +324,49 @@ impl Claude {
         }
         let rest = rest_of(line.raw, &["type", "message"], Object::new());
         let members = hidden(Origin::Claude.name(), "meta", &content).json("claude", &rest.finish());
-        let (parent, _) = self.parent(line);
-        let place = writer.chain(parent, line.draft("custom_message", members))?;
-        Ok(Some(LinePlaces { first: place, last: place, response: None }))
+        let place = self.writer.chain(self.parent(line).0, line.draft("custom_message", members))?;
+        Ok(Some(LinePlaces::at(place)))
     }
 
     /// Reads the summary of a compaction.
-    fn compaction(
-        &mut self,
-        line: &ClaudeLine,
-        summary: &Text,
-        writer: &mut Writer,
-    ) -> io::Result<LinePlaces> {
+    fn compaction(&mut self, line: &ClaudeLine, summary: &Text) -> io::Result<LinePlaces> {
         let known = line.parent.as_ref().and_then(|id| self.lines.get(id.as_bytes()));
         let parent = known.map(|line| line.last).or(self.main.filter(|_| !line.is_side));
-        let parent = parent.map(|parent| writer.end(parent));
-        let is_kept = |kept: &Place| parent.is_some_and(|parent| writer.is_above(*kept, parent));
+        let parent = parent.map(|parent| self.writer.end(parent));
+        let is_kept = |kept: &Place| parent.is_some_and(|parent| self.writer.is_above(*kept, parent));
         let kept = self.kept.take().filter(is_kept);
-        let kept = kept.map_or_else(|| writer.next_id(line.offset), |kept| writer.id_of(kept));
+        let kept = kept.map_or_else(|| self.writer.next_id(line.offset), |kept| self.writer.id_of(kept));
         let rest = rest_of(line.raw, &["type", "message"], Object::new());
         let members = Object::new()
             .text("summary", summary)
             .str("firstKeptEntryId", &kept)
             .number("tokensBefore", std::mem::take(&mut self.before))
             .json("claude", &rest.finish());
-        let place = writer.chain(parent, line.draft("compaction", members))?;
-        Ok(LinePlaces { first: place, last: place, response: None })
+        self.writer.chain(parent, line.draft("compaction", members)).map(LinePlaces::at)
     }
 
     /// Reads a part of a response.
-    fn assistant(
-        &mut self,
-        line: &ClaudeLine,
-        message: Raw,
-        writer: &mut Writer,
-    ) -> io::Result<Option<LinePlaces>> {
+    fn assistant(&mut self, line: &ClaudeLine, message: Raw) -> io::Result<Option<LinePlaces>> {
         let blocks = message.get("content").unwrap_or(Raw::NULL);
         let error = text(line.raw, "error");
-        let is_part = |block: &Raw| answer(*block).is_some();
-        let (used, unused): (Vec<_>, Vec<_>) = blocks.items().partition(is_part);
+        let (used, unused): (Vec<_>, Vec<_>) = blocks.items().partition(|block| answer(*block).is_some());
         if used.is_empty() && error.is_none() {
             return Ok(None);
         }
-        let (parent, of_parent) = self.parent(line);
+        let (mut at, of_parent) = self.parent(line);
         let id = text(message, "id");
         let known = id.as_ref().and_then(|id| self.response_ids.get(id.as_bytes()).copied());
         let continued = known.filter(|_| known == of_parent);
         let model = text(message, "model").unwrap_or_else(|| Text::from("unknown")).into_owned();
-        let mut end = parent.map(|parent| writer.end(parent));
         let mut first = None;
         if !line.is_side && model != SYNTHETIC && self.model.as_ref() != Some(&model) {
             let members = Object::new().str("provider", "anthropic").text("modelId", &model);
-            end = Some(match continued {
-                Some(_) => writer.chain(end, line.draft("model_change", members))?,
-                None => writer.add(end, line.draft("model_change", members))?,
-            });
-            first = end;
+            at = Some(self.part_of(continued, at, line.draft("model_change", members))?);
+            first = at;
             self.model = Some(model.clone());
         }
-        let number_of = |key: &str| line.raw.get(key).filter(|number| number.is_number());
         let (counted, usage) = self.tokens(continued, message.get("usage"));
+        let number_of = |key: &str| line.raw.get(key).filter(|number| number.is_number());
         let made = Object::new()
             .str("role", "assistant")
             .json("content", &array(used.iter().filter_map(|block| answer(*block))))
@@ -400,24 +379,31 @@ impl Claude {
             .with(error.as_ref(), |made, error| made.text("errorMessage", error))
             .with(number_of("apiErrorStatus"), |made, status| made.raw("errorStatus", status));
         let draft = line.message(made, &["error", "apiErrorStatus"], &unused);
-        let place = match continued {
-            Some(_) => writer.chain(end, draft)?,
-            None => writer.add(end, draft)?,
-        };
+        let last = self.part_of(continued, at, draft)?;
         for call in used.iter().filter(|block| is_block(**block, "tool_use")) {
             let (Some(id), Some(name)) = (text(*call, "id"), text(*call, "name")) else { continue };
             self.calls.insert(id.as_bytes().into(), Call { name: name.into_owned(), result: None });
         }
-        let response = continued.unwrap_or_else(|| {
-            self.responses.push(Response { end: place, counted });
-            self.responses.len() - 1
-        });
-        self.responses[response] = Response { end: place, counted };
+        let response = self.responded(continued, Response { end: last, counted });
         if let Some(id) = id {
             self.response_ids.insert(id.as_bytes().into(), response);
         }
-        let first = first.unwrap_or(place);
-        Ok(Some(LinePlaces { first, last: place, response: Some(response) }))
+        Ok(Some(LinePlaces { first: first.unwrap_or(last), last, response: Some(response) }))
+    }
+
+    /// Adds an entry of a response: to the end of what is there, if the response is continued.
+    fn part_of(&mut self, continued: Option<usize>, at: Option<Place>, draft: Draft) -> io::Result<Place> {
+        if continued.is_some() { self.writer.chain(at, draft) } else { self.writer.below(at, draft) }
+    }
+
+    /// Keeps a response as it is now; returns its number.
+    fn responded(&mut self, continued: Option<usize>, response: Response) -> usize {
+        let at = continued.unwrap_or(self.responses.len());
+        match self.responses.get_mut(at) {
+            Some(known) => *known = response,
+            None => self.responses.push(response),
+        }
+        at
     }
 
     /// Returns the tokens of a response as they are now, and those that its earlier lines do not have: each line repeats
@@ -446,7 +432,7 @@ impl Claude {
     }
 
     /// Reads a name of the session. A name that the user chose is not replaced by another.
-    fn title(&mut self, line: &ClaudeLine, kind: Raw, writer: &mut Writer) -> io::Result<Option<LinePlaces>> {
+    fn title(&mut self, line: &ClaudeLine, kind: Raw) -> io::Result<Option<LinePlaces>> {
         let is_own = kind.is("custom-title");
         let name = match () {
             () if is_own => text(line.raw, "customTitle"),
@@ -458,15 +444,16 @@ impl Claude {
                 text(line.raw, "summary").filter(|_| is_here)
             }
         };
-        let Some(name) = name.filter(|name| !name.is_blank() && Some(name) != writer.name.as_ref()) else {
+        let Some(name) = name.filter(|name| !name.is_blank() && Some(name) != self.writer.name.as_ref())
+        else {
             return Ok(None);
         };
         self.is_titled |= is_own;
-        writer.name = Some(name.clone().into_owned());
+        self.writer.name = Some(name.clone().into_owned());
         let rest = rest_of(line.raw, &["customTitle", "aiTitle"], Object::new());
         let members = Object::new().text("name", &name).json("claude", &rest.finish());
-        let place = writer.chain(self.main, line.draft("session_info", members))?;
-        Ok(Some(LinePlaces { first: place, last: place, response: None }))
+        let place = self.writer.chain(self.main, line.draft("session_info", members))?;
+        Ok(Some(LinePlaces::at(place)))
     }
 }
 

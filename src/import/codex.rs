@@ -18,6 +18,7 @@ use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
 use history::{History, Said, is_turn};
 use pisess_json::Raw;
+use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_store::ReadAt;
@@ -32,7 +33,8 @@ const NO_SUMMARY: &str = "Context compacted by Codex.";
 const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
 /// What was read so far.
-pub struct Codex {
+pub struct Codex<'o> {
+    writer: Writer<'o>,
     /// The texts and calls of items, and the offset at which each is first.
     items: HashMap<u64, u64>,
     /// The ends of earlier imports, which saw no item after them.
@@ -72,9 +74,9 @@ struct CodexLine<'a> {
     payload: Raw<'a>,
 }
 
-impl Codex {
+impl<'o> Codex<'o> {
     /// Returns a reader of a source.
-    pub fn new(source: &dyn ReadAt, earlier: &[u64]) -> io::Result<Codex> {
+    pub fn new(source: &dyn ReadAt, earlier: &[u64], writer: Writer<'o>) -> io::Result<Self> {
         let mut items: HashMap<u64, u64> = HashMap::default();
         each_value(source, source.len(), |line, raw| {
             let Some(raw) = raw else { return Ok(()) };
@@ -87,6 +89,7 @@ impl Codex {
             Ok(())
         })?;
         Ok(Codex {
+            writer,
             items,
             earlier: earlier.to_vec(),
             at: None,
@@ -160,6 +163,11 @@ fn reasoning(item: Raw) -> Vec<Text<'static>> {
     texts.map(Text::into_owned).collect()
 }
 
+/// Returns a thought as a block.
+fn thinking(thought: &Text) -> Vec<u8> {
+    Object::new().str("type", "thinking").text("thinking", thought).finish()
+}
+
 fn blocks(content: Raw) -> Vec<Vec<u8>> {
     content
         .items()
@@ -177,44 +185,43 @@ fn picture(block: Raw) -> Option<Vec<u8>> {
     image(Some(Text::from(data)), Some(Text::from(mime.split(';').next().unwrap_or(mime))))
 }
 
-impl Reader for Codex {
-    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()> {
+impl<'o> Reader<'o> for Codex<'o> {
+    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()> {
         let (kind, payload) = parts_of(raw);
         self.time_ms = time(raw.get("timestamp")).unwrap_or(self.time_ms);
         let line = CodexLine { offset, raw, payload };
         let is_used = match kind {
-            "response_item" => self.item(&line, writer)?,
-            "event_msg" => self.event(&line, writer)?,
-            "turn_context" => self.settings(&line, writer)?,
-            "compacted" => self.compacted(&line, writer)?,
+            "response_item" => self.item(&line)?,
+            "event_msg" => self.event(&line)?,
+            "turn_context" => self.settings(&line)?,
+            "compacted" => self.compacted(&line)?,
             _ => false,
         };
-        if is_used { Ok(()) } else { self.keep(&line, writer) }
+        if is_used { Ok(()) } else { self.keep(&line) }
     }
 
-    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()> {
-        self.hold(Draft { offset, time_ms: self.time_ms, kind: "custom", members }, writer)
+    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()> {
+        self.add(offset, "custom", members)
     }
 
-    fn leaf(&mut self, writer: &mut Writer) -> io::Result<Option<Place>> {
-        self.flush(None, writer)?;
-        Ok(self.at)
+    fn record(&mut self, draft: Draft) -> io::Result<()> {
+        self.flush(None)?;
+        self.at = Some(self.writer.chain(self.at, draft)?);
+        Ok(())
     }
 
-    fn recorded(&mut self, place: Place) {
-        self.at = Some(place);
+    fn end(mut self: Box<Self>) -> io::Result<Writer<'o>> {
+        self.flush(None)?;
+        Ok(self.writer)
     }
 }
 
-impl Codex {
-    fn draft(&self, line: &CodexLine, kind: &'static str, members: Object) -> Draft {
-        Draft { offset: line.offset, time_ms: self.time_ms, kind, members }
-    }
-
+impl Codex<'_> {
     /// Adds an entry, or holds it if a reply is held.
-    fn hold(&mut self, draft: Draft, writer: &mut Writer) -> io::Result<()> {
+    fn add(&mut self, offset: u64, kind: &'static str, members: Object) -> io::Result<()> {
+        let draft = Draft { offset, time_ms: self.time_ms, kind, members };
         if self.held.is_empty() {
-            self.at = Some(writer.add(self.at, draft)?);
+            self.at = Some(self.writer.add(self.at, draft)?);
         } else {
             self.held.push(Held::Draft(draft));
         }
@@ -222,7 +229,7 @@ impl Codex {
     }
 
     /// Adds what is held. The reply gets these tokens.
-    fn flush(&mut self, tokens: Option<Tokens>, writer: &mut Writer) -> io::Result<()> {
+    fn flush(&mut self, tokens: Option<Tokens>) -> io::Result<()> {
         for held in std::mem::take(&mut self.held) {
             let draft = match held {
                 Held::Draft(draft) => draft,
@@ -233,19 +240,18 @@ impl Codex {
                     Draft { members, ..draft }
                 }
             };
-            self.at = Some(writer.add(self.at, draft)?);
+            self.at = Some(self.writer.add(self.at, draft)?);
         }
         Ok(())
     }
 
     /// Keeps a line without a counterpart.
-    fn keep(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<()> {
+    fn keep(&mut self, line: &CodexLine) -> io::Result<()> {
         let kind = text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let inner = text(line.payload, "type").filter(|inner| *inner != kind);
         let inner = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
         let members = kept(Origin::Codex.name(), &format!("{kind}{inner}"), line.raw.bytes());
-        let draft = self.draft(line, "custom", members);
-        self.hold(draft, writer)
+        self.add(line.offset, "custom", members)
     }
 
     /// Returns what of a line a message has no place for.
@@ -257,29 +263,16 @@ impl Codex {
         rest_of(line.raw, &["payload"], Object::new()).json("payload", &payload).finish()
     }
 
-    /// Adds a message other than a reply. One of the user begins a turn.
-    fn message(
-        &mut self,
-        line: &CodexLine,
-        message: Object,
-        rest: &[u8],
-        writer: &mut Writer,
-    ) -> io::Result<()> {
+    /// Adds a message other than a reply; the members that it has are `used`.
+    fn message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
         let message = message.number("timestamp", self.time_ms as f64).finish();
-        let members = Object::new().json("message", &message).json("codex", rest);
-        let draft = self.draft(line, "message", members);
-        self.hold(draft, writer)
+        let members = Object::new().json("message", &message).json("codex", &Codex::rest(line, used));
+        self.add(line.offset, "message", members)
     }
 
-    /// Adds what the user said.
-    fn user(
-        &mut self,
-        line: &CodexLine,
-        content: &[u8],
-        used: &[&str],
-        writer: &mut Writer,
-    ) -> io::Result<()> {
-        self.flush(None, writer)?;
+    /// Adds what the user said, which may begin a turn.
+    fn user(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
+        self.flush(None)?;
         let said = Raw::checked(content);
         if is_turn(said) {
             self.turns.push((self.at, self.history.last()));
@@ -287,38 +280,33 @@ impl Codex {
         } else {
             self.history.add(content, self.turns.is_empty());
         }
-        let message = Object::new().str("role", "user").json("content", content);
-        self.message(line, message, &Codex::rest(line, used), writer)
+        self.message(line, Object::new().str("role", "user").json("content", content), used)
     }
 
-    /// Adds a part of a reply, which may be the last of its response.
-    fn reply(
-        &mut self,
-        line: &CodexLine,
-        content: &[u8],
-        used: &[&str],
-        writer: &mut Writer,
-    ) -> io::Result<()> {
-        self.flush(None, writer)?;
-        let draft = self.draft(line, "message", Object::new());
-        self.held.push(Held::Reply(draft, self.answer(content), Codex::rest(line, used)));
+    /// Adds a part of a reply, which may be the last of its response: it is held.
+    fn reply(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
+        self.flush(None)?;
+        self.answer(line, content, Codex::rest(line, used));
         Ok(())
     }
 
-    /// Returns a message of the model, which lacks its usage.
-    fn answer(&self, content: &[u8]) -> Object {
+    /// Holds a message of the model, which lacks its usage.
+    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) {
         let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
-        Object::new()
+        let message = Object::new()
             .str("role", "assistant")
             .json("content", content)
             .str("api", "openai-codex-responses")
             .str("provider", PROVIDER)
             .text("model", &self.model)
-            .str("stopReason", if calls { "toolUse" } else { "stop" })
+            .str("stopReason", if calls { "toolUse" } else { "stop" });
+        let (time_ms, members) = (self.time_ms, Object::new());
+        let draft = Draft { offset: line.offset, time_ms, kind: "message", members };
+        self.held.push(Held::Reply(draft, message, rest));
     }
 
     /// Reads an item that was sent to the model, or came from it. Returns whether it has a counterpart.
-    fn item(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+    fn item(&mut self, line: &CodexLine) -> io::Result<bool> {
         let item = line.payload;
         let Some(kind) = text(item, "type") else { return Ok(false) };
         let prints = prints(item);
@@ -328,49 +316,39 @@ impl Codex {
             }
             return Ok(false);
         }
-        let id = text(item, "call_id").or_else(|| text(item, "id"));
-        match (&*kind.to_string_lossy(), id) {
-            ("message", _) => return self.said(line, writer),
+        let kind = kind.to_string_lossy();
+        match (&*kind, text(item, "call_id").or_else(|| text(item, "id"))) {
+            ("message", _) => return self.said(line),
             ("reasoning", _) => {
                 let thoughts = reasoning(item);
-                let block =
-                    |thought: &Text| Object::new().str("type", "thinking").text("thinking", thought).finish();
                 if thoughts.is_empty() {
                     return Ok(false);
                 }
-                self.reply(
-                    line,
-                    &array(thoughts.iter().map(block)),
-                    &["type", "summary", "content"],
-                    writer,
-                )?;
+                let blocks = array(thoughts.iter().map(thinking));
+                self.reply(line, &blocks, &["type", "summary", "content"])?;
             }
             ("function_call" | "custom_tool_call", Some(id)) => {
                 let Some(name) = text(item, "name") else { return Ok(false) };
                 let given = if kind == "function_call" { "arguments" } else { "input" };
                 let used = ["type", "name", "call_id", given];
-                self.call(line, (&id, &name), &arguments(item.get(given)), &used, writer)?;
+                self.call(line, (&id, &name), &arguments(item.get(given)), &used)?;
             }
-            ("web_search_call" | "local_shell_call", Some(id)) => {
-                let name = if kind == "web_search_call" { "web_search" } else { "local_shell" };
-                let given = arguments(item.get("action"));
-                self.call(line, (&id, &Text::from(name)), &given, &["type", "call_id", "action"], writer)?;
-            }
-            ("tool_search_call", Some(id)) => {
-                let given = arguments(item.get("arguments"));
-                let used = ["type", "call_id", "arguments"];
-                self.call(line, (&id, &Text::from("tool_search")), &given, &used, writer)?;
+            ("web_search_call" | "local_shell_call" | "tool_search_call", Some(id)) => {
+                let name = Text::from(kind.strip_suffix("_call").unwrap_or_default());
+                let given = if kind == "tool_search_call" { "arguments" } else { "action" };
+                let used = ["type", "call_id", given];
+                self.call(line, (&id, &name), &arguments(item.get(given)), &used)?;
             }
             ("function_call_output" | "custom_tool_call_output", Some(id)) => {
                 let name = self.name_of(&id, "unknown");
-                let rest = Codex::rest(line, &["type", "call_id", "output"]);
-                self.result(line, (&id, &name), (&output(item.get("output")), false), &rest, writer)?;
+                let used = ["type", "call_id", "output"];
+                self.result(line, (&id, &name), (&output(item.get("output")), false), &used)?;
             }
             ("tool_search_output", Some(id)) => {
                 let name = self.name_of(&id, "tool_search");
-                let rest = Codex::rest(line, &["type", "call_id", "tools"]);
                 let failed = item.get("status").is_some_and(|status| status.is("failed"));
-                self.result(line, (&id, &name), (&output(item.get("tools")), failed), &rest, writer)?;
+                let used = ["type", "call_id", "tools"];
+                self.result(line, (&id, &name), (&output(item.get("tools")), failed), &used)?;
             }
             _ => return Ok(false),
         }
@@ -378,7 +356,7 @@ impl Codex {
     }
 
     /// Reads a message item.
-    fn said(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+    fn said(&mut self, line: &CodexLine) -> io::Result<bool> {
         let content = blocks(line.payload.get("content").unwrap_or(Raw::NULL));
         if content.is_empty() {
             return Ok(false);
@@ -386,15 +364,14 @@ impl Codex {
         let (content, used) = (array(content), ["type", "role", "content"]);
         let role = text(line.payload, "role").unwrap_or_default();
         match &*role.to_string_lossy() {
-            "user" => self.user(line, &content, &used, writer)?,
-            "assistant" => self.reply(line, &content, &used, writer)?,
+            "user" => self.user(line, &content, &used)?,
+            "assistant" => self.reply(line, &content, &used)?,
             role => {
-                self.flush(None, writer)?;
+                self.flush(None)?;
                 self.history.add(&content, self.turns.is_empty());
                 let members = hidden(Origin::Codex.name(), role, &content);
                 let members = members.json("codex", &Codex::rest(line, &used));
-                let draft = self.draft(line, "custom_message", members);
-                self.hold(draft, writer)?;
+                self.add(line.offset, "custom_message", members)?;
             }
         }
         Ok(true)
@@ -413,40 +390,36 @@ impl Codex {
     }
 
     /// Reads an event that the user saw. Returns whether it has a counterpart.
-    fn event(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+    fn event(&mut self, line: &CodexLine) -> io::Result<bool> {
         let event = line.payload;
         let Some(kind) = text(event, "type") else { return Ok(false) };
+        let new = |this: &mut Self, key: &str, who: &str| {
+            text(event, key).filter(|said| !this.is_repeated(line, who, said))
+        };
         match &*kind.to_string_lossy() {
             "user_message" => {
-                let said = text(event, "message").filter(|said| !self.is_repeated(line, "user", said));
-                let Some(said) = said else { return Ok(false) };
-                let content = pisess_json::string::encoded(&said);
-                self.user(line, &content, &["message"], writer)?;
+                let Some(said) = new(self, "message", "user") else { return Ok(false) };
+                self.user(line, &encoded(&said), &["message"])?;
             }
             "agent_message" => {
-                let said = text(event, "message").filter(|said| !self.is_repeated(line, "assistant", said));
-                let Some(said) = said else { return Ok(false) };
-                self.reply(line, &text_content(&said), &["message"], writer)?;
+                let Some(said) = new(self, "message", "assistant") else { return Ok(false) };
+                self.reply(line, &text_content(&said), &["message"])?;
             }
             "agent_reasoning" => {
-                let said = text(event, "text").filter(|said| !self.is_repeated(line, "assistant", said));
-                let Some(said) = said else { return Ok(false) };
-                let block = Object::new().str("type", "thinking").text("thinking", &said).finish();
-                self.reply(line, &array([block]), &["text"], writer)?;
+                let Some(said) = new(self, "text", "assistant") else { return Ok(false) };
+                self.reply(line, &array([thinking(&said)]), &["text"])?;
             }
-            "token_count" => return self.tokens(line, writer),
+            "token_count" => return self.tokens(line),
             "thread_name_updated" => {
-                let Some(name) = text(event, "thread_name").filter(|name| !name.is_blank()) else {
-                    return Ok(false);
-                };
-                writer.name = Some(name.clone().into_owned());
+                let name = text(event, "thread_name").filter(|name| !name.is_blank());
+                let Some(name) = name.map(Text::into_owned) else { return Ok(false) };
                 let rest = Codex::rest(line, &["thread_name"]);
                 let members = Object::new().text("name", &name).json("codex", &rest);
-                let draft = self.draft(line, "session_info", members);
-                self.hold(draft, writer)?;
+                self.writer.name = Some(name);
+                self.add(line.offset, "session_info", members)?;
             }
             "thread_rolled_back" => {
-                self.flush(None, writer)?;
+                self.flush(None)?;
                 for _ in 0..event.get("num_turns").and_then(Raw::index).unwrap_or(0).min(self.turns.len()) {
                     let Some((at, said)) = self.turns.pop() else { break };
                     self.at = at;
@@ -454,13 +427,13 @@ impl Codex {
                 }
                 return Ok(false);
             }
-            kind => return self.tool_event(kind, line, writer),
+            kind => return self.tool_event(kind, line),
         }
         Ok(true)
     }
 
     /// Reads the tokens of a request, which belong to the reply that is held. The same report may come again.
-    fn tokens(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
+    fn tokens(&mut self, line: &CodexLine) -> io::Result<bool> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last) = last.filter(|last| last.is_object()) else { return Ok(false) };
@@ -482,8 +455,8 @@ impl Codex {
         self.context = tokens.total;
         // The report itself has more, such as limits.
         if !self.held.is_empty() {
-            self.keep(line, writer)?;
-            self.flush(Some(tokens), writer)?;
+            self.keep(line)?;
+            self.flush(Some(tokens))?;
             return Ok(true);
         }
         let members = Object::new()
@@ -492,34 +465,31 @@ impl Codex {
             .text("model", &self.model)
             .json("usage", &tokens.json())
             .json("codex", &Codex::rest(line, &[]));
-        let draft = self.draft(line, "usage", members);
-        self.hold(draft, writer)?;
+        self.add(line.offset, "usage", members)?;
         Ok(true)
     }
 
     /// Reads the settings of a turn, which are kept as well.
-    fn settings(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
-        self.flush(None, writer)?;
+    fn settings(&mut self, line: &CodexLine) -> io::Result<bool> {
+        self.flush(None)?;
         let model = text(line.payload, "model").filter(|model| *model != self.model);
         if let Some(model) = model {
             self.model = model.into_owned();
             let members = Object::new().str("provider", PROVIDER).text("modelId", &self.model);
-            let draft = self.draft(line, "model_change", members);
-            self.hold(draft, writer)?;
+            self.add(line.offset, "model_change", members)?;
         }
         let level = text(line.payload, "effort").filter(|level| LEVELS.iter().any(|known| *level == **known));
         if let Some(level) = level.filter(|level| Some(level) != self.level.as_ref()) {
             let members = Object::new().text("thinkingLevel", &level);
             self.level = Some(level.into_owned());
-            let draft = self.draft(line, "thinking_level_change", members);
-            self.hold(draft, writer)?;
+            self.add(line.offset, "thinking_level_change", members)?;
         }
         Ok(false)
     }
 
     /// Reads a compaction. The messages that replace the conversation follow it, except for the summary itself.
-    fn compacted(&mut self, line: &CodexLine, writer: &mut Writer) -> io::Result<bool> {
-        self.flush(None, writer)?;
+    fn compacted(&mut self, line: &CodexLine) -> io::Result<bool> {
+        self.flush(None)?;
         let given = line.payload.get("message").and_then(Raw::text);
         let history = line.payload.get("replacement_history").filter(|history| history.is_array());
         if given.is_none() && history.is_none() {
@@ -528,18 +498,14 @@ impl Codex {
         let summary = given.map(|summary| summary.trim().into_owned()).filter(|summary| !summary.is_empty());
         let members = Object::new()
             .text("summary", summary.as_ref().unwrap_or(&Text::from(NO_SUMMARY)))
-            .str("firstKeptEntryId", &writer.next_id(line.offset))
+            .str("firstKeptEntryId", &self.writer.next_id(line.offset))
             .number("tokensBefore", std::mem::take(&mut self.context))
             .json("codex", &Codex::rest(line, &["message"]));
-        let draft = self.draft(line, "compaction", members);
-        self.hold(draft, writer)?;
+        self.add(line.offset, "compaction", members)?;
         let Some(history) = history else {
-            return self
-                .history
-                .compact()
-                .iter()
-                .try_for_each(|content| self.again(line, content, writer))
-                .map(|()| true);
+            let kept = self.history.compact();
+            kept.iter().try_for_each(|content| self.again(line, content))?;
+            return Ok(true);
         };
         self.history.go_to(None);
         for item in history.items() {
@@ -555,19 +521,17 @@ impl Codex {
                 self.history.say(said);
             }
             if is("assistant") {
-                let draft = self.draft(line, "message", Object::new());
-                self.held.push(Held::Reply(draft, self.answer(&array(content)), b"{}".to_vec()));
-                self.flush(None, writer)?;
+                self.answer(line, &array(content), b"{}".to_vec());
+                self.flush(None)?;
             } else {
-                self.again(line, &array(content), writer)?;
+                self.again(line, &array(content))?;
             }
         }
         Ok(true)
     }
 
     /// Adds what is sent to the model again after a compaction.
-    fn again(&mut self, line: &CodexLine, content: &[u8], writer: &mut Writer) -> io::Result<()> {
-        let draft = self.draft(line, "custom_message", hidden(Origin::Codex.name(), "compacted", content));
-        self.hold(draft, writer)
+    fn again(&mut self, line: &CodexLine, content: &[u8]) -> io::Result<()> {
+        self.add(line.offset, "custom_message", hidden(Origin::Codex.name(), "compacted", content))
     }
 }

@@ -21,7 +21,7 @@ use crate::ops::fork::{ForkOptions, Title, head_for};
 use crate::ops::plan::file_name;
 use crate::session::content::members;
 use crate::session::dialect::Dialect;
-use crate::session::read::line_chunks::{Line, each_line};
+use crate::session::read::line_chunks::{ChunkReader, Line, each_line_in};
 use parts::{text, time};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
@@ -31,9 +31,10 @@ use pisess_json::write::Object;
 use pisess_store::ReadAt;
 use sha2::{Digest, Sha256};
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
-use writer::{Draft, Place, Take, Writer};
+use writer::{Draft, Take, Writer};
 
 /// An agent whose sessions can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -44,25 +45,25 @@ pub enum Origin {
     Codex,
 }
 
-/// Makes drafts of the lines of a source.
-trait Reader {
+/// Makes entries of the lines of a source.
+trait Reader<'o> {
     /// Reads a line that is an object.
-    fn line(&mut self, offset: u64, raw: Raw, writer: &mut Writer) -> io::Result<()>;
+    fn line(&mut self, offset: u64, raw: Raw) -> io::Result<()>;
 
     /// Adds a custom entry of the line at `offset`, with these members.
-    fn custom(&mut self, offset: u64, members: Object, writer: &mut Writer) -> io::Result<()>;
+    fn custom(&mut self, offset: u64, members: Object) -> io::Result<()>;
 
-    /// Returns where the conversation is at.
-    fn leaf(&mut self, writer: &mut Writer) -> io::Result<Option<Place>>;
+    /// Adds the record of an import below the leaf, so that it is where the session continues.
+    fn record(&mut self, draft: Draft) -> io::Result<()>;
 
-    /// Continues after the record of an import.
-    fn recorded(&mut self, place: Place);
+    /// Adds what is held, and returns the writer.
+    fn end(self: Box<Self>) -> io::Result<Writer<'o>>;
 }
 
 /// What a source contains.
 #[derive(Clone, Debug)]
 pub struct Survey {
-    /// The path of its file.
+    /// Its path.
     pub path: PathBuf,
     /// The agent that wrote it.
     pub origin: Origin,
@@ -111,43 +112,34 @@ impl Origin {
     /// Returns the agent that wrote a file; `None` if neither did.
     pub fn of(source: &dyn ReadAt) -> io::Result<Option<Origin>> {
         let mut left = LOOKED_AT;
-        let found = each_line(source, |line| {
-            left -= 1;
-            match Raw::parse(line.bytes).ok().map(origin_of) {
-                Some(Some(origin)) => Err(Found::Answer(origin)),
-                _ if left == 0 => Err(Found::Answer(None)),
-                _ => Ok(()),
-            }
+        let found = ChunkReader::default().read(source, 0..source.len(), |chunk| {
+            chunk.lines().try_for_each(|line| {
+                left -= 1;
+                match Raw::parse(line.bytes).ok().and_then(origin_of) {
+                    Some(origin) => ControlFlow::Break(origin),
+                    None if left == 0 => ControlFlow::Break(None),
+                    None => ControlFlow::Continue(()),
+                }
+            })
         });
-        match found {
-            Ok(()) => Ok(None),
-            Err(Found::Answer(origin)) => Ok(origin),
-            Err(Found::Error(error)) => Err(error),
-        }
+        Ok(found?.break_value().flatten())
     }
 
-    fn reader(self, source: &dyn ReadAt, earlier: &[u64]) -> io::Result<Box<dyn Reader>> {
+    fn reader<'o>(
+        self,
+        source: &dyn ReadAt,
+        earlier: &[u64],
+        writer: Writer<'o>,
+    ) -> io::Result<Box<dyn Reader<'o> + 'o>> {
         match self {
-            Origin::Claude => Ok(Box::new(claude::Claude::default())),
-            Origin::Codex => Ok(Box::new(codex::Codex::new(source, earlier)?)),
+            Origin::Claude => Ok(Box::new(claude::Claude::new(writer))),
+            Origin::Codex => Ok(Box::new(codex::Codex::new(source, earlier, writer)?)),
         }
     }
 }
 
 /// The number of lines in which to look for the agent's name.
 const LOOKED_AT: usize = 100;
-
-/// The end of a search: its answer, or an error.
-enum Found<T> {
-    Answer(T),
-    Error(io::Error),
-}
-
-impl<T> From<io::Error> for Found<T> {
-    fn from(error: io::Error) -> Self {
-        Found::Error(error)
-    }
-}
 
 /// Returns the agent that wrote a line; `None` if the line does not show it, and `Some(None)` if it shows that neither did.
 fn origin_of(line: Raw) -> Option<Option<Origin>> {
@@ -169,29 +161,28 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
     }
 }
 
-/// Reads a source, and returns what it contains.
+/// Reads the source at `path`, and returns what it contains.
 pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
     let mut facts = Facts::default();
     let mut ignore = |_: &[u8]| Ok(());
-    let mut writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
-    let mut reader = origin.reader(source, &[])?;
+    let writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
+    let mut reader = origin.reader(source, &[], writer)?;
     let (read, is_torn) = each_value(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
             facts.note(raw, origin);
         }
-        read_line(reader.as_mut(), origin, &line, raw, &mut writer)
+        read_line(reader.as_mut(), origin, &line, raw)
     })?;
-    reader.leaf(&mut writer)?;
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let Writer { name, messages, .. } = reader.end()?;
     Ok(Survey {
         path: path.to_owned(),
         origin,
-        id: facts.id(&stem),
+        id: facts.id(&path.file_stem().unwrap_or_default().to_string_lossy()),
         sub_agent: facts.session.zip(facts.sub_agent),
         cwd: facts.cwd,
         created_ms: facts.created_ms.unwrap_or_default(),
-        name: writer.name.take(),
-        messages: writer.messages,
+        name,
+        messages,
         read,
         sha256: digest(source, read)?,
         is_torn,
@@ -265,85 +256,59 @@ pub fn write(
 /// record of the import.
 pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Take) -> io::Result<()> {
     let since = target.earlier.last().copied().unwrap_or(0);
-    let mut writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
-    let mut reader = survey.origin.reader(source, target.earlier)?;
+    let writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
+    let mut reader = survey.origin.reader(source, target.earlier, writer)?;
+    let ends: Vec<_> = target.earlier.iter().copied().chain([survey.read]).collect();
     let mut recorded = 0;
-    each_value(source, survey.read, |line, raw| {
-        let offset = line.span.start;
-        while let Some(&read) = target.earlier.get(recorded).filter(|read| **read <= offset) {
+    let mut record = |reader: &mut dyn Reader, offset: u64| {
+        while let Some(&read) = ends.get(recorded).filter(|read| **read <= offset) {
             recorded += 1;
-            record(reader.as_mut(), survey, target, (read, recorded), &mut writer)?;
+            let (origin, id, sha256) = (survey.origin, survey.id.clone(), survey.sha256.clone());
+            let record = Record { origin, id, read: ends[..recorded].to_vec(), sha256 };
+            let members = record.members(target.source, survey.cwd.as_ref());
+            let (offset, time_ms) = (read.saturating_sub(1), survey.created_ms);
+            reader.record(Draft { offset, time_ms, kind: "custom", members })?;
         }
-        read_line(reader.as_mut(), survey.origin, &line, raw, &mut writer)
+        Ok(())
+    };
+    each_value(source, survey.read, |line, raw| {
+        record(reader.as_mut(), line.span.start)?;
+        read_line(reader.as_mut(), survey.origin, &line, raw)
     })?;
-    for (number, &read) in target.earlier.iter().chain([&survey.read]).enumerate().skip(recorded) {
-        record(reader.as_mut(), survey, target, (read, number + 1), &mut writer)?;
-    }
-    Ok(())
+    record(reader.as_mut(), u64::MAX)
 }
 
 /// Reads a line; one that is no object is kept as it is.
-fn read_line(
-    reader: &mut dyn Reader,
-    origin: Origin,
-    line: &Line,
-    raw: Option<Raw>,
-    writer: &mut Writer,
-) -> io::Result<()> {
+fn read_line(reader: &mut dyn Reader, origin: Origin, line: &Line, raw: Option<Raw>) -> io::Result<()> {
     if let Some(raw) = raw {
-        return reader.line(line.span.start, raw, writer);
+        return reader.line(line.span.start, raw);
     }
     let text = Text::from(String::from_utf8_lossy(line.bytes).into_owned());
-    reader.custom(line.span.start, parts::kept(origin.name(), "malformed", &encoded(&text)), writer)
+    reader.custom(line.span.start, parts::kept(origin.name(), "malformed", &encoded(&text)))
 }
 
-/// Adds the record of an import, which ends at the offset `read` and is the `number`th. It is below the leaf, so that it
-/// is where the session continues.
-fn record(
-    reader: &mut dyn Reader,
-    survey: &Survey,
-    target: &Target,
-    (read, number): (u64, usize),
-    writer: &mut Writer,
-) -> io::Result<()> {
-    let leaf = reader.leaf(writer)?;
-    let all: Vec<_> = target.earlier.iter().copied().chain([survey.read]).take(number).collect();
-    let record =
-        Record { origin: survey.origin, id: survey.id.clone(), read: all, sha256: survey.sha256.clone() };
-    let members = record.members(target.source, survey.cwd.as_ref());
-    let time_ms = survey.created_ms;
-    let draft = Draft { offset: read.saturating_sub(1), time_ms, kind: "custom", members };
-    reader.recorded(writer.chain(leaf, draft)?);
-    Ok(())
-}
-
-/// Calls `take` with each line of the first `len` bytes that is not blank, with its value if that is an object. Returns how
-/// many bytes were read, and whether the last line is torn, which is then not among them.
+/// Calls `take` with each line that begins in the first `len` bytes and is not blank, with its value if that is an object.
+/// Returns how many bytes were read, and whether the last line is torn, which is then not among them.
 fn each_value(
     source: &dyn ReadAt,
     len: u64,
     mut take: impl FnMut(Line, Option<Raw>) -> io::Result<()>,
 ) -> io::Result<(u64, bool)> {
     let (mut read, mut is_torn) = (0, false);
-    let walked = each_line(source, |line| {
-        if line.span.start >= len {
-            return Err(Found::Answer(()));
-        }
+    each_line_in(source, 0..len, |line| {
         let value = Raw::parse(line.bytes).ok();
-        if value.is_none() && !line.newline && !line.bytes.trim_ascii().is_empty() {
+        let is_blank = line.bytes.trim_ascii().is_empty();
+        if value.is_none() && !line.newline && !is_blank {
             is_torn = true;
             return Ok(());
         }
-        if !line.bytes.trim_ascii().is_empty() {
+        if !is_blank {
             take(line, value.filter(|value| value.is_object()))?;
         }
         read = line.span.end() + u64::from(line.newline);
-        Ok(())
-    });
-    match walked {
-        Err(Found::Error(error)) => Err(error),
-        Ok(()) | Err(Found::Answer(())) => Ok((read, is_torn)),
-    }
+        Ok::<(), io::Error>(())
+    })?;
+    Ok((read, is_torn))
 }
 
 /// What the first lines show.

@@ -103,6 +103,12 @@ impl<'o> Writer<'o> {
         Ok(place)
     }
 
+    /// Adds an entry below the end of this place: what is attached to the place later begins another branch.
+    pub fn below(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {
+        let end = parent.map(|parent| self.end(parent));
+        self.add(end, draft)
+    }
+
     /// Adds an entry below the end of this place, and makes it that end: what is attached to the place later is attached
     /// to the entry.
     pub fn chain(&mut self, parent: Option<Place>, draft: Draft) -> io::Result<Place> {

@@ -2,21 +2,19 @@
 
 use super::{Codex, CodexLine, blocks};
 use crate::import::parts::text;
-use crate::import::writer::Writer;
 use crate::session::content::text_content;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
 use std::io;
 
-impl Codex {
+impl Codex<'_> {
     pub(super) fn call(
         &mut self,
         line: &CodexLine,
         (id, name): (&Text, &Text),
         arguments: &[u8],
         used: &[&str],
-        writer: &mut Writer,
     ) -> io::Result<()> {
         self.names.insert(id.as_bytes().into(), name.clone().into_owned());
         // oh-my-pi sends a call of a custom tool as such if it has this name.
@@ -27,7 +25,7 @@ impl Codex {
             .text("name", name)
             .json("arguments", arguments)
             .with(is_custom.then_some(name), |call, name| call.text("customWireName", name));
-        self.reply(line, &array([call.finish()]), used, writer)
+        self.reply(line, &array([call.finish()]), used)
     }
 
     pub(super) fn result(
@@ -35,8 +33,7 @@ impl Codex {
         line: &CodexLine,
         (id, name): (&Text, &Text),
         (content, is_error): (&[u8], bool),
-        rest: &[u8],
-        writer: &mut Writer,
+        used: &[&str],
     ) -> io::Result<()> {
         self.answered.insert(id.as_bytes().into());
         let message = Object::new()
@@ -45,7 +42,7 @@ impl Codex {
             .text("toolName", name)
             .json("content", content)
             .bool("isError", is_error);
-        self.message(line, message, rest, writer)
+        self.message(line, message, used)
     }
 
     pub(super) fn name_of(&self, id: &Text, otherwise: &str) -> Text<'static> {
@@ -53,20 +50,14 @@ impl Codex {
     }
 
     /// Reads an event about a tool call. If items contain the same call, the event adds no message.
-    pub(super) fn tool_event(
-        &mut self,
-        kind: &str,
-        line: &CodexLine,
-        writer: &mut Writer,
-    ) -> io::Result<bool> {
+    pub(super) fn tool_event(&mut self, kind: &str, line: &CodexLine) -> io::Result<bool> {
         let event = line.payload;
         let Some(id) = text(event, "call_id").or_else(|| text(event, "callId")) else { return Ok(false) };
         let is_item = self.is_repeated(line, "call", &id);
-        let rest = Codex::rest(line, &[]);
         match kind {
             "dynamic_tool_call_request" if !is_item => {
                 let Some(name) = text(event, "tool") else { return Ok(false) };
-                self.call(line, (&id, &name), &arguments(event.get("arguments")), &["arguments"], writer)?;
+                self.call(line, (&id, &name), &arguments(event.get("arguments")), &["arguments"])?;
             }
             "dynamic_tool_call_response" if !is_item => {
                 let name = text(event, "tool").unwrap_or_else(|| Text::from("unknown"));
@@ -77,16 +68,16 @@ impl Codex {
                     None => output(event.get("content_items")),
                 };
                 let failed = error.is_some() || event.get("success").and_then(Raw::bool) == Some(false);
-                self.result(line, (&id, &name), (&content, failed), &rest, writer)?;
+                self.result(line, (&id, &name), (&content, failed), &[])?;
             }
             "web_search_end" if !self.answered.contains(id.as_bytes()) => {
                 let name = self.name_of(&id, "web_search");
                 if !is_item && !self.names.contains_key(id.as_bytes()) {
                     let given = arguments(event.get_some("action").or_else(|| event.get("query")));
-                    self.call(line, (&id, &name), &given, &["results"], writer)?;
+                    self.call(line, (&id, &name), &given, &["results"])?;
                 }
                 let found = event.get_some("results").or_else(|| event.get("query"));
-                self.result(line, (&id, &name), (&output(found), false), &rest, writer)?;
+                self.result(line, (&id, &name), (&output(found), false), &[])?;
             }
             "mcp_tool_call_end" if !is_item => {
                 let invocation = event.get("invocation").unwrap_or(Raw::NULL);
@@ -94,7 +85,7 @@ impl Codex {
                 let Some((server, tool)) = names else { return Ok(false) };
                 let name = Text::from(format!("{server}/{tool}"));
                 let given = arguments(invocation.get("arguments"));
-                self.call(line, (&id, &name), &given, &["result"], writer)?;
+                self.call(line, (&id, &name), &given, &["result"])?;
                 let result = event.get("result");
                 let error = result.and_then(|result| result.get_text("Err"));
                 let result =
@@ -105,7 +96,7 @@ impl Codex {
                     (None, result) => output(result),
                 };
                 let is_error = result.and_then(|result| result.get("isError")?.bool()) == Some(true);
-                self.result(line, (&id, &name), (&content, error.is_some() || is_error), &rest, writer)?;
+                self.result(line, (&id, &name), (&content, error.is_some() || is_error), &[])?;
             }
             _ => return Ok(false),
         }

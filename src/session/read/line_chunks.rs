@@ -75,9 +75,18 @@ impl<'a> LineChunk<'a> {
 /// If `take` fails, or as [`ChunkReader::read`].
 pub fn each_line<E: From<io::Error>>(
     source: &dyn ReadAt,
+    take: impl FnMut(Line) -> Result<(), E>,
+) -> Result<(), E> {
+    each_line_in(source, 0..source.len(), take)
+}
+
+/// Calls `take` with each line that begins in a range, as [`each_line`] does.
+pub fn each_line_in<E: From<io::Error>>(
+    source: &dyn ReadAt,
+    range: Range<u64>,
     mut take: impl FnMut(Line) -> Result<(), E>,
 ) -> Result<(), E> {
-    let flow = ChunkReader::default().read(source, 0..source.len(), |chunk| {
+    let flow = ChunkReader::default().read(source, range, |chunk| {
         chunk.lines().try_for_each(|line| match take(line) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
