@@ -227,7 +227,8 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Returns the model of the last reply.
     fn last_model(&self, path: &[EntryIx]) -> io::Result<Option<String>> {
-        let is_reply = |ix: &&EntryIx| self.source.is(**ix, Role::Assistant);
+        let session = self.source.session;
+        let is_reply = |ix: &&EntryIx| session.is_message(**ix, Role::Assistant);
         let Some(&last) = path.iter().rfind(is_reply) else { return Ok(None) };
         let line = self.results.line(last)?;
         Ok(Raw::checked(line.trim_ascii()).get("message").and_then(model_of))

@@ -318,18 +318,9 @@ mod tests {
     use super::*;
 
     fn html_of(text: &str) -> String {
-        struct Nothing;
-        impl crate::export::html::Around for Nothing {
-            fn address(&self, _: &str) -> Option<String> {
-                None
-            }
-            fn image(&self, _: &str) -> Option<&str> {
-                None
-            }
-        }
         let mut markup = Markup::new();
         push(text, Breaks::Soft, &mut markup);
-        crate::export::html::html(&markup.finish(), &Nothing).to_string().replace(" dir=\"auto\"", "")
+        crate::export::html::html(&markup, &|_| false, &[]).to_string().replace(" dir=\"auto\"", "")
     }
 
     #[test]

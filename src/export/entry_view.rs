@@ -3,7 +3,6 @@
 use crate::export::commonmark::Breaks;
 use crate::export::markup::Tag;
 use crate::export::source::{Source, cut, decoded, shown};
-use crate::export::tools;
 use crate::export::view_parts::{EntryView, prose};
 use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
@@ -13,28 +12,23 @@ use pisess_json::{Raw, js};
 use std::io;
 
 /// Returns the article of an entry.
-pub fn article(source: &Source, ix: EntryIx) -> io::Result<EntryView> {
-    let mut article = EntryView {
-        number: source.number(ix).unwrap_or(u32::MAX),
-        omits_thinking: source.cuts.thinking,
-        usage: source.session.usage_of(ix).copied(),
-        ..EntryView::default()
-    };
+pub fn article<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
+    let mut article = EntryView::new(source, ix);
     let line = source.bodies.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
-    match source.rendered(ix) {
+    match source.rendered.get(&ix) {
         Some(rendered) => article.prose(rendered, Breaks::Soft),
-        None => article.entry(source, ix, line)?,
+        None => article.entry(line)?,
     }
     Ok(article)
 }
 
-impl EntryView {
-    fn entry(&mut self, source: &Source, ix: EntryIx, line: Raw) -> io::Result<()> {
-        let entry = source.session.entry(ix);
+impl EntryView<'_> {
+    fn entry(&mut self, line: Raw) -> io::Result<()> {
+        let entry = self.source.session.entry(self.ix);
         match entry.kind {
             Kind::Message => match line.get("message") {
-                Some(message) if message.is_object() => self.message(source, ix, entry.role, message)?,
+                Some(message) if message.is_object() => self.message(entry.role, message)?,
                 _ => self.rest("data", line, &[]),
             },
             Kind::CustomMessage => {
@@ -42,14 +36,13 @@ impl EntryView {
                 self.hidden(line);
                 self.member(line, "details");
             }
-            Kind::Compaction => self.compaction(source, line),
+            Kind::Compaction => self.compaction(line),
             Kind::BranchSummary => {
-                let from = line.get_text("fromId").and_then(|id| source.session.find(&id));
-                self.summary(source, "Summary of a branch that was left", from, line);
+                self.summary("Summary of a branch that was left", self.named(line, "fromId"), line);
             }
             Kind::Custom => self.member(line, "data"),
-            Kind::ContextEdit => self.edit(source, line),
-            Kind::Label => self.label(source, line),
+            Kind::ContextEdit => self.edit(line),
+            Kind::Label => self.label(line),
             Kind::SessionInit => {
                 self.fold("System prompt", line.get("systemPrompt"));
                 self.fold("Task", line.get("task"));
@@ -81,13 +74,13 @@ impl EntryView {
         Ok(())
     }
 
-    fn message(&mut self, source: &Source, ix: EntryIx, role: Role, message: Raw) -> io::Result<()> {
+    fn message(&mut self, role: Role, message: Raw) -> io::Result<()> {
         match role {
             Role::User => self.content(message.get("content"), Breaks::Hard),
-            Role::Assistant => self.assistant(source, ix, message),
-            Role::ToolResult => tools::result(self, source, ix, message)?,
-            Role::BashExecution | Role::PythonExecution => tools::execution(self, source, message),
-            Role::FileMention => tools::files(self, source, message),
+            Role::Assistant => self.assistant(message),
+            Role::ToolResult => self.result(message)?,
+            Role::BashExecution | Role::PythonExecution => self.execution(message),
+            Role::FileMention => self.files(message),
             Role::System | Role::Developer => {
                 self.folded("Instructions", message.get("content"));
                 self.system(message);
@@ -97,8 +90,8 @@ impl EntryView {
                 self.hidden(message);
                 self.member(message, "details");
             }
-            Role::BranchSummary => self.summary(source, "Summary of a branch that was left", None, message),
-            Role::CompactionSummary => self.summary(source, "Summary of what came before", None, message),
+            Role::BranchSummary => self.summary("Summary of a branch that was left", None, message),
+            Role::CompactionSummary => self.summary("Summary of what came before", None, message),
             Role::Other | Role::Missing => {
                 self.content(message.get("content"), Breaks::Soft);
                 self.rest("message", message, &["role", "content", "timestamp"]);
@@ -126,22 +119,11 @@ impl EntryView {
         }
     }
 
-    fn assistant(&mut self, source: &Source, ix: EntryIx, message: Raw) {
+    fn assistant(&mut self, message: Raw) {
         let part = |key| message.get(key).and_then(decoded);
         let model = part("responseModel").or_else(|| part("model"));
-        self.model = model_name(part("provider").as_deref(), model.as_deref());
-        match message.get("content") {
-            Some(content) if content.is_array() => {
-                for block in content.items() {
-                    match block.get("type").and_then(Raw::text).unwrap_or_default().as_bytes() {
-                        b"toolCall" if source.cuts.tools => {}
-                        b"toolCall" => tools::call(self, source, ix, block),
-                        _ => self.block(block, Breaks::Soft),
-                    }
-                }
-            }
-            content => self.content(content, Breaks::Soft),
-        }
+        self.facts.model = model_name(part("provider").as_deref(), model.as_deref());
+        self.content(message.get("content"), Breaks::Soft);
         self.ending(message);
     }
 
@@ -156,7 +138,6 @@ impl EntryView {
             _ if error.is_some() => "Failed",
             _ => return,
         };
-        self.failed = true;
         self.markup.element(Tag::Alert, |m| {
             m.text(said);
             if let Some(error) = error.filter(|error| !error.trim().is_empty()) {
@@ -166,47 +147,51 @@ impl EntryView {
         });
     }
 
-    fn compaction(&mut self, source: &Source, line: Raw) {
+    fn compaction(&mut self, line: Raw) {
         let tokens = line.get("tokensBefore").and_then(Raw::number).filter(|tokens| tokens.is_finite());
         let title = match tokens {
             Some(tokens) => format!("Compacted at {} tokens", grouped(tokens)),
             None => "Compacted".to_owned(),
         };
-        let kept = line.get_text("firstKeptEntryId").and_then(|id| source.session.find(&id));
-        self.summary(source, &title, None, line);
-        if let Some(kept) =
-            kept.filter(|kept| Some(*kept) != line.get_text("id").and_then(|id| source.session.find(&id)))
-        {
-            self.entry_link(source, "The model kept what follows from ", kept);
+        self.summary(&title, None, line);
+        let kept = self.named(line, "firstKeptEntryId");
+        if let Some(kept) = kept.filter(|kept| Some(*kept) != self.named(line, "id")) {
+            self.entry_link("The model kept what follows from ", kept);
         }
     }
 
-    fn summary(&mut self, source: &Source, title: &str, from: Option<EntryIx>, line: Raw) {
+    /// Returns the entry whose id is this member.
+    fn named(&self, line: Raw, key: &str) -> Option<EntryIx> {
+        line.get_text(key).and_then(|id| self.source.session.find(&id))
+    }
+
+    fn summary(&mut self, title: &str, from: Option<EntryIx>, line: Raw) {
         let summary = line.get("summary").and_then(decoded).unwrap_or_default();
-        self.source.push_str(summary.trim());
+        self.text.push_str(summary.trim());
         self.markup.element_with(Tag::Fold, "divider", |m| {
             m.words(Tag::Summary, title);
             m.section(|m| prose(&summary, Breaks::Soft, m));
         });
         if let Some(from) = from {
-            self.entry_link(source, "It ended at ", from);
+            self.entry_link("It ended at ", from);
         }
     }
 
-    fn entry_link(&mut self, source: &Source, before: &str, to: EntryIx) {
-        let Some(number) = source.number(to) else { return };
+    fn entry_link(&mut self, before: &str, to: EntryIx) {
+        let Some(number) = self.source.number(to) else { return };
+        let id = self.source.id(to);
         self.markup.element(Tag::Note, |m| {
             m.text(before);
-            m.element_with(Tag::Entry, &number.to_string(), |m| m.text(&source.id(to)));
+            m.element_with(Tag::Entry, &number.to_string(), |m| m.text(&id));
         });
     }
 
-    fn edit(&mut self, source: &Source, line: Raw) {
-        let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+    fn edit(&mut self, line: Raw) {
+        let target = self.named(line, "targetId");
         let replacement = line.get("replacement");
         let omits = replacement.is_some_and(Raw::is_null);
-        self.edits = target
-            .and_then(|target| source.number(target))
+        self.facts.edits = target
+            .and_then(|target| self.source.number(target))
             .filter(|_| replacement.is_some())
             .map(|target| (target, omits));
         if let Some(target) = target {
@@ -215,20 +200,20 @@ impl EntryView {
             } else {
                 "From here on the model sees other content of "
             };
-            self.entry_link(source, said, target);
+            self.entry_link(said, target);
         }
         self.content(replacement.and_then(|new| new.get("content")), Breaks::Soft);
     }
 
-    fn label(&mut self, source: &Source, line: Raw) {
-        let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
+    fn label(&mut self, line: Raw) {
+        let target = self.named(line, "targetId");
         let name = line.get("label").and_then(decoded).filter(|name| !name.is_empty());
         let said = match &name {
             Some(name) => format!("Label “{}” on ", cut(name, 200)),
             None => "Label cleared of ".to_owned(),
         };
         match target {
-            Some(target) => self.entry_link(source, &said, target),
+            Some(target) => self.entry_link(&said, target),
             None => self.markup.words(Tag::Note, &format!("{said}an entry that is not here")),
         }
     }

@@ -3,30 +3,20 @@
 //! Text becomes HTML by being escaped, markup by its own elements; there is no other way in, and all
 //! attributes are written here. No attribute runs a script or carries a style.
 
-use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END, visible};
+use super::markup::{Event, Markup, Tag, visible};
 use std::fmt;
 
 /// A piece of HTML.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Html(String);
 
 impl Html {
-    /// Returns HTML from a literal of pisess.
-    pub fn own(html: &'static str) -> Html {
-        Html(html.to_owned())
-    }
-
     /// Returns text as HTML: characters with a meaning in HTML, even within quotes, are escaped; control and
     /// bidirectional characters are made visible (see [`super::markup::Markup::text`]).
     pub fn text(text: &str) -> Html {
         let mut html = Html::default();
-        html.push_text(text);
+        html.push_escaped(&visible(text));
         html
-    }
-
-    /// Appends text, escaped.
-    pub fn push_text(&mut self, text: &str) {
-        self.push_escaped(&visible(text));
     }
 
     /// Appends text in which invisible characters are already made visible, and escapes it.
@@ -47,36 +37,25 @@ impl Html {
         self.0 += rest;
     }
 
-    /// Appends HTML.
-    pub fn push(&mut self, html: &Html) {
-        self.0 += &html.0;
-    }
-
-    /// Appends HTML from a literal of pisess.
-    pub fn push_own(&mut self, html: &'static str) {
-        self.0 += html;
-    }
-
     /// Returns the HTML.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    fn open(&mut self, element: &'static str, class: &str) {
+    /// Appends the beginning of an element, with those of the attributes that are not empty.
+    fn open(&mut self, element: &'static str, attributes: &[(&'static str, &str)]) {
         self.0.push('<');
         self.0 += element;
-        if !class.is_empty() {
-            self.attribute("class", class);
+        for (name, value) in attributes.iter().filter(|(_, value)| !value.is_empty()) {
+            self.0.extend([" ", name, "=\""]);
+            self.push_escaped(&visible(value));
+            self.0.push('"');
         }
         self.0.push('>');
     }
 
-    fn attribute(&mut self, name: &'static str, value: &str) {
-        self.0.push(' ');
-        self.0 += name;
-        self.0 += "=\"";
-        self.push_escaped(&visible(value));
-        self.0.push('"');
+    fn close(&mut self, element: &'static str) {
+        self.0.extend(["</", element, ">"]);
     }
 }
 
@@ -86,175 +65,104 @@ impl fmt::Display for Html {
     }
 }
 
-/// The entries and images that markup may refer to, for a page without scripts.
-pub trait Around {
-    /// Returns the fragment that links to the entry with this number; `None` if the document does not have it.
-    fn address(&self, entry: &str) -> Option<String>;
-    /// Returns the image with this name, in base64.
-    fn image(&self, name: &str) -> Option<&str>;
-}
-
-/// Returns markup as complete HTML: folds contain their content, and sections follow one another.
-pub fn html(markup: &str, around: &dyn Around) -> Html {
-    written(markup, around, &[])
+/// Returns markup as complete HTML: folds contain their content, and sections follow one another. `is_here` returns whether
+/// the document contains the entry with this number; `images` are those that the markup refers to, with their names.
+pub fn html(markup: &Markup, is_here: &dyn Fn(&str) -> bool, images: &[(String, String)]) -> Html {
+    // A call whose result is in the document is omitted here: it is shown with the result.
+    let is_omitted = |tag, value: &str| tag == Tag::Call && is_here(value);
+    Writer { html: Html::default(), open: Vec::new(), is_here, images }
+        .written(markup.events_without(is_omitted))
 }
 
 /// Returns only the prose of markup as HTML: no folds, tools and images.
-pub fn prose(markup: &str) -> Html {
-    struct Alone;
-    impl Around for Alone {
-        fn address(&self, _: &str) -> Option<String> {
-            None
-        }
-        fn image(&self, _: &str) -> Option<&str> {
-            None
-        }
-    }
-    written(markup, &Alone, &[Tag::Fold, Tag::Tool, Tag::Call, Tag::Image])
-}
-
-fn written(markup: &str, around: &dyn Around, omitted: &'static [Tag]) -> Html {
-    let mut writer = Writer { html: Html::default(), open: Vec::new(), around, omitted };
-    let mut rest = markup;
-    let marks = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
-    while let Some(at) = rest.find(marks) {
-        writer.html.push_escaped(&rest[..at]);
-        let mark = rest.as_bytes()[at] as char;
-        rest = writer.mark(mark, &rest[at + 1..]);
-    }
-    writer.html.push_escaped(rest);
-    writer.html
+pub fn prose(markup: &Markup) -> Html {
+    let is_omitted = |tag, _: &str| matches!(tag, Tag::Fold | Tag::Tool | Tag::Call | Tag::Image);
+    let writer = Writer { html: Html::default(), open: Vec::new(), is_here: &|_| false, images: &[] };
+    writer.written(markup.events_without(is_omitted))
 }
 
 struct Writer<'a> {
     html: Html,
+    /// The open elements; empty for what has no end.
     open: Vec<&'static str>,
-    around: &'a dyn Around,
-    /// Elements that are left out with their content.
-    omitted: &'static [Tag],
+    is_here: &'a dyn Fn(&str) -> bool,
+    images: &'a [(String, String)],
 }
 
 impl Writer<'_> {
-    /// Writes a mark; returns the text after it.
-    fn mark<'a>(&mut self, mark: char, rest: &'a str) -> &'a str {
-        let (code, behind) = split_first(rest);
-        match mark {
-            OPEN | OPEN_WITH if Tag::of(code).is_some_and(|tag| self.omitted.contains(&tag)) => {
-                behind_element(behind)
-            }
-            OPEN => {
-                self.open(code, "");
-                behind
-            }
-            OPEN_WITH => {
-                let (value, behind) = behind.split_once(VALUE).unwrap_or((behind, ""));
-                // A call whose result is in the document is omitted here: it is shown with the result.
-                if Tag::of(code) == Some(Tag::Call) && self.around.address(value).is_some() {
-                    return behind_element(behind);
+    fn written<'m>(mut self, events: impl Iterator<Item = Event<'m>>) -> Html {
+        for event in events {
+            match event {
+                Event::Text(text) => self.html.push_escaped(text),
+                Event::Open(tag, value) => {
+                    let element = self.element(tag, value);
+                    self.open.push(element);
                 }
-                self.open(code, value);
-                behind
+                Event::Close => match self.open.pop() {
+                    None | Some("") => {}
+                    Some(element) => self.html.close(element),
+                },
+                Event::Word(code) => self.html.open("span", &[("class", &format!("w-{code}"))]),
+                Event::WordEnd => self.html.close("span"),
+                Event::Section | Event::SectionEnd => {}
             }
-            CLOSE => {
-                self.close();
-                rest
-            }
-            WORD => {
-                self.html.open("span", &format!("w-{code}"));
-                behind
-            }
-            WORD_END => {
-                self.html.push_own("</span>");
-                rest
-            }
-            _ => rest,
         }
+        self.html
     }
 
-    fn open(&mut self, code: char, value: &str) {
-        let Some(tag) = Tag::of(code) else { return self.open.push("") };
+    /// Writes the beginning of an element. Returns what has to be closed.
+    fn element(&mut self, tag: Tag, value: &str) -> &'static str {
         let (element, class) = tag.element();
         match tag {
             Tag::Break | Tag::Rule => {
-                self.html.open(element, class);
-                self.open.push("");
+                self.html.open(element, &[]);
+                ""
             }
             Tag::Block | Tag::Output | Tag::Diff => {
-                self.html.open("pre", class);
-                self.open.push("</pre>");
+                self.html.open("pre", &[("class", class)]);
+                "pre"
             }
-            Tag::Link | Tag::Entry | Tag::Call => self.link(tag, value),
+            Tag::Link => self.link(class, value, allowed(value)),
+            Tag::Entry | Tag::Call => self.link(class, &format!("#e{value}"), (self.is_here)(value)),
             Tag::Image => self.image(value),
             Tag::Task => {
-                self.html.push_own(if value == "x" { "☑ " } else { "☐ " });
-                self.open.push("");
+                self.html.0 += if value == "x" { "☑ " } else { "☐ " };
+                ""
             }
             _ => {
-                let class = match (tag, value) {
-                    (Tag::Fold | Tag::Tool, value) => format!("{class} {value}"),
-                    (Tag::HeadCell | Tag::Cell, value) => value.to_owned(),
+                let class = match tag {
+                    Tag::Fold | Tag::Tool => format!("{class} {value}"),
+                    Tag::HeadCell | Tag::Cell => value.to_owned(),
                     _ => class.to_owned(),
                 };
-                self.html.0.push('<');
-                self.html.0 += element;
-                if !class.trim().is_empty() {
-                    self.html.attribute("class", class.trim());
-                }
-                if tag.has_own_direction() {
-                    self.html.attribute("dir", "auto");
-                }
-                if tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty()
-                {
-                    self.html.attribute("start", value);
-                }
-                self.html.0.push('>');
-                self.open.push(closing(element));
+                let direction = if tag.has_own_direction() { "auto" } else { "" };
+                let is_number = tag == Tag::Numbers && value.bytes().all(|byte| byte.is_ascii_digit());
+                let start = if is_number { value } else { "" };
+                self.html.open(element, &[("class", class.trim()), ("dir", direction), ("start", start)]);
+                element
             }
         }
     }
 
-    fn link(&mut self, tag: Tag, value: &str) {
-        let address = match tag {
-            Tag::Link => allowed(value).then(|| value.to_owned()),
-            _ => self.around.address(value),
-        };
-        let (_, class) = tag.element();
-        match address {
-            Some(address) => {
-                self.html.0 += "<a";
-                if !class.is_empty() {
-                    self.html.attribute("class", class);
-                }
-                self.html.attribute("href", &address);
-                self.html.attribute("rel", "noopener noreferrer nofollow");
-                self.html.0.push('>');
-                self.open.push("</a>");
-            }
-            None => {
-                self.html.open("span", class);
-                self.open.push("</span>");
-            }
+    fn link(&mut self, class: &str, address: &str, is_link: bool) -> &'static str {
+        if !is_link {
+            self.html.open("span", &[("class", class)]);
+            return "span";
         }
+        let rel = ("rel", "noopener noreferrer nofollow");
+        self.html.open("a", &[("class", class), ("href", address), rel]);
+        "a"
     }
 
-    fn image(&mut self, value: &str) {
+    fn image(&mut self, value: &str) -> &'static str {
         let (kind, name) = value.split_once(' ').unwrap_or((value, ""));
-        self.html.open("figure", "image");
-        if let (true, Some(data)) = (IMAGE_TYPES.contains(&kind), self.around.image(name))
-            && is_base64(data)
-        {
-            self.html.0 += "<img";
-            self.html.attribute("alt", "image of the session");
-            self.html.attribute("src", &format!("data:{kind};base64,{data}"));
-            self.html.0.push('>');
+        self.html.open("figure", &[("class", "image")]);
+        let data = self.images.iter().find(|(other, _)| other == name).map(|(_, data)| data);
+        if let Some(data) = data.filter(|data| IMAGE_TYPES.contains(&kind) && is_base64(data)) {
+            let source = format!("data:{kind};base64,{data}");
+            self.html.open("img", &[("alt", "image of the session"), ("src", &source)]);
         }
-        self.open.push("</figure>");
-    }
-
-    fn close(&mut self) {
-        if let Some(closing) = self.open.pop() {
-            self.html.push_own(closing);
-        }
+        "figure"
     }
 }
 
@@ -279,79 +187,17 @@ pub fn allowed(address: &str) -> bool {
     ["https://", "http://", "mailto:", "#"].iter().any(|scheme| lower.starts_with(scheme))
 }
 
-fn closing(element: &str) -> &'static str {
-    const CLOSING: [&str; 24] = [
-        "</p>",
-        "</h3>",
-        "</h4>",
-        "</h5>",
-        "</ul>",
-        "</ol>",
-        "</li>",
-        "</span>",
-        "</blockquote>",
-        "</em>",
-        "</strong>",
-        "</del>",
-        "</code>",
-        "</a>",
-        "</table>",
-        "</tr>",
-        "</th>",
-        "</td>",
-        "</div>",
-        "</ins>",
-        "</details>",
-        "</summary>",
-        "</section>",
-        "</b>",
-    ];
-    let is_closing = |closing: &&&str| closing[2..].strip_suffix('>') == Some(element);
-    CLOSING.iter().find(is_closing).copied().unwrap_or("")
-}
-
-/// Returns the text after an element; `rest` starts inside it.
-fn behind_element(rest: &str) -> &str {
-    let mut open = 1;
-    for (at, mark) in rest.match_indices([OPEN, OPEN_WITH, CLOSE]) {
-        if mark.starts_with(CLOSE) {
-            open -= 1;
-        } else {
-            open += 1;
-        }
-        if open == 0 {
-            return &rest[at + 1..];
-        }
-    }
-    ""
-}
-
-fn split_first(text: &str) -> (char, &str) {
-    let mut chars = text.chars();
-    (chars.next().unwrap_or('\0'), chars.as_str())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::markup::{Markup, Word};
-
-    struct Nothing;
-
-    impl Around for Nothing {
-        fn address(&self, entry: &str) -> Option<String> {
-            (entry == "1").then(|| "#e1".to_owned())
-        }
-
-        fn image(&self, name: &str) -> Option<&str> {
-            Some(if name == "good" { "AAAA" } else { "AA\" onerror=" })
-        }
-    }
+    use crate::export::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
         let mut markup = Markup::new();
         make(&mut markup);
-        html(&markup.finish(), &Nothing).to_string()
+        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")];
+        let images = images.map(|(name, data)| (name.to_owned(), data.to_owned()));
+        html(&markup, &|entry| entry == "1", &images).to_string()
     }
 
     #[test]

@@ -7,13 +7,12 @@ use super::commonmark;
 use super::markup::visible;
 use super::source::Contents;
 use super::source::cut;
-use super::view_parts::EntryView;
+use super::view_parts::Facts;
 use crate::ops::rows::{Row, Tone};
 use crate::ops::tree::{Filter, passes};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
 use crate::session::tree::Tree;
-use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -53,9 +52,10 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
     let up = contents.parents().into_iter().enumerate().map(|(number, parent)| {
         parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
     });
-    let named = contents.labels();
-    let labels =
-        named.iter().map(|(number, name)| array([number.to_string().into_bytes(), quoted(&cut(name, 300))]));
+    let labels = entries.iter().enumerate().filter_map(|(number, &ix)| {
+        let name = quoted(&cut(&labels.name(ix)?.to_string_lossy(), 300));
+        Some(array([number.to_string().into_bytes(), name]))
+    });
     let usage = contents.usage();
     let cwd = session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy().into_owned());
     let (kind_names, kind_of) = kind_names(contents);
@@ -64,20 +64,13 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .number("tokensOfAll", usage.tokens())
         .number("costOfAll", (usage.cost * 1e6).round() / 1e6)
         .json("title", &quoted(title))
-        .json("name", &name.map_or(b"null".to_vec(), quoted))
-        .json("cwd", &cwd.as_deref().map_or(b"null".to_vec(), quoted))
+        .json("name", &or_null(name))
+        .json("cwd", &or_null(cwd.as_deref()))
         .str("agent", session.agent().name)
         .str("session", &session.header.id.to_string_lossy())
-        .json("left", &contents.note().map_or(b"null".to_vec(), |note| quoted(&note)))
+        .json("left", &or_null(contents.note().as_deref()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
-        .json(
-            "leaf",
-            contents
-                .leaf
-                .and_then(|leaf| contents.number(leaf))
-                .map_or("-1".into(), |n| n.to_string())
-                .as_bytes(),
-        )
+        .number("leaf", contents.leaf.and_then(|leaf| contents.number(leaf)).map_or(-1.0, f64::from))
         .json("ids", &array(ids))
         .json("up", &array(up))
         .str("kind", &kinds)
@@ -92,6 +85,10 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
 
 fn quoted(text: &str) -> Vec<u8> {
     string::encoded(&Text::from(visible(text)))
+}
+
+fn or_null(text: Option<&str>) -> Vec<u8> {
+    text.map_or(b"null".to_vec(), quoted)
 }
 
 /// Returns the letter for the kind of an entry.
@@ -172,58 +169,24 @@ pub struct Late {
     models: Vec<String>,
     known: HashMap<String, usize>,
     count: usize,
-    model: Column,
-    cost: Column,
-    usage: Column,
-    lines: Column,
+    // The numbers of all entries, as they are written: those of a long session are many.
+    model: Vec<u8>,
+    cost: Vec<u8>,
+    usage: Vec<u8>,
+    lines: Vec<u8>,
     hidden: Vec<String>,
     edits: Vec<Vec<u8>>,
 }
 
-/// The numbers of all entries, as they are written: those of a long session are many.
-#[derive(Debug, Default)]
-struct Column(Vec<u8>);
-
-impl Column {
-    fn push(&mut self, number: &[u8]) {
-        if !self.0.is_empty() {
-            self.0.push(b',');
-        }
-        self.0.extend_from_slice(number);
-    }
-
-    fn json(self) -> Vec<u8> {
-        array([self.0])
-    }
-}
-
-/// The facts about an article that are kept besides its markup.
-#[derive(Debug)]
-pub struct Facts {
-    model: Option<String>,
-    usage: Option<Usage>,
-    lines: u32,
-    is_hidden: bool,
-    /// The number of the entry that this one edits, and whether that entry is omitted.
-    edits: Option<(u32, bool)>,
-}
-
-impl Facts {
-    /// Returns the facts about an article.
-    pub fn of(article: &EntryView) -> Facts {
-        Facts {
-            model: article.model.clone(),
-            usage: article.usage,
-            is_hidden: article.is_hidden,
-            lines: super::height::lines(article.markup.as_str()),
-            edits: article.edits,
-        }
-    }
+/// Adds a number to those of a column.
+fn add(number: &[u8], column: &mut Vec<u8>) {
+    column.extend_from_slice(if column.is_empty() { b"" } else { b"," });
+    column.extend_from_slice(number);
 }
 
 impl Late {
-    /// Adds the facts of the next entry.
-    pub fn push(&mut self, facts: Facts) {
+    /// Adds the facts of the next entry, and about how many lines it takes.
+    pub fn push(&mut self, facts: Facts, lines: u32) {
         let number = self.count;
         self.count += 1;
         let model = facts.model.map_or(0, |model| {
@@ -234,16 +197,18 @@ impl Late {
             }
             at
         });
-        self.model.push(model.to_string().as_bytes());
+        add(model.to_string().as_bytes(), &mut self.model);
         let usage = facts.usage.unwrap_or_default();
-        self.cost.push(js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6).as_bytes());
+        let cost = js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6);
+        add(cost.as_bytes(), &mut self.cost);
         let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
         let is_used = usage.tokens() > 0.0;
-        self.usage.push(&if is_used { array(parts.map(js::number)) } else { b"0".to_vec() });
+        let parts = if is_used { array(parts.map(js::number)) } else { b"0".to_vec() };
+        add(&parts, &mut self.usage);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
-        self.lines.push(facts.lines.to_string().as_bytes());
+        add(lines.to_string().as_bytes(), &mut self.lines);
         if let Some((target, omits)) = facts.edits {
             let edit = [number.to_string(), target.to_string(), u8::from(omits).to_string()];
             self.edits.push(array(edit));
@@ -255,11 +220,11 @@ impl Late {
         let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
         Object::new()
             .json("models", &array(models))
-            .json("model", &self.model.json())
-            .json("cost", &self.cost.json())
-            .json("usage", &self.usage.json())
+            .json("model", &array([self.model]))
+            .json("cost", &array([self.cost]))
+            .json("usage", &array([self.usage]))
             .json("hidden", &array(self.hidden))
-            .json("lines", &self.lines.json())
+            .json("lines", &array([self.lines]))
             .json("edits", &array(self.edits))
             .finish()
     }

@@ -29,11 +29,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     let edits = Edits::of(&source, &path)?;
     let labels = Labels::new(contents.session);
     let drawing = rows(contents.session, contents.leaf);
-    let on_path = crate::session::tree::active(contents.session, contents.leaf);
-    let is_here = |number: &str| {
-        let entry = number.parse().ok().and_then(|number: usize| contents.entries.get(number));
-        entry.is_some_and(|ix| on_path[ix.at()])
-    };
+    let is_here = contents.on_path();
     writeln!(out, "# {}", line(title))?;
     if let Some(note) = contents.note_of_path() {
         write!(out, "\n*{}*\n", line(&note))?;
@@ -46,8 +42,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
             continue;
         }
         let article = article(&source, ix)?;
-        let markup = article.markup.as_str();
-        let text = writer::markdown(markup, &is_here);
+        let text = writer::markdown(&article.markup, &is_here);
         let mut notes: Vec<String> = Vec::new();
         notes.extend(labels.name(ix).map(|label| format!("Label “{}”", label.to_string_lossy())));
         notes.extend(edits.note(ix).map(str::to_owned));
@@ -66,12 +61,12 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
                 notes.splice(0..0, time);
                 write_notes(&notes, out)?;
                 if whole.is_none() {
-                    out.write_all(writer::quoted(markup, &is_here).as_bytes())?;
+                    out.write_all(writer::quoted(&article.markup, &is_here).as_bytes())?;
                 }
                 continue;
             }
             'a' | 't' => {
-                let new = article.model.filter(|new| model.as_ref() != Some(new));
+                let new = article.facts.model.filter(|new| model.as_ref() != Some(new));
                 notes.splice(0..0, new.clone());
                 model = new.or(model);
             }
@@ -85,7 +80,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
 
 /// Returns the text of an entry alone.
 pub fn quotation(source: &Source, ix: EntryIx) -> io::Result<String> {
-    let text = writer::markdown(article(source, ix)?.markup.as_str(), &|_| false);
+    let text = writer::markdown(&article(source, ix)?.markup, &|_| false);
     Ok(text.trim_start_matches('\n').to_owned())
 }
 

@@ -149,9 +149,13 @@ tags! {
 impl Tag {
     /// Whether the direction of writing is that of the element's own text.
     pub fn has_own_direction(self) -> bool {
-        use Tag::{Cell, HeadCell, Heading1, Heading2, Heading3, Item, Paragraph, Quote, Verbatim};
-        let tags = [Paragraph, Verbatim, Heading1, Heading2, Heading3, Item, Quote, HeadCell, Cell];
-        tags.contains(&self)
+        ["p", "h3", "h4", "h5", "li", "blockquote", "th", "td"].contains(&self.element().0)
+    }
+
+    /// Whether the element is part of a line.
+    pub fn is_inline(self) -> bool {
+        let elements = ["em", "strong", "del", "code", "a", "b", "span", "ins", "td", "th", "summary"];
+        elements.contains(&self.element().0) && self != Tag::Call
     }
 }
 
@@ -192,6 +196,25 @@ impl Word {
     }
 }
 
+/// What markup consists of.
+#[derive(Clone, Copy, Debug)]
+pub enum Event<'m> {
+    /// Text, in which every character is visible.
+    Text(&'m str),
+    /// The beginning of an element, with its value; empty if it has none.
+    Open(Tag, &'m str),
+    /// The end of the element opened last.
+    Close,
+    /// The beginning of a section.
+    Section,
+    /// The end of a section.
+    SectionEnd,
+    /// The beginning of a word of code, with its letter.
+    Word(char),
+    /// The end of a word.
+    WordEnd,
+}
+
 /// The state of an enclosing section: its open elements, the number of elements, and its offset.
 type Outside = (Vec<Option<(usize, usize)>>, usize, usize);
 
@@ -226,6 +249,54 @@ impl Markup {
     /// Returns the finished markup.
     pub fn finish(self) -> String {
         self.out
+    }
+
+    /// Returns what it consists of, in order.
+    pub fn events(&self) -> impl Iterator<Item = Event<'_>> {
+        const MARKS: [char; 7] = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
+        let mut rest = self.as_str();
+        std::iter::from_fn(move || {
+            let end = rest.find(MARKS).unwrap_or(rest.len());
+            if end > 0 {
+                let (text, behind) = rest.split_at(end);
+                rest = behind;
+                return Some(Event::Text(text));
+            }
+            let mut chars = rest.chars();
+            let mark = chars.next()?;
+            let mut code = || chars.next().unwrap_or_default();
+            let known = |code| Tag::of(code).expect("markup is made with the letters of tags");
+            let event = match mark {
+                OPEN => Event::Open(known(code()), ""),
+                OPEN_WITH => {
+                    let tag = known(code());
+                    let (value, behind) = chars.as_str().split_once(VALUE).unwrap_or_default();
+                    rest = behind;
+                    return Some(Event::Open(tag, value));
+                }
+                WORD => Event::Word(code()),
+                CLOSE => Event::Close,
+                SECTION => Event::Section,
+                SECTION_END => Event::SectionEnd,
+                _ => Event::WordEnd,
+            };
+            rest = chars.as_str();
+            Some(event)
+        })
+    }
+
+    /// Returns what it consists of, without some elements and their content.
+    pub fn events_without(&self, is_omitted: impl Fn(Tag, &str) -> bool) -> impl Iterator<Item = Event<'_>> {
+        let mut levels = 0;
+        self.events().filter(move |event| {
+            let outside = levels == 0;
+            match event {
+                Event::Open(tag, value) if levels > 0 || is_omitted(*tag, value) => levels += 1,
+                Event::Close if levels > 0 => levels -= 1,
+                _ => {}
+            }
+            outside && levels == 0
+        })
     }
 
     /// Appends text of a session; no character of it acts as a mark.

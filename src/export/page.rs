@@ -10,10 +10,12 @@
 //! requests, forms, plug-ins, and turning text into HTML.
 
 use super::entry_view::article;
+use super::height::lines;
 use super::html::{Html, prose};
-use super::index::{self, Facts, Late};
+use super::index::{self, Late};
 use super::markup::visible;
 use super::source::{Contents, Source};
+use super::view_parts::Facts;
 use crate::ops::tree::rows;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -177,7 +179,7 @@ fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
     in_order(batches, workers, make, |made| {
         let made = made?;
         out.write_all(&made.bytes)?;
-        made.facts.into_iter().for_each(|facts| late.push(facts));
+        made.facts.into_iter().for_each(|(facts, lines)| late.push(facts, lines));
         for (number, prose) in made.said {
             bytes_said += prose.as_str().len();
             if bytes_said <= MOST_PROSE {
@@ -211,7 +213,8 @@ fn without_script(contents: &Contents, title: &str, said: &Said, out: &mut dyn W
 /// A piece with the entries of a range, and their images.
 struct MadePiece {
     bytes: Vec<u8>,
-    facts: Vec<Facts>,
+    /// And about how many lines each takes.
+    facts: Vec<(Facts, u32)>,
     /// The prose of the entries that are requested.
     said: Vec<(u32, Html)>,
 }
@@ -221,16 +224,16 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
     let mut said = Vec::new();
     for number in range.clone() {
         let mut article = article(source, source.entries[number])?;
-        facts.push(Facts::of(&article));
+        facts.push((article.facts, lines(&article.markup)));
         if number > range.start {
             text.push(BETWEEN);
         }
         text += article.markup.as_str();
-        if !article.source.is_empty() {
+        if !article.text.is_empty() {
             text.push(SOURCE);
-            text += &visible(&article.source);
+            text += &visible(&article.text);
         }
-        let prose = is_said[number].then(|| prose(article.markup.as_str()));
+        let prose = is_said[number].then(|| prose(&article.markup));
         said.extend(prose.filter(|prose| !prose.as_str().is_empty()).map(|prose| (number as u32, prose)));
         images.append(&mut article.images);
     }

@@ -2,11 +2,11 @@
 
 use super::cuts::Cuts;
 pub use crate::format::clip as cut;
+use crate::format::counted;
 use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Role};
-use crate::session::labels::Labels;
+use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{EntryReader as _, FileReader};
 use crate::session::tree::{Tree, active};
 use crate::session::usage::{Usage, UsageSums};
@@ -14,7 +14,6 @@ use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
 
@@ -115,6 +114,15 @@ impl<'a> Contents<'a> {
         path
     }
 
+    /// Returns whether the path to the leaf contains the entry with this number.
+    pub fn on_path(&self) -> impl Fn(&str) -> bool + '_ {
+        let on_path = active(self.session, self.leaf);
+        move |number| {
+            let entry = number.parse().ok().and_then(|number: usize| self.entries.get(number));
+            entry.is_some_and(|ix| on_path[ix.at()])
+        }
+    }
+
     /// Returns for each exported entry the number of the nearest one above it.
     pub fn parents(&self) -> Vec<Option<u32>> {
         let above = |ix| self.session.entry(ix).parent;
@@ -181,44 +189,24 @@ impl<'a> Contents<'a> {
         let on_path = active(session, self.end);
         let is_other = |ix: &EntryIx| !on_path[ix.at()] && !session.entry(*ix).kind.is_bookkeeping();
         let entries = session.all().filter(is_other).count();
-        let count = |count: usize, [one, more]: [&str; 2]| {
-            if count == 1 { format!("1 {one}") } else { format!("{count} {more}") }
-        };
         (is_whole && others > 0 && entries > 0).then(|| {
-            let others = count(others, ["other branch", "other branches"]);
-            format!("{others} ({})", count(entries, ["entry", "entries"]))
+            let others = counted(others, "other branch", "other branches");
+            format!("{others} ({})", counted(entries, "entry", "entries"))
         })
     }
 
     /// Returns the title of the page: the session's name, or else its project and day.
     pub fn title(&self, name: Option<&str>) -> String {
+        let header = &self.session.header;
         let shown = |text: &Text| text.to_string_lossy().into_owned();
-        let project = || {
-            let cwd = self.session.header.cwd.as_ref().map(shown)?;
-            cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()).map(str::to_owned)
-        };
-        let day = self
-            .session
-            .header
-            .timestamp
-            .as_ref()
-            .map(shown)
-            .and_then(|time| time.get(..10).map(str::to_owned));
+        let cwd = header.cwd.as_ref().map(shown).unwrap_or_default();
+        let project = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()).map(str::to_owned);
+        let time = header.timestamp.as_ref().map(shown).unwrap_or_default();
+        let day = time.get(..10).map(str::to_owned);
         match name {
             Some(name) => cut(name, 120),
-            None => [project(), day].into_iter().flatten().collect::<Vec<_>>().join(", "),
+            None => [project, day].into_iter().flatten().collect::<Vec<_>>().join(", "),
         }
-    }
-
-    /// Returns the labels in effect on exported entries.
-    pub fn labels(&self) -> Vec<(u32, Cow<'_, str>)> {
-        let labels = Labels::new(self.session);
-        let named = self
-            .entries
-            .iter()
-            .enumerate()
-            .filter_map(|(number, &ix)| Some((number as u32, labels.name(ix)?)));
-        named.map(|(number, name)| (number, Cow::Owned(name.to_string_lossy().into_owned()))).collect()
     }
 
     /// Returns the position of an entry among the exported ones.
@@ -286,11 +274,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns the Markdown that a renderer made of the entry.
-    pub fn rendered(&self, ix: EntryIx) -> Option<&str> {
-        self.contents.rendered.get(&ix).map(String::as_str)
-    }
-
     /// Calls `see` with the block of the call that a result answers, or with `null` if there is none.
     ///
     /// # Errors
@@ -312,11 +295,6 @@ impl<'a> Source<'a> {
         });
         see(call.unwrap_or(Raw::NULL));
         Ok(())
-    }
-
-    /// Whether the entry is a message of this role.
-    pub fn is(&self, ix: EntryIx, role: Role) -> bool {
-        self.session.is_message(ix, role)
     }
 }
 

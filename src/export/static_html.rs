@@ -1,11 +1,10 @@
 //! One path as HTML without a script, for mail and wikis.
 
 use super::entry_view::article;
-use super::html::{Around, Html, html};
+use super::html::{Html, html};
 use super::page::{head, static_style};
 use super::source::cut;
 use super::source::{Contents, Source};
-use super::view_parts::EntryView;
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader as _;
@@ -18,9 +17,8 @@ use std::io::{self, Write};
 pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
-    let mut on_path = vec![false; contents.entries.len()];
-    path.iter().filter_map(|&ix| contents.number(ix)).for_each(|number| on_path[number as usize] = true);
-    let (edits, labels) = (Edits::of(&source, &path)?, Labels::new(contents.session));
+    let (edits, labels, is_here) =
+        (Edits::of(&source, &path)?, Labels::new(contents.session), contents.on_path());
     head(title, static_style(), None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
     if let Some(note) = contents.note_of_path() {
@@ -29,56 +27,30 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let mut model: Option<String> = None;
     for &ix in &path {
         let article = article(&source, ix)?;
+        let body = html(&article.markup, &is_here, &article.images);
+        let (label, edit) = (labels.name(ix), edits.note(ix));
         // A message that contains only tool calls is omitted: each call is shown with its result.
-        let around = StaticHtml { on_path: &on_path, article: &article };
-        let body = html(article.markup.as_str(), &around);
-        if body.as_str().is_empty() && edits.note(ix).is_none() && labels.name(ix).is_none() {
+        if body.as_str().is_empty() && edit.is_none() && label.is_none() {
             continue;
         }
-        let mut header = Html::default();
-        header.push_own("<header><h2>");
-        header.push_text(&heading(&source, ix));
-        header.push_own("</h2>");
-        let mut aside = |class: &'static str, text: &str| {
-            header.push_own(class);
-            header.push_text(text);
-            header.push_own("</span>");
+        let new = article.facts.model.filter(|new| model.as_ref() != Some(new));
+        let in_element = |begin: &str, text: Option<&str>, end: &str| {
+            text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
         };
-        if let Some(label) = labels.name(ix) {
-            aside("<span class=\"label\">", &label.to_string_lossy());
-        }
-        if let Some(name) = article.model.as_ref().filter(|name| model.as_ref() != Some(name)) {
-            aside("<span>", name);
-            model = Some(name.clone());
-        }
-        header.push_own("</header>");
-        let note = edits.note(ix).map(Html::text);
+        let label = label.map(|label| label.to_string_lossy().into_owned());
         writeln!(
             out,
-            "<article class=\"entry {}\" id=\"e{}\">{header}<div class=\"body\">{}{}</div></article>",
+            "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{body}</div></article>",
             super::index::letter(contents.session.entry(ix)),
             contents.number(ix).unwrap_or_default(),
-            note.map(|note| format!("<div class=\"note\">{note}</div>")).unwrap_or_default(),
-            body
+            Html::text(&heading(&source, ix)),
+            in_element("<span class=\"label\">", label.as_deref(), "</span>"),
+            in_element("<span>", new.as_deref(), "</span>"),
+            in_element("<div class=\"note\">", edit, "</div>"),
         )?;
+        model = new.or(model);
     }
     out.write_all(b"</body>\n</html>\n")
-}
-
-struct StaticHtml<'a> {
-    on_path: &'a [bool],
-    article: &'a EntryView,
-}
-
-impl Around for StaticHtml<'_> {
-    fn address(&self, entry: &str) -> Option<String> {
-        let number: usize = entry.parse().ok()?;
-        self.on_path.get(number).copied().filter(|here| *here).map(|_| format!("#e{number}"))
-    }
-
-    fn image(&self, name: &str) -> Option<&str> {
-        self.article.images.iter().find(|(other, _)| other == name).map(|(_, data)| data.as_str())
-    }
 }
 
 /// Returns the speaker and the time in UTC, because a document has no time zone.

@@ -4,44 +4,53 @@ use super::code::{self, Language};
 use super::commonmark::{self, Breaks};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
-use super::source::{cut, decoded};
+use super::source::{Source, cut, decoded};
 use super::wrapped::{Part, Wrapper, parts};
+use crate::session::entry::{EntryIx, Role};
 use crate::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 
 /// An entry prepared for display.
-#[derive(Debug, Default)]
-pub struct EntryView {
+pub struct EntryView<'s> {
+    /// Where it is from.
+    pub source: &'s Source<'s>,
+    pub ix: EntryIx,
     /// Its markup.
     pub markup: Markup,
+    /// Its images in base64, with their names in the markup.
+    pub images: Vec<(String, String)>,
+    /// The Markdown of its texts, for copying.
+    pub text: String,
+    pub facts: Facts,
+}
+
+/// What a page keeps of an entry besides its markup.
+#[derive(Debug, Default)]
+pub struct Facts {
     /// The model that wrote it, as `provider/model`.
     pub model: Option<String>,
     /// What its request used.
     pub usage: Option<Usage>,
     /// Whether the agent does not show it.
     pub is_hidden: bool,
-    /// Whether it failed or ended early.
-    pub failed: bool,
-    /// Its images in base64, with their names in the markup.
-    pub images: Vec<(String, String)>,
     /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
     pub edits: Option<(u32, bool)>,
-    /// Whether thinking is left out.
-    pub omits_thinking: bool,
-    /// The number of the entry, for the names of images.
-    pub number: u32,
-    /// The Markdown of its texts, for copying.
-    pub source: String,
 }
 
-impl EntryView {
+impl<'s> EntryView<'s> {
+    /// Returns a view that is still empty.
+    pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
+        let facts = Facts { usage: source.session.usage_of(ix).copied(), ..Facts::default() };
+        EntryView { source, ix, markup: Markup::new(), images: Vec::new(), text: String::new(), facts }
+    }
+
     /// Appends a text as Markdown, and keeps its source.
     pub fn prose(&mut self, text: &str, breaks: Breaks) {
-        if !self.source.is_empty() {
-            self.source.push_str("\n\n");
+        if !self.text.is_empty() {
+            self.text.push_str("\n\n");
         }
-        self.source.push_str(text.trim());
+        self.text.push_str(text.trim());
         prose(text, breaks, &mut self.markup);
     }
 
@@ -62,9 +71,12 @@ impl EntryView {
     pub fn block(&mut self, block: Raw, breaks: Breaks) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
+        let is_reply = self.source.session.is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => self.prose(&text, breaks),
-            (b"thinking" | b"redactedThinking", ..) if self.omits_thinking => {}
+            (b"toolCall", ..) if is_reply && self.source.cuts.tools => {}
+            (b"toolCall", ..) if is_reply => self.call(block),
+            (b"thinking" | b"redactedThinking", ..) if self.source.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
                 self.markup.element_with(Tag::Fold, "thinking", |m| {
@@ -85,7 +97,8 @@ impl EntryView {
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
         if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let name = format!("i{}-{}", self.number, self.images.len());
+            let number = self.source.number(self.ix).unwrap_or(u32::MAX);
+            let name = format!("i{number}-{}", self.images.len());
             self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
             self.images.push((name, data.into_owned()));
             return;
@@ -107,7 +120,7 @@ impl EntryView {
     /// Appends that the agent does not show the message, if so.
     pub fn hidden(&mut self, message: Raw) {
         if message.get("display").and_then(Raw::bool) == Some(false) {
-            self.is_hidden = true;
+            self.facts.is_hidden = true;
             self.markup.words(Tag::Note, "For the model; the agent does not show it");
         }
     }

@@ -2,80 +2,63 @@
 
 use super::escape::{code, escaped, longest_run, with_addresses};
 use crate::export::html::Html;
-use crate::export::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, Tag, VALUE, WORD, WORD_END};
+use crate::export::markup::{Event, Markup, Tag};
 
 /// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this number.
-pub fn markdown(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::new(is_here);
-    let mut rest = markup;
-    while let Some(at) = rest.find([OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END]) {
-        writer.text(&rest[..at]);
-        let mark = rest.as_bytes()[at] as char;
-        rest = &rest[at + 1..];
-        let mut code = || {
-            let mut chars = rest.chars();
-            let code = chars.next().unwrap_or('\0');
-            rest = chars.as_str();
-            code
-        };
-        match mark {
-            OPEN => {
-                let tag = Tag::of(code());
-                writer.open(tag, "");
-            }
-            OPEN_WITH => {
-                let tag = Tag::of(code());
-                let (value, behind) = rest.split_once(VALUE).unwrap_or((rest, ""));
-                rest = behind;
-                writer.open(tag, value);
-            }
-            CLOSE => writer.close(),
-            WORD => {
-                code();
-            }
-            _ => {}
-        }
-    }
-    writer.text(rest);
+pub fn markdown(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
+    let mut writer = Writer::default();
+    writer.write(markup, is_here);
     writer.finish()
 }
 
 /// Returns markup as a quotation in Markdown.
-pub fn quoted(markup: &str, is_here: &dyn Fn(&str) -> bool) -> String {
-    markdown(&format!("{OPEN}{}{markup}{CLOSE}", Tag::Quote.code()), is_here)
+pub fn quoted(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
+    let mut writer = Writer::default();
+    writer.open(Tag::Quote, "");
+    writer.write(markup, is_here);
+    writer.close();
+    writer.finish()
 }
 
-struct Writer<'a> {
+struct Writer {
     out: String,
-    open: Vec<(Option<Tag>, String)>,
+    open: Vec<(Tag, String)>,
     /// The markers that begin each line, one for each open quote and list item.
     prefix: Vec<String>,
     /// Text being collected: code, summaries, addresses.
     held: Option<String>,
-    /// The number of open elements whose content is left out, the outermost included.
-    skipped: usize,
     /// Whether a block has ended, and the next begins after a blank line.
     ended: bool,
     starts_line: bool,
     numbers: Vec<u64>,
     /// How the cells of the row are aligned.
     cells: Vec<&'static str>,
-    is_here: &'a dyn Fn(&str) -> bool,
 }
 
-impl<'a> Writer<'a> {
-    fn new(is_here: &'a dyn Fn(&str) -> bool) -> Self {
+impl Default for Writer {
+    fn default() -> Self {
         Writer {
             out: String::new(),
             open: Vec::new(),
             prefix: Vec::new(),
             held: None,
-            skipped: 0,
             ended: true,
             starts_line: true,
             numbers: Vec::new(),
             cells: Vec::new(),
-            is_here,
+        }
+    }
+}
+
+impl Writer {
+    fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
+        for event in markup.events_without(|tag, value| tag == Tag::Call && is_here(value)) {
+            match event {
+                Event::Text(text) => self.text(text),
+                Event::Open(tag, value) => self.open(tag, value),
+                Event::Close => self.close(),
+                Event::Section | Event::SectionEnd | Event::Word(_) | Event::WordEnd => {}
+            }
         }
     }
 
@@ -106,15 +89,12 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&mut self, text: &str) {
-        if self.skipped > 0 || text.is_empty() {
-            return;
-        }
         if let Some(held) = &mut self.held {
             *held += text;
             return;
         }
-        let in_link = self.open.iter().any(|(tag, _)| *tag == Some(Tag::Link));
-        let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Some(Tag::Cell | Tag::HeadCell)));
+        let in_link = self.open.iter().any(|(tag, _)| *tag == Tag::Link);
+        let in_table = self.open.iter().any(|(tag, _)| matches!(tag, Tag::Cell | Tag::HeadCell));
         for (at, line) in text.split('\n').enumerate() {
             match at {
                 0 => {}
@@ -133,13 +113,8 @@ impl<'a> Writer<'a> {
         self.starts_line = false;
     }
 
-    fn open(&mut self, tag: Option<Tag>, value: &str) {
-        if self.skipped > 0 || tag == Some(Tag::Call) && (self.is_here)(value) {
-            self.skipped += 1;
-            return;
-        }
+    fn open(&mut self, tag: Tag, value: &str) {
         self.open.push((tag, value.to_owned()));
-        let Some(tag) = tag else { return };
         if let Some(held) = &mut self.held {
             // In a head line, the name and the subject are separate.
             if let Some((mark, _)) = in_head(tag) {
@@ -168,33 +143,34 @@ impl<'a> Writer<'a> {
                 self.put("\\");
                 self.line();
             }
-            Tag::Emphasis | Tag::Note => self.put("*"),
-            Tag::Strong => self.put("**"),
-            Tag::Struck => self.put("~~"),
             Tag::Link if !value.is_empty() => self.put("["),
-            Tag::Row => {
-                if !self.starts_line {
-                    self.line();
-                }
-                self.cells.clear();
-                self.put("|");
-            }
-            Tag::Cell | Tag::HeadCell => {
-                self.cells.push(match value {
-                    "left" => ":---",
-                    "center" => ":---:",
-                    "right" => "---:",
-                    _ => "---",
-                });
-                self.put(" ");
-            }
+            Tag::Row => self.row(),
+            Tag::Cell | Tag::HeadCell => self.cell(value),
             Tag::Image => {
                 let kind = escaped(value.split(' ').next().unwrap_or_default(), false);
                 self.put(&format!("*(image: {kind})*"));
             }
             tag if is_held(tag) => self.held = Some(String::new()),
-            _ => {}
+            tag => emphasis(tag).into_iter().for_each(|mark| self.put(mark)),
         }
+    }
+
+    fn row(&mut self) {
+        if !self.starts_line {
+            self.line();
+        }
+        self.cells.clear();
+        self.put("|");
+    }
+
+    fn cell(&mut self, aligned: &str) {
+        self.cells.push(match aligned {
+            "left" => ":---",
+            "center" => ":---:",
+            "right" => "---:",
+            _ => "---",
+        });
+        self.put(" ");
     }
 
     fn item(&mut self) {
@@ -202,8 +178,8 @@ impl<'a> Writer<'a> {
             self.line();
         }
         let is_numbered = self.open.iter().rev().find_map(|(tag, _)| match tag {
-            Some(Tag::List) => Some(false),
-            Some(Tag::Numbers) => Some(true),
+            Tag::List => Some(false),
+            Tag::Numbers => Some(true),
             _ => None,
         });
         let marker = match self.numbers.last_mut().filter(|_| is_numbered == Some(true)) {
@@ -219,11 +195,7 @@ impl<'a> Writer<'a> {
     }
 
     fn close(&mut self) {
-        if self.skipped > 0 {
-            self.skipped -= 1;
-            return;
-        }
-        let Some((Some(tag), value)) = self.open.pop() else { return };
+        let Some((tag, value)) = self.open.pop() else { return };
         if let Some(held) = &mut self.held {
             if let Some((_, close)) = in_head(tag) {
                 *held += close;
@@ -231,9 +203,6 @@ impl<'a> Writer<'a> {
             return self.close_held(tag, &value);
         }
         match tag {
-            Tag::Emphasis | Tag::Note => self.put("*"),
-            Tag::Strong => self.put("**"),
-            Tag::Struck => self.put("~~"),
             Tag::Link if !value.is_empty() => {
                 let address = value.replace('\\', "%5C").replace('<', "%3C").replace('>', "%3E");
                 self.put(&format!("](<{address}>)"));
@@ -244,18 +213,14 @@ impl<'a> Writer<'a> {
                 let rule: String = self.cells.iter().map(|cell| format!(" {cell} |")).collect();
                 self.put(&format!("|{rule}"));
             }
-            Tag::Quote | Tag::Alert | Tag::Item => {
-                self.prefix.pop();
-            }
-            Tag::Numbers => {
-                self.numbers.pop();
-            }
+            Tag::Quote | Tag::Alert | Tag::Item => drop(self.prefix.pop()),
+            Tag::Numbers => drop(self.numbers.pop()),
             Tag::Fold | Tag::Tool => {
                 self.ended = true;
                 self.block();
                 self.put("</details>");
             }
-            _ => {}
+            tag => emphasis(tag).into_iter().for_each(|mark| self.put(mark)),
         }
         match tag {
             Tag::Item => self.ended = false,
@@ -290,11 +255,9 @@ impl<'a> Writer<'a> {
             _ => {
                 self.ended = true;
                 self.block();
-                let mut head = {
-                    let mut html = Html::default();
-                    html.push_escaped(&held.replace('\n', " "));
-                    html.to_string()
-                };
+                let mut html = Html::default();
+                html.push_escaped(&held.replace('\n', " "));
+                let mut head = html.to_string();
                 for (mark, element) in HEAD {
                     head = head.replace(mark, element);
                 }
@@ -364,6 +327,16 @@ fn is_held(tag: Tag) -> bool {
     )
 }
 
+/// Returns the mark on both sides of an element, if it has the same on both.
+fn emphasis(tag: Tag) -> Option<&'static str> {
+    match tag {
+        Tag::Emphasis | Tag::Note => Some("*"),
+        Tag::Strong => Some("**"),
+        Tag::Struck => Some("~~"),
+        _ => None,
+    }
+}
+
 /// Returns the placeholders that enclose an element of a head line, until the line is written.
 fn in_head(tag: Tag) -> Option<(&'static str, &'static str)> {
     match tag {
@@ -381,13 +354,12 @@ const HEAD: [(&str, &str); 4] = [("\x11", "<b>"), ("\x12", "</b>"), ("\x13", "<c
 mod tests {
     use super::*;
     use crate::export::commonmark::{self, Breaks};
-    use crate::export::markup::Markup;
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
         let mut markup = Markup::new();
         commonmark::push(text, Breaks::Soft, &mut markup);
-        super::markdown(markup.as_str(), &|_| false)
+        super::markdown(&markup, &|_| false)
     }
 
     fn shape(text: &str) -> String {
@@ -424,7 +396,7 @@ mod tests {
                 m.words(Tag::Paragraph, hostile);
             });
         });
-        let found = super::markdown(markup.as_str(), &|_| false);
+        let found = super::markdown(&markup, &|_| false);
         let mut html = String::new();
         let mut headings = 0;
         for event in Parser::new_ext(&found, commonmark::options()) {
