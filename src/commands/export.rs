@@ -23,7 +23,6 @@ use crate::ops::plan::copy_all;
 use crate::ops::redact::{Found, Report};
 use crate::ops::tree::Filter;
 use crate::redact::values::Value;
-use clap::ValueEnum;
 use foldhash::{HashMap, HashSet};
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Reach};
@@ -81,7 +80,7 @@ pub struct Args {
     pub at: Option<String>,
     /// Output format (without it, that of the extension of PATH, or html)
     #[arg(long = "as", value_name = "FORMAT")]
-    pub format: Option<ExportFormat>,
+    pub format: Option<Rendition>,
     /// Write HTML of one path, without scripts
     #[arg(long = "static")]
     pub is_static: bool,
@@ -121,39 +120,21 @@ pub struct Args {
     pub json: bool,
 }
 
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// A page with the tree, the path to each entry, and search
-    Html,
-    /// The path as a document
-    #[value(alias = "md")]
-    Markdown,
-    /// The path as a trajectory for evaluation and training, in JSON
-    Atif,
-}
-
 impl Args {
-    /// Returns what to write: the format that was asked for, or that of the output's extension.
-    fn rendition(&self) -> Result<Rendition, Failure> {
+    /// Returns the format that was asked for, or that of the output's extension.
+    fn format(&self) -> Result<Rendition, Failure> {
         let extension = self.output.as_deref().and_then(Path::extension).map(|text| text.to_string_lossy());
-        let format = match (self.format, extension.as_deref().map(str::to_ascii_lowercase).as_deref()) {
-            (Some(format), _) => format,
-            (None, None | Some("html" | "htm")) => ExportFormat::Html,
-            (None, Some("md" | "markdown")) => ExportFormat::Markdown,
-            (None, Some(extension)) => {
-                let what = format!("no format has the extension .{}", visible(extension));
-                return Err(
-                    Failure::usage(what).hint("give the format: --as html, --as markdown or --as atif")
-                );
+        match (self.format, extension.as_deref().map(str::to_ascii_lowercase).as_deref()) {
+            (Some(Rendition::Page), _) | (None, None | Some("html" | "htm")) => {
+                Ok(if self.is_static { Rendition::StaticPage } else { Rendition::Page })
             }
-        };
-        Ok(match format {
-            ExportFormat::Html if self.is_static => Rendition::StaticPage,
-            ExportFormat::Html => Rendition::Page,
-            ExportFormat::Markdown => Rendition::Markdown,
-            ExportFormat::Atif => Rendition::Trajectory,
-        })
+            (Some(format), _) => Ok(format),
+            (None, Some("md" | "markdown")) => Ok(Rendition::Markdown),
+            (None, Some(extension)) => {
+                Err(Failure::usage(format_args!("no format has the extension .{}", visible(extension)))
+                    .hint("give the format: --as html, --as markdown or --as atif"))
+            }
+        }
     }
 
     /// Returns what is left out.
@@ -169,13 +150,13 @@ impl Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let rendition = args.rendition()?;
+    let format = args.format()?;
     let cuts = args.cuts();
-    if rendition == Rendition::Trajectory && (cuts != Cuts::default() || args.max_size.is_some()) {
+    if format == Rendition::Trajectory && (cuts != Cuts::default() || args.max_size.is_some()) {
         return Err(Failure::usage("a trajectory is complete: nothing can be left out of it")
             .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size"));
     }
-    if args.attach && rendition != Rendition::Page {
+    if args.attach && format != Rendition::Page {
         return Err(Failure::usage("--attach applies only to a page with scripts")
             .hint("omit --static, and give an output that ends in .html"));
     }
@@ -183,7 +164,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage("with --attach, the page contains every entry whole")
             .hint("omit --no-tools, --no-thinking, --filter, --max-lines and --max-size, or omit --attach"));
     }
-    if args.is_static && rendition != Rendition::StaticPage {
+    if args.is_static && format != Rendition::StaticPage {
         let cause = if args.format.is_some() { "--as" } else { "give an output that ends in .html" };
         return Err(Failure::usage("--static applies only to HTML").hint(format!("omit --static or {cause}")));
     }
@@ -192,13 +173,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("add --redact, or omit them"));
     }
     if args.session.is_dir() && args.output.as_deref() != Some(Path::new("-")) {
-        return all(args, rendition, ui);
+        return all(args, format, ui);
     }
-    one(args, &args.session, rendition, ui)
+    one(args, &args.session, format, ui)
 }
 
 /// Exports the sessions below a directory. Those of sub-agents belong to the session that started them.
-fn all(args: &Args, rendition: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
+fn all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.at.is_some() {
         return Err(Failure::usage("REF is an entry of one session").hint("omit REF, or give a session"));
     }
@@ -212,7 +193,7 @@ fn all(args: &Args, rendition: Rendition, ui: &mut Ui) -> Result<Exit, Failure> 
     let mut names = HashSet::default();
     for file in files.into_iter().filter(|file| file.owner.is_none()) {
         let exported = match names.insert(file.path.file_stem().map(OsString::from)) {
-            true => one(args, &file.path, rendition, ui),
+            true => one(args, &file.path, format, ui),
             false => {
                 let name = visible(&file.path.to_string_lossy());
                 let failure = Failure::cannot(format_args!("{name}: another session has the same file name"));
@@ -233,7 +214,7 @@ fn all(args: &Args, rendition: Rendition, ui: &mut Ui) -> Result<Exit, Failure> 
     Ok(worst)
 }
 
-fn one(args: &Args, session: &Path, rendition: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
+fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     let cuts = args.cuts();
     let input = Input::open(session, ui)?;
     let (input, mut removed) = if args.redact {
@@ -246,23 +227,23 @@ fn one(args: &Args, session: &Path, rendition: Rendition, ui: &mut Ui) -> Result
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
-    let path_only = args.at.is_some() || rendition == Rendition::Trajectory;
+    let path_only = args.at.is_some() || format == Rendition::Trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.requests = requests(&open, path_only.then_some(end));
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());
-    if rendition == Rendition::Trajectory && !has_steps(&contents) {
+    if format == Rendition::Trajectory && !has_steps(&contents) {
         return Err(open.input.no("the path has no message").hint("name an entry further down"));
     }
     let mut agents = Vec::new();
-    if rendition == Rendition::Trajectory {
+    if format == Rendition::Trajectory {
         sub_agents(&open.input, args, removed.as_mut(), &mut agents, ui)?;
     }
     let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
     contents.cut(cuts);
     // The hint is to give REF, which those of a directory do not take.
-    if rendition != Rendition::Page
+    if format != Rendition::Page
         && session == args.session
         && let Some(others) = contents.others()
     {
@@ -271,7 +252,7 @@ fn one(args: &Args, session: &Path, rendition: Rendition, ui: &mut Ui) -> Result
         ));
     }
     let workers = ui.processors();
-    let mut export = Export { args, rendition, title, name, contents, file, agents: &agents, workers };
+    let mut export = Export { args, format, title, name, contents, file, agents: &agents, workers };
     if let Some(most) = args.max_size {
         let _waiting = ui.spinner("fitting");
         if !export.fit(most).map_err(|error| open.input.unreadable(error))? {
@@ -279,7 +260,7 @@ fn one(args: &Args, session: &Path, rendition: Rendition, ui: &mut Ui) -> Result
             return Err(open.input.cannot(problem).hint("give a larger --max-size"));
         }
     }
-    let name = default_output(rendition, &open.input);
+    let name = default_output(format, &open.input);
     let output = match &args.output {
         Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
         Some(output) => output.clone(),
@@ -391,7 +372,7 @@ fn none_in_export(left: &BTreeSet<usize>, removed: &Removed, session: &Input) ->
 /// The content of the export, and the options for writing it.
 struct Export<'a> {
     args: &'a Args,
-    rendition: Rendition,
+    format: Rendition,
     contents: Contents<'a>,
     name: Option<String>,
     title: String,
@@ -419,7 +400,7 @@ impl Export<'_> {
         };
         let mut left = BTreeSet::new();
         let committed = store::create_checked(&path, session.file(), force, &mut write, &mut |written| {
-            left = left_over(self.rendition, written, &removed.secrets)?;
+            left = left_over(self.format, written, &removed.secrets)?;
             refuse_any(!left.is_empty())
         });
         none_in_export(&left, removed, session)?;
@@ -433,7 +414,7 @@ impl Export<'_> {
             return self.write(ui.stdout()).map_err(Failure::output);
         };
         let written = store::spool_written(&mut |out| self.write(out))?;
-        let left = left_over(self.rendition, &written, &removed.secrets);
+        let left = left_over(self.format, &written, &removed.secrets);
         none_in_export(&left.map_err(|error| session.unreadable(error))?, removed, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
@@ -477,7 +458,7 @@ impl Export<'_> {
 
     fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
-        match self.rendition {
+        match self.format {
             Rendition::Markdown => document(contents, &self.title, &mut out)?,
             Rendition::Trajectory => trajectory(contents, &self.file, &self.nested(), &mut out)?,
             Rendition::StaticPage => paper(contents, &self.title, &mut out)?,
@@ -491,8 +472,8 @@ impl Export<'_> {
 }
 
 /// Returns a path named after the session; standard output if the input is a stream.
-fn default_output(rendition: Rendition, input: &Input) -> PathBuf {
-    let extension = match rendition {
+fn default_output(format: Rendition, input: &Input) -> PathBuf {
+    let extension = match format {
         Rendition::Page | Rendition::StaticPage => "html",
         Rendition::Markdown => "md",
         Rendition::Trajectory => "json",

@@ -97,7 +97,7 @@ fn emphasis_apart(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the byte range of the first address of the web in a text.
-fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
+pub(super) fn address_in(text: &str) -> Option<std::ops::Range<usize>> {
     let mut from = 0;
     while let Some(at) = text[from..].find("://").map(|at| from + at) {
         from = at + 3;

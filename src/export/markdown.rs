@@ -50,7 +50,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         if text.is_empty() && notes.is_empty() {
             continue;
         }
-        let time = time_of(&source, ix).map(|(day, time)| format!("{day} {time} UTC"));
+        let time = time_of(&source, ix);
         match letter {
             'u' => {
                 let whole = as_heading(&text);

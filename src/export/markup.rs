@@ -11,6 +11,7 @@
 //! ```
 
 use crate::format::push_shown;
+use std::ops::Range;
 
 /// Opens an element.
 pub const OPEN: char = '\x01';
@@ -215,9 +216,6 @@ pub enum Event<'m> {
     WordEnd,
 }
 
-/// The state of an enclosing section: its open elements, the number of elements, and its offset.
-type Outside = (Vec<Option<(usize, usize)>>, usize, usize);
-
 /// The maximum nesting of elements; deeper ones are omitted, and their text is kept.
 const MOST_LEVELS: usize = 24;
 
@@ -225,14 +223,20 @@ const MOST_LEVELS: usize = 24;
 #[derive(Debug, Default)]
 pub struct Markup {
     out: String,
-    /// The elements opened in this section: the range of each opening in `out`; `None` if it was omitted.
-    open: Vec<Option<(usize, usize)>>,
-    /// The number of elements opened in this section.
+    /// The innermost section, and those that enclose it.
+    section: Section,
+    outside: Vec<Section>,
+}
+
+/// A section under construction.
+#[derive(Debug, Default)]
+struct Section {
+    /// Its offset.
+    start: usize,
+    /// The number of elements opened in it.
     elements: usize,
-    /// The offset of the section.
-    section: usize,
-    /// The states of the enclosing sections.
-    outside: Vec<Outside>,
+    /// Those that are open: the range of each opening; `None` if it was omitted.
+    open: Vec<Option<Range<usize>>>,
 }
 
 impl Markup {
@@ -345,18 +349,18 @@ impl Markup {
     }
 
     fn push_open(&mut self, start: usize, push: impl FnOnce(&mut String)) {
-        if self.open.len() + self.outside.len() >= MOST_LEVELS {
-            self.open.push(None);
+        if self.section.open.len() + self.outside.len() >= MOST_LEVELS {
+            self.section.open.push(None);
             return;
         }
         push(&mut self.out);
-        self.elements += 1;
-        self.open.push(Some((start, self.out.len())));
+        self.section.elements += 1;
+        self.section.open.push(Some(start..self.out.len()));
     }
 
     /// Closes the element opened last.
     pub fn close(&mut self) {
-        if let Some(Some(_)) = self.open.pop() {
+        if let Some(Some(_)) = self.section.open.pop() {
             self.out.push(CLOSE);
         }
     }
@@ -370,46 +374,39 @@ impl Markup {
 
     /// Begins a section.
     pub fn begin(&mut self) {
-        self.outside.push((std::mem::take(&mut self.open), self.elements, self.section));
-        self.begin_section();
+        self.out.push(SECTION);
+        let section = Section { start: self.out.len(), ..Section::default() };
+        self.outside.push(std::mem::replace(&mut self.section, section));
     }
 
     /// Ends the section begun last.
     pub fn end(&mut self) {
         self.out.push(SECTION_END);
-        if let Some(outside) = self.outside.pop() {
-            (self.open, self.elements, self.section) = outside;
-        }
-    }
-
-    fn begin_section(&mut self) {
-        self.out.push(SECTION);
-        (self.elements, self.section) = (0, self.out.len());
+        self.section = self.outside.pop().unwrap_or_default();
     }
 
     /// Ends the section and begins another if it has at least `bytes` bytes or `elements` elements. Open
     /// elements are opened again. Returns whether it did.
     pub fn divide(&mut self, bytes: usize, elements: usize) -> bool {
-        if self.out.len() - self.section < bytes && self.elements < elements {
+        if self.out.len() - self.section.start < bytes && self.section.elements < elements {
             return false;
         }
-        let openings: Vec<String> =
-            self.open.iter().flatten().map(|&(from, to)| self.out[from..to].to_owned()).collect();
+        let open = self.section.open.iter_mut().flatten();
+        let openings: Vec<_> = open.map(|range| (self.out[range.clone()].to_owned(), range)).collect();
         openings.iter().for_each(|_| self.out.push(CLOSE));
-        self.out.push(SECTION_END);
-        self.begin_section();
-        let mut again = openings.iter();
-        for open in self.open.iter_mut().flatten() {
+        self.out.extend([SECTION_END, SECTION]);
+        (self.section.start, self.section.elements) = (self.out.len(), 0);
+        for (opening, range) in openings {
             let start = self.out.len();
-            self.out += again.next().map_or("", String::as_str);
-            *open = (start, self.out.len());
+            self.out += &opening;
+            *range = start..self.out.len();
         }
         true
     }
 
     /// Whether no element is open in the section.
     pub fn is_between_blocks(&self) -> bool {
-        self.open.is_empty()
+        self.section.open.is_empty()
     }
 
     /// Appends a word of code.

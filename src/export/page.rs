@@ -50,7 +50,8 @@ pub(super) const PROSE: &str = "<noscript id=\"prose\">";
 
 const SKELETON: &str = include_str!("page/page.html");
 const STYLE: &str = concat!(include_str!("page/common.css"), include_str!("page/page.css"));
-const STATIC_STYLE: &str = include_str!("page/common.css");
+/// The style of a page without a script.
+pub(super) const STATIC_STYLE: &str = include_str!("page/common.css");
 const SCRIPT: &str = concat!(
     "\"use strict\";\n(() => {\n",
     include_str!("page/data.js"),
@@ -117,11 +118,6 @@ pub(super) fn head(
     )
 }
 
-/// Returns the style of a page without a script.
-pub(super) fn static_style() -> &'static str {
-    STATIC_STYLE
-}
-
 /// Writes a piece: an element that contains compressed bytes.
 fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
@@ -160,14 +156,15 @@ fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The prose of the prompts and answers on the path, by the numbers of their entries.
-type Said = HashMap<u32, Html>;
-
 /// Writes the pieces in file order; several workers make them. Returns the facts that follow them, and the prose of the
-/// path up to [`MOST_PROSE`].
-fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io::Result<(Late, Said)> {
+/// prompts and answers on the path up to [`MOST_PROSE`], by the numbers of their entries.
+fn entry_pieces(
+    contents: &Contents,
+    workers: usize,
+    out: &mut dyn Write,
+) -> io::Result<(Late, HashMap<u32, Html>)> {
     let batches = index::batches(contents, PIECE, MOST);
-    let (mut late, mut said, mut bytes_said) = (Late::default(), Said::default(), 0);
+    let (mut late, mut said, mut bytes_said) = (Late::default(), HashMap::default(), 0);
     let mut is_said = vec![false; contents.entries.len()];
     for ix in contents.session.path(contents.leaf) {
         let is_prose = matches!(index::letter(contents.session.entry(ix)), 'u' | 'a');
@@ -192,7 +189,12 @@ fn entry_pieces(contents: &Contents, workers: usize, out: &mut dyn Write) -> io:
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
-fn without_script(contents: &Contents, title: &str, said: &Said, out: &mut dyn Write) -> io::Result<()> {
+fn without_script(
+    contents: &Contents,
+    title: &str,
+    said: &HashMap<u32, Html>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
     for ix in contents.session.path(contents.leaf) {

@@ -2,7 +2,7 @@
 
 use super::entry_view::article;
 use super::html::{Html, html};
-use super::page::{head, static_style};
+use super::page::{STATIC_STYLE, head};
 use super::source::cut;
 use super::source::{Contents, Source};
 use crate::session::entry::{Entry, EntryIx, Kind};
@@ -19,7 +19,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let path = contents.path();
     let (edits, labels, is_here) =
         (Edits::of(&source, &path)?, Labels::new(contents.session), contents.on_path());
-    head(title, static_style(), None, out)?;
+    head(title, STATIC_STYLE, None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
     if let Some(note) = contents.note_of_path() {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
@@ -53,13 +53,10 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     out.write_all(b"</body>\n</html>\n")
 }
 
-/// Returns the speaker and the time in UTC, because a document has no time zone.
+/// Returns the speaker and the time.
 fn heading(source: &Source, ix: EntryIx) -> String {
-    let who = name_of(source, ix);
-    match time_of(source, ix) {
-        Some((day, time)) => format!("{who} · {day} {time} UTC"),
-        None => who,
-    }
+    let parts = [Some(name_of(source, ix)), time_of(source, ix)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the name of the speaker.
@@ -83,12 +80,12 @@ pub(super) fn name_of(source: &Source, ix: EntryIx) -> String {
     who.to_owned()
 }
 
-/// Returns the day and the time of an entry, in UTC.
-pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<(String, String)> {
+/// Returns the day and the time of an entry, in UTC, because a document has no time zone.
+pub(super) fn time_of(source: &Source, ix: EntryIx) -> Option<String> {
     let time = source.session.entry(ix).time_ms;
     let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string)?;
     let (day, clock) = time.split_once('T')?;
-    Some((day.to_owned(), clock.get(..5)?.to_owned()))
+    Some(format!("{day} {} UTC", clock.get(..5)?))
 }
 
 /// Returns the name of a type for people: `model_change` becomes `Model change`.

@@ -25,15 +25,19 @@ use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 /// What an export writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Rendition {
-    /// A page, with its content in compressed pieces.
+    /// A page with the tree, the path to each entry, and search
+    #[value(name = "html")]
     Page,
-    /// HTML without scripts.
+    /// The path as HTML without scripts
+    #[value(skip)]
     StaticPage,
-    /// Markdown.
+    /// The path as a document
+    #[value(alias = "md")]
     Markdown,
-    /// A trajectory, as JSON.
+    /// The path as a trajectory for evaluation and training, in JSON
+    #[value(name = "atif")]
     Trajectory,
 }
 
@@ -42,31 +46,36 @@ pub enum Rendition {
 /// # Errors
 /// If reading fails, or a piece of a page cannot be decoded.
 pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<BTreeSet<usize>> {
-    let mut search = Search::new(values);
+    let mut searchers: Vec<_> =
+        Spelling::ALL.into_iter().filter_map(|form| Searcher::new(form, values)).collect();
     let (mut is_style, mut is_prose) = (false, false);
     each_line(written, |Line { bytes: line, .. }| {
+        let mut search = |text: &[u8], format| {
+            let plain = plain(text, format);
+            searchers.iter_mut().for_each(|searcher| searcher.push(text, &plain, format));
+        };
         match format {
-            Rendition::Markdown | Rendition::Trajectory => search.push(line, format),
-            Rendition::Page if line.starts_with(PIECE) => search.push(&piece(line)?, format),
+            Rendition::Markdown | Rendition::Trajectory => search(line, format),
+            Rendition::Page if line.starts_with(PIECE) => search(&piece(line)?, format),
             // The rest of a page, including its style, is the same for every session.
             Rendition::Page => {
                 is_prose |= line.starts_with(PROSE.as_bytes());
                 if is_prose || line.starts_with(TITLE) {
-                    search.push(line, Rendition::StaticPage);
+                    search(line, Rendition::StaticPage);
                 }
                 is_prose &= !line.starts_with(b"</noscript>");
             }
             Rendition::StaticPage => {
                 is_style |= line.starts_with(b"<style>");
                 if !is_style {
-                    search.push(line, format);
+                    search(line, format);
                 }
                 is_style &= memchr::memmem::find(line, b"</style>").is_none();
             }
         }
         Ok::<(), io::Error>(())
     })?;
-    Ok(search.finish())
+    Ok(searchers.into_iter().flat_map(Searcher::finish).collect())
 }
 
 const PIECE: &[u8] = b"<script type=\"text/plain\" ";
@@ -89,46 +98,19 @@ fn piece(line: &[u8]) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// The text in all forms, and the values found in it.
-struct Search {
-    forms: Vec<Searcher>,
-    found: BTreeSet<usize>,
+/// Returns lines of an export without elements and escapes.
+fn plain(text: &[u8], format: Rendition) -> Vec<u8> {
+    match format {
+        // Arguments of a call may be JSON in a string of JSON.
+        Rendition::Trajectory => unescaped(&unescaped(text)),
+        Rendition::Page => without_marks(text),
+        Rendition::StaticPage => entities_decoded(&without_elements(text)),
+        Rendition::Markdown => entities_decoded(text),
+    }
 }
 
-impl Search {
-    fn new(values: &[Value]) -> Search {
-        let forms = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
-        let searchers = forms.into_iter().filter_map(|form| Searcher::new(form, values));
-        Search { forms: searchers.collect(), found: BTreeSet::new() }
-    }
-
-    /// Adds more of the text, in whole lines of this format.
-    fn push(&mut self, text: &[u8], format: Rendition) {
-        // Arguments of a call may be JSON in a string of JSON.
-        let unescaped = |text: &[u8]| string::decode(text).as_bytes().to_vec();
-        let plain = match format {
-            Rendition::Trajectory => unescaped(&unescaped(text)),
-            Rendition::Page => without_marks(text),
-            Rendition::StaticPage => entities_decoded(&without_elements(text)),
-            Rendition::Markdown => entities_decoded(text),
-        };
-        for searcher in &mut self.forms {
-            match searcher.form {
-                Spelling::Marked if format == Rendition::Trajectory => {
-                    searcher.window.extend(unescaped(text));
-                }
-                Spelling::Marked => searcher.window.extend(entities_decoded(text)),
-                form => searcher.window.extend(form.of(&plain)),
-            }
-            searcher.window.extend(searcher.form.of(b"\n"));
-            searcher.search(&mut self.found, MOST);
-        }
-    }
-
-    fn finish(mut self) -> BTreeSet<usize> {
-        self.forms.iter_mut().for_each(|searcher| searcher.search(&mut self.found, 0));
-        self.found
-    }
+fn unescaped(text: &[u8]) -> Vec<u8> {
+    string::decode(text).into_bytes()
 }
 
 /// A spelling in which text is compared.
@@ -141,6 +123,8 @@ enum Spelling {
 }
 
 impl Spelling {
+    const ALL: [Spelling; 4] = [Spelling::Marked, Spelling::Plain, Spelling::Squeezed, Spelling::Block];
+
     /// Whether the value is searched for in this spelling: values of several lines only in `Block`, others only in
     /// the other spellings.
     fn is_for(self, value: &[u8]) -> bool {
@@ -173,6 +157,7 @@ struct Searcher {
     /// The text not searched yet, preceded by enough searched text for a value that spans both.
     window: Vec<u8>,
     overlap: usize,
+    found: BTreeSet<usize>,
 }
 
 impl Searcher {
@@ -185,19 +170,37 @@ impl Searcher {
         // Percent-encoding takes three characters for one.
         let longest = values.iter().map(|value| value.bytes.len() * 3).max()?;
         let exact = Exact::new(&values);
-        Some(Searcher { form, exact, which, window: Vec::new(), overlap: longest })
+        let (window, found) = (Vec::new(), BTreeSet::new());
+        Some(Searcher { form, exact, which, window, overlap: longest, found })
+    }
+
+    /// Adds more of the text, in whole lines of this format; `plain` is what [`plain`] returns.
+    fn push(&mut self, text: &[u8], plain: &[u8], format: Rendition) {
+        self.window.extend(match self.form {
+            Spelling::Marked if format == Rendition::Trajectory => unescaped(text),
+            Spelling::Marked => entities_decoded(text),
+            form => form.of(plain),
+        });
+        self.window.extend(self.form.of(b"\n"));
+        self.search(MOST);
     }
 
     /// Searches the text if it has more than `most` bytes.
-    fn search(&mut self, found: &mut BTreeSet<usize>, most: usize) {
+    fn search(&mut self, most: usize) {
         if self.window.len() <= most {
             return;
         }
         self.exact.each(&self.window, &mut |_, value| {
-            found.insert(self.which[value]);
+            self.found.insert(self.which[value]);
         });
         let searched = self.window.len().saturating_sub(self.overlap);
         self.window.drain(..searched);
+    }
+
+    /// Returns the indexes of the values that are in the text.
+    fn finish(mut self) -> BTreeSet<usize> {
+        self.search(0);
+        self.found
     }
 }
 

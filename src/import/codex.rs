@@ -16,7 +16,7 @@ use super::{Origin, Reader, each_value};
 use crate::session::content::{members, text_block, text_content};
 use foldhash::fast::FixedState;
 use foldhash::{HashMap, HashSet};
-use history::{History, Said, is_turn};
+use history::{History, is_turn};
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
@@ -40,8 +40,8 @@ pub struct Codex<'o> {
     /// The ends of earlier imports, which saw no item after them.
     earlier: Vec<u64>,
     at: Option<Place>,
-    /// Where each turn on the path begins, and what the user had said before.
-    turns: Vec<(Option<Place>, Option<Said>)>,
+    /// Where each turn on the path begins, and the position in the history of what the user had said before.
+    turns: Vec<(Option<Place>, Option<usize>)>,
     history: History,
     /// The last message of a response, until its tokens are known, and what came after it.
     held: Vec<Held>,

@@ -1,6 +1,6 @@
 //! Replaces home directories and user names with `~` and `user`.
 
-use super::unescape::{LEVELS, Spoken};
+use super::unescape::levels;
 use super::values::raw_needles;
 use super::{Splice, overlap};
 use pisess_json::strings::Strings;
@@ -67,29 +67,20 @@ impl People {
         while let Ok(Some(found)) = strings.advance() {
             // Directories first, on every level of escapes: the name in a directory is replaced along with
             // it.
-            for (expression, by) in [(Some(&self.home), "~"), (self.names.as_ref(), "user")] {
-                let Some(expression) = expression else { continue };
-                each_hit(expression, found.raw.bytes, &mut |hit| {
-                    let range = hit.start + found.range.start..hit.end + found.range.start;
-                    if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
-                        splices.push(Splice { range, by: by.as_bytes().to_vec() });
+            let rules = [(Some(&self.home), "~"), (self.names.as_ref(), "user")];
+            for (expression, by) in rules.into_iter().filter_map(|(expression, by)| Some((expression?, by))) {
+                for spoken in levels(found.raw.bytes) {
+                    for hit in expression.find_iter(&spoken.text) {
+                        let hit = spoken.source(hit.range());
+                        let range = hit.start + found.range.start..hit.end + found.range.start;
+                        if !splices.iter().any(|splice| overlap(&splice.range, &range)) {
+                            splices.push(Splice { range, by: by.as_bytes().to_vec() });
+                        }
                     }
-                });
+                }
             }
         }
         splices
-    }
-}
-
-/// Calls `hit` with the bytes of a string in which the expression matches on any level of escapes.
-fn each_hit(expression: &Regex, raw: &[u8], hit: &mut dyn FnMut(std::ops::Range<usize>)) {
-    let mut spoken = Spoken::plain(raw);
-    for _ in 0..LEVELS {
-        expression.find_iter(&spoken.text).for_each(|found| hit(spoken.source(found.range())));
-        match spoken.unescaped() {
-            Some(next) => spoken = next,
-            None => break,
-        }
     }
 }
 

@@ -12,7 +12,7 @@ use aho_corasick::{Anchored, dfa};
 use std::array::from_fn;
 use std::collections::BTreeMap;
 use std::ops::{BitOr, BitOrAssign};
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 /// What the needles in a line call for: rules to apply, and other searches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +91,8 @@ enum Automata {
 /// Whether these bytes may follow a needle.
 type MayFollow = fn(&[u8]) -> bool;
 
+const ANYTHING: MayFollow = |_| true;
+
 /// Literals that are always searched for, because they show escapes that may hide letters, placeholders, or
 /// content that cannot be read.
 const ALWAYS: [(&[u8], Calls); 6] = [
@@ -107,36 +109,34 @@ const ESCAPE: &[u8] = b"\\u00";
 impl Prefilter {
     /// Returns the needles of all rules, and those of everything else that is always searched for.
     pub fn of_rules() -> &'static Prefilter {
-        static NEEDLES: OnceLock<Prefilter> = OnceLock::new();
-        NEEDLES.get_or_init(|| {
-            let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
-            let mut add = |literal: &[u8], calls: Calls, may_follow: MayFollow| {
-                all.entry(literal.to_vec()).or_default().push((calls, may_follow));
-            };
+        static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| {
+            let mut all: Vec<(Vec<u8>, (Calls, MayFollow))> = Vec::new();
             for (at, rule) in RULES.iter().enumerate() {
                 for keyword in rule.keywords.iter().map(|keyword| keyword.as_bytes()) {
-                    add(keyword, Calls::rule(at), rule.may_follow);
+                    all.push((keyword.to_vec(), (Calls::rule(at), rule.may_follow)));
                     if !rule.is_contextual {
-                        let spellings = base64_spellings(keyword);
-                        spellings.iter().for_each(|spelling| add(spelling, Calls::BASE64, continues_base64));
+                        let spellings = base64_spellings(keyword).into_iter();
+                        all.extend(
+                            spellings.map(|spelling| (spelling, (Calls::BASE64, continues_base64 as _))),
+                        );
                     }
                 }
             }
-            ALWAYS.into_iter().for_each(|(literal, calls)| add(literal, calls, |_| true));
-            Prefilter::of(all)
-        })
+            let always = ALWAYS.map(|(literal, calls)| (literal.to_vec(), (calls, ANYTHING)));
+            Prefilter::of(all.into_iter().chain(always))
+        });
+        &NEEDLES
     }
 
     /// Returns these literals, and escapes, which can hide them.
     pub fn new<'a>(literals: impl Iterator<Item = (&'a [u8], Calls)>) -> Prefilter {
-        let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
-        for (literal, calls) in literals.chain([(ESCAPE, Calls::ESCAPES)]) {
-            all.entry(literal.to_vec()).or_default().push((calls, |_| true));
-        }
-        Prefilter::of(all)
+        let all = literals.chain([(ESCAPE, Calls::ESCAPES)]);
+        Prefilter::of(all.map(|(literal, calls)| (literal.to_vec(), (calls, ANYTHING))))
     }
 
-    fn of(all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>>) -> Prefilter {
+    fn of(needles: impl Iterator<Item = (Vec<u8>, (Calls, MayFollow))>) -> Prefilter {
+        let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
+        needles.for_each(|(literal, calls)| all.entry(literal).or_default().push(calls));
         let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let automaton = if literals.len() < MOST_IN_TABLES {
             dfa::Builder::new().prefilter(false).build(literals).map(Automata::Tables)

@@ -3,7 +3,7 @@
 use super::people::People;
 use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
-use super::unescape::{LEVELS, Spoken};
+use super::unescape::{Spoken, levels};
 use super::values::{Exact, Value};
 use super::{Options, START, Splice, opaque, overlap};
 use base64::Engine;
@@ -211,14 +211,7 @@ impl Search {
         if raw.len() < 6 {
             return hits;
         }
-        let mut spoken = Spoken::plain(raw);
-        for _ in 0..LEVELS {
-            self.hits_at_level(&spoken, calls, rules, &mut hits);
-            match spoken.unescaped() {
-                Some(next) => spoken = next,
-                None => break,
-            }
-        }
+        levels(raw).for_each(|spoken| self.hits_at_level(&spoken, calls, rules, &mut hits));
         for hit in &mut hits {
             hit.range = hit.range.start + start..hit.range.end + start;
         }
@@ -346,9 +339,7 @@ pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
 
 /// Whether the text looks like a picture or another file in base64, which cannot be searched.
 pub(super) fn is_base64(text: &[u8]) -> bool {
-    let in_alphabet =
-        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_');
-    text.len() >= 512 && text.iter().all(in_alphabet)
+    text.len() >= 512 && text.iter().all(|byte| is_digit(byte) || *byte == b'=')
 }
 
 fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {

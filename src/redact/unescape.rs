@@ -9,7 +9,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 /// The maximum number of levels of JSON nested in JSON strings.
-pub(super) const LEVELS: usize = 6;
+const LEVELS: usize = 6;
+
+/// Returns the bytes of a string as they are, and with their escapes decoded, level by level.
+pub(super) fn levels(raw: &[u8]) -> impl Iterator<Item = Spoken<'_>> {
+    std::iter::successors(Some(Spoken::plain(raw)), |spoken| spoken.unescaped()).take(LEVELS)
+}
 
 /// A decoded text, and where each byte of it came from.
 #[derive(Debug)]

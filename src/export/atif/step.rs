@@ -34,7 +34,7 @@ impl Trajectory<'_, '_> {
         }
         match entry.kind {
             Kind::Message => match line.get("message").filter(|message| message.is_object()) {
-                Some(message) => self.message(ix, entry, message, copied),
+                Some(message) => self.message(ix, message, copied),
                 None => Ok(None),
             },
             Kind::CustomMessage => {
@@ -44,17 +44,15 @@ impl Trajectory<'_, '_> {
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
                 let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
-                Ok(Some(self.requested(ix, SYSTEM, None, text, extra, copied)))
+                Ok(Some(self.requested(ix, None, &text, extra, copied)))
             }
-            Kind::Usage | Kind::ModelUsage => {
+            Kind::Usage | Kind::ModelUsage if self.source.session.usage_of(ix).is_some() => {
                 let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
-                let has_usage = self.source.session.usage_of(ix).is_some();
-                let step = |this: &mut Self| {
-                    this.requested(ix, SYSTEM, model_of(line), String::new(), extra, copied)
-                };
-                Ok(has_usage.then(|| step(self)))
+                Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
             }
-            Kind::Custom
+            Kind::Usage
+            | Kind::ModelUsage
+            | Kind::Custom
             | Kind::Label
             | Kind::ModelChange
             | Kind::ThinkingLevelChange
@@ -76,25 +74,19 @@ impl Trajectory<'_, '_> {
         }
     }
 
-    fn message(
-        &mut self,
-        ix: EntryIx,
-        entry: &Entry,
-        message: Raw,
-        copied: Copied,
-    ) -> io::Result<Option<Vec<u8>>> {
-        Ok(Some(match entry.role {
+    fn message(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
+        Ok(Some(match self.source.session.entry(ix).role {
             Role::Assistant => self.reply(ix, message, copied)?,
             Role::ToolResult => {
                 let call = message.get_text("toolCallId").unwrap_or_default();
-                let extra = self.extra(ix).str("type", "toolResult");
-                if self.source.is_answer(call.as_bytes(), ix) {
-                    let step =
-                        |this: &mut Self| this.requested(ix, SYSTEM, None, String::new(), extra, copied);
-                    return Ok(self.unpaid.remove(&ix).then(|| step(self)));
+                let is_answer = self.source.is_answer(call.as_bytes(), ix);
+                if is_answer && !self.unpaid.remove(&ix) {
+                    return Ok(None);
                 }
-                let extra = extra.json("result", &self.result(message, None));
-                self.requested(ix, SYSTEM, None, String::new(), extra, copied)
+                let result = (!is_answer).then(|| self.result(message, None));
+                let extra = self.extra(ix).str("type", "toolResult");
+                let extra = extra.with(result, |extra, result| extra.json("result", &result));
+                self.requested(ix, None, "", extra, copied)
             }
             Role::BashExecution | Role::PythonExecution => {
                 let ran = message.get("command").or(message.get("code")).and_then(decoded);
@@ -131,20 +123,19 @@ impl Trajectory<'_, '_> {
         self.begun(ix, source, copied).json("message", &content).json("extra", &extra.finish()).finish()
     }
 
-    /// Returns a step with the usage of its request, if it has one: then it is the agent's.
+    /// Returns a step of the system; with the usage of its request, if it has one, it is the agent's.
     fn requested(
         &mut self,
         ix: EntryIx,
-        source: &str,
         model: Option<String>,
-        text: String,
+        text: &str,
         extra: Object,
         copied: Copied,
     ) -> Vec<u8> {
         let usage = self.source.session.usage_of(ix).copied();
-        let step = self.begun(ix, if usage.is_some() { AGENT } else { source }, copied);
+        let step = self.begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied);
         let step = step.with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model));
-        let step = step.str("message", &text);
+        let step = step.str("message", text);
         self.metered(step, usage.as_slice(), copied).json("extra", &extra.finish()).finish()
     }
 
@@ -188,9 +179,9 @@ impl Trajectory<'_, '_> {
         let step = step.with(self.effort.as_deref(), |step, effort| step.str("reasoning_effort", effort));
         let step = step.json("message", &content(message.get("content")));
         let step = step.with(thinking, |step, text| step.str("reasoning_content", &text));
-        let step = step.with((!calls.is_empty()).then_some(&calls), |step, calls| {
-            step.json("tool_calls", &array(calls)).json("observation", &observation(&results))
-        });
+        let observed = (!calls.is_empty()).then(|| observation(&results));
+        let step = step.list("tool_calls", &calls);
+        let step = step.with(observed, |step, observed| step.json("observation", &observed));
         Ok(self.metered(step, &usages, copied).json("extra", &extra.finish()).finish())
     }
 
@@ -211,9 +202,7 @@ impl Trajectory<'_, '_> {
         Object::new()
             .with(call, |result, id| result.str("source_call_id", id))
             .json("content", &content(message.get("content")))
-            .with((!references.is_empty()).then_some(references), |result, references| {
-                result.json("subagent_trajectory_ref", &array(references))
-            })
+            .list("subagent_trajectory_ref", &references)
             .json("extra", &extra.bool("is_error", is_error).finish())
             .finish()
     }
@@ -273,10 +262,10 @@ pub(super) fn definitions(system: Option<Vec<u8>>) -> Option<Vec<u8>> {
     let system = system?;
     let tools = Raw::checked(&system).get("toolsAdded")?;
     let definition = |tool: Raw| {
-        let mut function = Object::new();
-        for key in ["name", "description", "parameters"] {
-            function = function.with(tool.get_some(key), |function, value| function.raw(key, value));
-        }
+        let given = ["name", "description", "parameters"].map(|key| (key, tool.get_some(key)));
+        let function = given.into_iter().fold(Object::new(), |function, (key, value)| {
+            function.with(value, |function, value| function.raw(key, value))
+        });
         Object::new().str("type", "function").json("function", &function.finish()).finish()
     };
     let definitions: Vec<_> = tools.items().filter(|tool| tool.is_object()).map(definition).collect();

@@ -1,5 +1,7 @@
 //! Text in which no character has a special meaning in Markdown.
 
+use crate::export::commonmark::address_in;
+
 /// Returns text as inline code.
 pub fn code(text: &str) -> String {
     let text = text.replace('\n', " ");
@@ -20,33 +22,12 @@ pub const APART: &str = "&#8203;";
 /// Returns the text as [`escaped`] does, with bare addresses as links: in them, a backslash would be a part.
 pub fn with_addresses(text: &str, starts_line: bool) -> String {
     let (mut out, mut rest, mut starts_line) = (String::with_capacity(text.len() + 8), text, starts_line);
-    while let Some((start, end)) = address(rest) {
-        out += &escaped(&rest[..start], starts_line);
-        out.extend(["<", &rest[start..end], ">"]);
-        (rest, starts_line) = (&rest[end..], false);
+    while let Some(range) = address_in(rest) {
+        out += &escaped(&rest[..range.start], starts_line);
+        out.extend(["<", &rest[range.clone()], ">"]);
+        (rest, starts_line) = (&rest[range.end..], false);
     }
     out + &escaped(rest, starts_line)
-}
-
-/// Returns where the first bare address is. It ends before what cannot be in one, without the punctuation after it.
-fn address(text: &str) -> Option<(usize, usize)> {
-    let mut from = 0;
-    while let Some(at) = text[from..].find("http").map(|at| from + at) {
-        let address = &text[at..];
-        let is_end = |c: char| c.is_whitespace() || c.is_control() || "<>\"`|\\".contains(c);
-        let address = &address[..address.find(is_end).unwrap_or(address.len())];
-        let mut address = address.trim_end_matches(|c: char| "?!.,:;*_~'".contains(c));
-        while address.ends_with(')') && address.matches(')').count() > address.matches('(').count() {
-            address = &address[..address.len() - 1];
-        }
-        let host = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
-        let begins = !text[..at].ends_with(char::is_alphanumeric);
-        if begins && host.is_some_and(|host| host.starts_with(char::is_alphanumeric)) {
-            return Some((at, at + address.len()));
-        }
-        from = at + "http".len();
-    }
-    None
 }
 
 /// Returns the text with a backslash before every character that has a meaning in Markdown, or on a forge.
@@ -93,7 +74,7 @@ mod tests {
     fn addresses_are_kept_as_they_are() {
         for (text, wanted) in [
             ("see https://h/p?a=1&b=2_x*~y.", "see <https://h/p?a=1&b=2_x*~y>."),
-            ("(https://h/a(b)) http://[x", "(<https://h/a(b)>) http://\\[x"),
+            ("(https://h/a(b)) http://[x", "(<https://h/a(b)>) <http://[x>"),
             ("xhttps://h https:// *", "xhttps://h https:// \\*"),
             ("https://a|https://b<c", "<https://a>\\|<https://b>\\<c"),
         ] {

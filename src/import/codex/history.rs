@@ -40,13 +40,10 @@ pub fn is_turn(content: Raw) -> bool {
 pub struct History {
     /// What was sent before the first turn, as content.
     start: Vec<Vec<u8>>,
-    /// What the user said, and the place of what the user said before.
-    said: Vec<(Option<Said>, Text<'static>)>,
-    last: Option<Said>,
+    /// What the user said, and the position of what the user said before.
+    said: Vec<(Option<usize>, Text<'static>)>,
+    last: Option<usize>,
 }
-
-/// A place in a history.
-pub type Said = usize;
 
 impl History {
     /// Adds what Codex sends by itself. `is_first` is whether no turn has begun.
@@ -69,13 +66,13 @@ impl History {
         self.last = Some(self.said.len() - 1);
     }
 
-    /// Returns what the user said last.
-    pub fn last(&self) -> Option<Said> {
+    /// Returns the position of what the user said last.
+    pub fn last(&self) -> Option<usize> {
         self.last
     }
 
-    /// Continues after this, as a rollback does.
-    pub fn go_to(&mut self, last: Option<Said>) {
+    /// Continues after the text at this position, as a rollback does.
+    pub fn go_to(&mut self, last: Option<usize>) {
         self.last = last;
     }
 
