@@ -1,6 +1,6 @@
 use super::prefilter::{Calls, Found};
 use super::rules::RULES;
-use super::unescape::Spoken;
+use super::unescape::levels;
 use super::*;
 use crate::session::dice::Dice;
 use pisess_json::Raw;
@@ -321,10 +321,8 @@ fn holds_something(line: &str) -> bool {
         return true;
     }
     let texts = if is_json { texts } else { vec![line.as_bytes()] };
-    texts.into_iter().any(|text| {
-        let first = (text.len() >= 6).then(|| Spoken::plain(text));
-        let mut levels = std::iter::successors(first, |spoken| spoken.unescaped()).take(unescape::LEVELS);
-        levels.any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
+    texts.into_iter().filter(|text| text.len() >= 6).any(|text| {
+        levels(text).any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
     })
 }
 
