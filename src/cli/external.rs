@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub const LOOK: &str = "see `pisess --help`";
 
 /// Verbs of other tools, and the commands of pisess that correspond to them.
-const FROM_ELSEWHERE: [(&str, &str); 45] = [
+const FROM_ELSEWHERE: [(&str, &str); 48] = [
     ("abandon", "prune --branch REF"),
     ("blame", "stats --by file"),
     ("bookmark", "label"),
@@ -25,6 +25,7 @@ const FROM_ELSEWHERE: [(&str, &str); 45] = [
     ("cherry-pick", "pick"),
     ("clone", "fork --branches"),
     ("commit", "append"),
+    ("convert", "fork --for AGENT"),
     ("copy", "fork --branches"),
     ("cost", "stats --by day"),
     ("cp", "fork --branches"),
@@ -44,6 +45,7 @@ const FROM_ELSEWHERE: [(&str, &str); 45] = [
     ("name", "append --name NAME"),
     ("new", "fork"),
     ("op", "undo"),
+    ("print", "show"),
     ("rebase", "pick"),
     ("reflog", "tree --filter all"),
     ("remove", "archive"),
@@ -52,6 +54,7 @@ const FROM_ELSEWHERE: [(&str, &str); 45] = [
     ("revert", "pop"),
     ("rm", "archive"),
     ("search", "grep"),
+    ("sessions", "list"),
     ("share", "export --redact"),
     ("squash", "compact"),
     ("tag", "label"),
@@ -154,7 +157,7 @@ fn alike(name: &str, command: &clap::Command, ui: &Ui) -> Vec<String> {
     let known = built_in.chain(programs(command, ui).into_keys());
     let mut near: Vec<_> = known
         .map(|known| (strsim::osa_distance(name, &known), known))
-        .filter(|&(distance, _)| distance <= 1 + name.chars().count() / 4)
+        .filter(|&(distance, _)| distance <= (name.chars().count() / 3).max(1))
         .collect();
     near.sort();
     near.into_iter().take(3).map(|(_, known)| known).collect()

@@ -28,6 +28,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         .map(str::to_owned)
         .or_else(|| unknown_option(error).and_then(|option| meant(option, verb)))
         .or_else(|| renamed(error, verb))
+        .or_else(|| always_summarized(error, args, verb))
         .or_else(|| too_much(error, verb))
         .or_else(|| too_little(error, verb));
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
@@ -161,6 +162,15 @@ fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<Strin
     // What writes does not take all sessions at once.
     let check = if has("check") { "--check " } else { "" };
     Some(format!("`pisess {} {check}--all` reads the sessions of all projects", verb?.get_name()))
+}
+
+/// Returns a hint for `--summarize` of `switch` with a command that always writes a summary, where clap reads it as short
+/// for `--summarizer`.
+fn always_summarized(error: &clap::Error, args: &[OsString], verb: Option<&clap::Command>) -> Option<String> {
+    let is_valueless = error.kind() == ErrorKind::InvalidValue && error.to_string().contains("'--summarizer");
+    let is_meant = is_valueless && args.iter().any(|arg| arg == "--summarize");
+    let verb = verb.filter(|_| is_meant)?.get_name();
+    Some(format!("omit --summarize: `pisess {verb}` always writes a summary, by default the built-in one"))
 }
 
 /// Returns a hint with the name of an option, if clap suggests a former one.

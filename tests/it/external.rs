@@ -119,7 +119,7 @@ fn a_name_that_nothing_has() {
     s.script("bin/pisess-forget", "");
     let said = |line: &str| call(&s, "bin", line).done().fails(2);
     assert_snapshot!(said("lable x.jsonl"), @r#"there is no command "lable", and no pisess-lable is on the PATH (hint: did you mean `pisess label`?)"#);
-    assert_snapshot!(said("forge"), @r#"there is no command "forge", and no pisess-forge is on the PATH (hint: did you mean `pisess forget` or `pisess fork` or `pisess merge`?)"#);
+    assert_snapshot!(said("forge"), @r#"there is no command "forge", and no pisess-forge is on the PATH (hint: did you mean `pisess forget`?)"#);
     assert_snapshot!(said("help forgets"), @r#"there is no command "forgets", and no pisess-forgets is on the PATH (hint: did you mean `pisess forget`?)"#);
     assert_snapshot!(said("frobnicate --help"), @r#"there is no command "frobnicate", and no pisess-frobnicate is on the PATH (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("checkout x.jsonl"), @r#"there is no command "checkout", and no pisess-checkout is on the PATH (hint: did you mean `pisess switch`?)"#);
@@ -145,9 +145,21 @@ fn a_name_that_nothing_has() {
         ("tag", "label"),
         ("version", "--version"),
         ("view", "show"),
+        ("print", "show"),
+        ("copy", "fork --branches"),
+        ("cp", "fork --branches"),
+        ("convert", "fork --for AGENT"),
+        ("info", "stats"),
+        ("sessions", "list"),
+        ("tail", "tree --follow"),
+        ("brnaches", "branches"),
+        ("tre", "tree"),
     ] {
         let said = said(word);
         assert!(said.ends_with(&format!("(hint: did you mean `pisess {command}`?)")), "{said}");
+    }
+    for word in ["less", "head", "save"] {
+        assert!(said(word).ends_with("(hint: `pisess --list` lists all commands)"), "{word}");
     }
     assert_snapshot!(said("../bin/pisess-forget"), @r#"there is no command "../bin/pisess-forget" (hint: `pisess --list` lists all commands)"#);
     assert_snapshot!(said("session.jsonl"), @r#"there is no command "session.jsonl" (hint: name a command before the session, as in `pisess tree`)"#);

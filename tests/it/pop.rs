@@ -75,6 +75,22 @@ fn the_summary_is_that_of_summarize() {
     }
 }
 
+/// `switch` asks for a summary with `--summarize`; the other commands always write one.
+#[test]
+fn the_summary_need_not_be_asked_for() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    let always = |verb: &str| {
+        format!("omit --summarize: `pisess {verb}` always writes a summary, by default the built-in one; see")
+    };
+    for line in
+        ["pop ./tour.jsonl", "summarize ./tour.jsonl @", "merge ./tour.jsonl @", "compact ./tour.jsonl"]
+    {
+        let said = s.unchanged(&format!("{line} --summarize")).fails(2);
+        assert!(said.contains(&always(line.split(' ').next().unwrap())), "{said}");
+    }
+    assert!(!s.unchanged("pop ./tour.jsonl --summarizer").fails(2).contains("omit"));
+}
+
 #[test]
 fn back_to_an_entry() {
     let s = Sandbox::with(&[TWO]);
