@@ -14,7 +14,7 @@ use pisess_store::FoundFile;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("List what could be imported from Claude Code", "pisess list --all --from claude"),
+    Example::new("List what could be imported from Claude Code", "pisess list --all --source claude"),
     Example::new("Import all its sessions into pi's store", "pisess import ~/.claude/projects"),
     Example::new(
         "Import a session of Codex into oh-my-pi's store",

@@ -55,7 +55,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// the first user message that is more than a command (without one, the first message). Sessions of sub-agents and advisors are listed
 /// below the session that started them.
 ///
-/// With --from, the sessions of another agent are listed, each as the session that `import` would make of it.
+/// With --source, the sessions of another agent are listed, each as the session that `import` would make of it.
 ///
 /// With --repo, the sessions of the repository that contains the current directory are listed: those of all of its
 /// worktrees, and of the directories in them. With --all or SESSION, sessions of one repository are listed together. A
@@ -81,7 +81,7 @@ pub struct Args {
     pub repo: bool,
     /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them
     #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
-    pub from: Option<Origin>,
+    pub source: Option<Origin>,
     /// Accepted, because other programs want it; directories are searched in any case.
     #[arg(short, long, hide = true)]
     pub recursive: bool,
@@ -106,7 +106,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let origin = args.from;
+    let origin = args.source;
     let mut list: Vec<Listed> = Vec::new();
     let is_here = args.paths.is_empty() && !args.all;
     let all = args.all || args.repo && is_here;

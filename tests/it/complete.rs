@@ -33,7 +33,7 @@ const UNTRIED: &[(&str, &str)] = &[
     ("tree", "renderer follow"),
     ("show", "renderer"),
     ("context", "model"),
-    ("list", "all archived from"),
+    ("list", "all archived source"),
     ("grep", "all archived follow pruned"),
     ("stats", "all archived prices"),
     ("archive", "older-than empty project all list restore delete json"),

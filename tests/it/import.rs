@@ -546,7 +546,7 @@ fn list_shows_what_could_be_imported() {
         h.0.put(&format!("{agent}/{name}.jsonl"), fixture(&from));
     }
     let before = h.0.files();
-    assert_snapshot!(h.run("list --all --from claude").quiet(), @"
+    assert_snapshot!(h.run("list --all --source claude").quiet(), @"
     age  time              id        msgs  br  context   cost  name or first user message
     2mo  2026-02-10 08:00  000000a5    10   2     9.1k  $0.00  Which spar for a kite?
     7mo  2025-09-12 08:20  000000a4     3   1    12.9k  $0.00  How long a line?
@@ -554,7 +554,7 @@ fn list_shows_what_could_be_imported() {
     7mo  2025-09-12 08:00  000000a2    12   3    12.9k  $0.00  A washi kite
     7mo  2025-09-12 08:00  000000a1    10   1    12.9k  $0.00  Which paper for a kite?
     ");
-    assert_snapshot!(h.run("list --all --from codex --sort messages").quiet(), @"
+    assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @"
      age  time              id        msgs  br  context   cost  name or first user message
      5mo  2025-11-20 10:00  000000b6    13   2      173  $0.00  # AGENTS.md instructions for /home/u/kites  <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
      2mo  2026-03-02 10:00  000000b2    10   2     1.2k  $0.00  Which paper for a kite?
@@ -563,7 +563,7 @@ fn list_shows_what_could_be_imported() {
      2mo  2026-03-02 10:00  000000b5     7   1       26      -  Say it in events.
      2mo  2026-03-02 10:00  000000b3     4   1       16      -  A long question.
     ");
-    assert_snapshot!(h.run("list --from codex"), @"");
+    assert_snapshot!(h.run("list --source codex"), @"");
     // The rows are those of the sessions that they become.
     let rows = |line: &str| {
         let text = h.run(line).text();
@@ -577,7 +577,8 @@ fn list_shows_what_could_be_imported() {
         rows.sort();
         rows
     };
-    let listed = [rows("list --all --json --from claude"), rows("list --all --json --from codex")].concat();
+    let listed =
+        [rows("list --all --json --source claude"), rows("list --all --json --source codex")].concat();
     assert!(h.0.files() == before);
     h.run("import -q ./.claude ./.codex -o .");
     let mut listed = listed;
@@ -722,7 +723,7 @@ fn sessions_are_found_by_id_or_name() {
     assert_snapshot!(h.run("import -n 00a2").quiet(), @"./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a2.jsonl -> ./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-00-01-250Z_70a3bc1b-086f-5d9d-af10-2c32b2e57d46.jsonl (create, 19 entries)");
     assert_snapshot!(h.run("import -n Spars").quiet(), @"./.claude/projects/-home-u-kites/c1a00000-0000-4000-8000-0000000000a3.jsonl -> ./.pi/agent/sessions/--home-u-kites--/2025-09-12T08-10-01-250Z_1dc6a9c7-696e-58bb-a948-97cee016255e.jsonl (create, 20 entries)");
     assert_snapshot!(h.run("import c1a0").fails(2), @"`c1a0` matches 2 sessions (hint: give more of the id: c1a00000-0000-4000-8000-0000000000a2, c1a00000-0000-4000-8000-0000000000a3)");
-    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --from claude` and `--from codex` list the sessions)");
+    assert_snapshot!(h.run("import Boats").fails(2), @"Boats: no such file, and no session with that id or name (hint: check the path; `pisess list --source claude` and `--source codex` list the sessions)");
 }
 
 /// Of several files with the same session, the longest is what the session becomes, if they begin alike.

@@ -81,7 +81,9 @@ fn hint(error: &NameError) -> String {
             let ids: Vec<_> = candidates.iter().map(|(id, _)| id.as_str()).collect();
             format!("give more of the id: {}", ids.join(", "))
         }
-        _ => "check the path; `pisess list --from claude` and `--from codex` list the sessions".to_owned(),
+        _ => {
+            "check the path; `pisess list --source claude` and `--source codex` list the sessions".to_owned()
+        }
     }
 }
 

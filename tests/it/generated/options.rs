@@ -35,10 +35,6 @@ const VALUES: &[(&str, &str)] = &[
     ("WORDS", "words to search for"),
 ];
 
-/// An option, and the command in which its name has another meaning than elsewhere: what is listed comes from another
-/// agent, and a branch that is left begins at an entry.
-const OTHERWISE: (&str, &str) = ("from", "list");
-
 /// Options that every command has.
 const COMMON: [&str; 3] = ["color", "no-pager", "quiet"];
 
@@ -52,14 +48,13 @@ fn verbs() -> Vec<Command> {
 /// An option, and the command that has it.
 type Use<'a> = (&'a str, &'a Arg);
 
-/// Returns the options by their names, and by the command if they have another meaning there.
-fn options(verbs: &[Command]) -> BTreeMap<(&str, Option<&str>), Vec<Use<'_>>> {
+/// Returns the options by their names.
+fn options(verbs: &[Command]) -> BTreeMap<&str, Vec<Use<'_>>> {
     let mut options: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for verb in verbs {
         for arg in verb.get_arguments().filter(|arg| !arg.is_hide_set()) {
             if let Some(name) = arg.get_long().filter(|name| *name != "help") {
-                let other = Some(verb.get_name()).filter(|verb| (name, *verb) == OTHERWISE);
-                options.entry((name, other)).or_default().push((verb.get_name(), arg));
+                options.entry(name).or_default().push((verb.get_name(), arg));
             }
         }
     }
@@ -110,20 +105,25 @@ pub fn page() -> String {
     let verbs = verbs();
     let mut page = String::from(
         "<!-- Made from src/ by tests/it/generated/options.rs; do not edit. -->\n\n# Options\n\n\
-         An option has one meaning in all commands (except for `--from`), and what it means has no other name. What a command adds to it is in \
+         An option has one meaning in all commands, and what it means has no other name. What a command adds to it is in \
          its help. A name can be shortened as long as it is unambiguous, and the names that an option had in earlier \
          versions still work.\n\n\
          - [Options](#all-options) · [Commands](#commands) · [Values](#values)\n\n\
          ## All options\n\n\
          | option | meaning | default | commands |\n| --- | --- | --- | --- |\n",
     );
-    for ((name, _), uses) in options(&verbs) {
+    for (name, uses) in options(&verbs) {
         let is_common = COMMON.contains(&name);
         let commands: Vec<_> = uses.iter().map(|(verb, _)| format!("`{verb}`")).collect();
         let commands = if is_common { "all".to_owned() } else { commands.join(" ") };
         let is_same = uses.iter().all(|(_, arg)| help(arg) == help(uses[0].1));
         let text = if is_same { help(uses[0].1) } else { meaning(uses[0].1) };
-        let cells = [typed(name, uses[0].1), escaped(&text), merged(&uses, default), commands];
+        let has_default = uses.iter().any(|(_, arg)| !default(arg).is_empty());
+        let defaults = merged(&uses, |arg| match default(arg) {
+            text if text.is_empty() && has_default => "none".to_owned(),
+            text => text,
+        });
+        let cells = [typed(name, uses[0].1), escaped(&text), defaults, commands];
         page += &format!("| {} |\n", cells.join(" | "));
     }
     page += "\n## Commands\n\n| command | options |\n| --- | --- |\n";
@@ -155,7 +155,7 @@ fn one_name_has_one_meaning_and_one_meaning_one_name() {
     let mut names: BTreeMap<String, &str> = BTreeMap::new();
     let mut shorts = BTreeMap::new();
     let mut values = BTreeSet::new();
-    for ((name, _), uses) in options(&verbs) {
+    for (name, uses) in options(&verbs) {
         let facts = |arg: &Arg| (meaning(arg), value(arg), arg.get_short());
         let (first, arg) = uses[0];
         for (verb, other) in &uses[1..] {
