@@ -231,7 +231,7 @@ const READS: &[(&str, Reads)] = &[
         let Some(prepared) = (session.agent().prepare_compaction)(&path, bodies, 20_000, None)? else {
             return Ok(());
         };
-        agents::compaction_prompts(&prepared, &Instructions::default(), bodies).map(drop)
+        agents::prompt::compaction_prompts(&prepared, &Instructions::default(), bodies).map(drop)
     }),
     ("summarize --prepare", |session, bodies| {
         (session.agent().prepare_branch)(&session.path(session.leaf), bodies).map(drop)

@@ -25,7 +25,10 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 
 /// The forms of a reference to an entry.
 pub const REFERENCES: [GuideRow; 10] = [
-    ("@", "the leaf, from which the conversation continues"),
+    (
+        "@",
+        "the leaf, from which the conversation continues; in `show`, `label`, `edit` and `pick`, the last entry of the conversation, which labels, names, marks and settings may follow",
+    ),
     ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
     (":12", "the entry on line 12 of the file, counting from 1"),
@@ -41,7 +44,7 @@ pub const REFERENCES: [GuideRow; 10] = [
 pub const REFERENCE_RULES: &str = "\
 REF arguments name an entry in any of the forms below. The whole argument is first tried as an id or \
 label; then suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous \
-reference is an error (exit 2), and the message lists the candidates. In a shell, quote a reference that \
+reference is an error (exit 2), and the message lists the candidates. In `@^` and `@~3`, `@` is always the leaf. In a shell, quote a reference that \
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
@@ -340,8 +343,15 @@ impl Guide {
             text += &format!("  # {}\n  {}\n\n", example.what, folded(example.line, HELP_COLUMNS - 2));
         }
         if refers(command) {
-            text += "REF is @ (the leaf), -, root, :12 (a line), an id or its prefix, a label, REF^,\n\
-                     REF~3 or REF^{user}; see `pisess --help` for all forms.\n\n";
+            let leaf = match command.get_name() {
+                "show" | "label" | "edit" | "pick" => "the last entry of the conversation",
+                _ => "the leaf",
+            };
+            let forms = format!(
+                "REF is @ ({leaf}), -, root, :12 (a line), an id or its prefix, a label, REF^, REF~3 or \
+                 REF^{{user}}; see `pisess --help` for all forms."
+            );
+            text += &format!("{}\n\n", indented(&forms, 0));
         }
         text + "Exit codes:\n" + table(self.exit_codes(command)).trim_end()
     }

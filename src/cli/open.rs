@@ -8,7 +8,7 @@ use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::FileReader;
-use crate::session::reference::{PREVIOUS, Position, resolve};
+use crate::session::reference::{LEAF, PREVIOUS, Position, resolve};
 use crate::session::{Header, ProblemKind, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
@@ -289,15 +289,32 @@ impl OpenSession {
         }
     }
 
-    /// Returns the entry that a reference names.
-    pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
-        self.resolve(reference)?.ok_or_else(|| {
+    /// Returns the position that a reference names, for a command that asks for an entry of the conversation: `@` is
+    /// the last one, not a label, a name, a mark or a setting after it.
+    pub fn resolve_entry(&self, reference: &str) -> Result<Position, Failure> {
+        match reference {
+            LEAF => Ok(label::last_of_conversation(&self.session, self.session.leaf)),
+            _ => self.resolve(reference),
+        }
+    }
+
+    /// Returns the entry at a position.
+    ///
+    /// # Errors
+    /// If the position is the root, which `reference` named.
+    pub fn entry_at(&self, place: Position, reference: &str) -> Result<EntryIx, Failure> {
+        place.ok_or_else(|| {
             let failure = self.input.cannot(format_args!("{reference} is not an entry"));
             failure.hint("root is the position before the first entry; give an entry")
         })
     }
 
-    /// Returns the entries that references name.
+    /// Returns the entry of the conversation that a reference names.
+    pub fn entry(&self, reference: &str) -> Result<EntryIx, Failure> {
+        self.entry_at(self.resolve_entry(reference)?, reference)
+    }
+
+    /// Returns the entries of the conversation that references name.
     pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references.iter().map(|reference| self.entry(reference)).collect()
     }

@@ -7,20 +7,20 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Clock, Column, Exit, Failure, Table, Ui, visible};
 use crate::cli::rows::entry::{row_options, said};
 use crate::load::Options;
-use crate::ops::label::{label, last_of_conversation, move_label};
+use crate::ops::label::{label, move_label};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::Session;
 use crate::session::collected::LabelChange;
-use crate::session::entry::{Entry, EntryIx};
+use crate::session::entry::Entry;
 use crate::session::labels::Labels;
-use crate::session::reference::Position;
+use crate::session::reference::{LEAF, Position};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
-    Example::new("Label the leaf", "pisess label session.jsonl @ done"),
+    Example::new("Label the last entry of the conversation", "pisess label session.jsonl @ done"),
     Example::new("Label the last user message", "pisess label session.jsonl '@^{user}' asked"),
     Example::new("Move a label to another entry", "pisess label --move session.jsonl '@^{user}' green"),
     Example::new("List the labels in effect", "pisess label session.jsonl"),
@@ -32,10 +32,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With NAME, labels REF; other commands then accept the label as a reference. Without NAME, lists
 /// the labels in effect: all of them, or that of REF. If REF has the label already, nothing changes.
 ///
-/// Here `@` means the nearest entry at or above the leaf that is not a label, a setting or a mark (see `pisess switch
-/// --help`), so that labelling twice labels the same entry. A label that is already on another entry is
-/// refused unless --move is given. A label in the form of a reference (such as `@`, `root`,
-/// `:12`, or `done^`) is refused.
+/// Because `@` is the last entry of the conversation, labelling it twice labels the same entry. A label that is
+/// already on another entry is refused unless --move is given. A label in the form of a reference (such as
+/// `@`, `root`, `:12`, or `done^`) is refused.
 ///
 /// To name the session itself, use `pisess append --name`.
 ///
@@ -76,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let name = args.name.as_deref().map(label_name).transpose()?;
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     open.change(&args.write, ui, |now, fresh| {
-        let target = target(now, args.target.as_deref().unwrap_or("@"))?;
+        let target = now.entry(args.target.as_deref().unwrap_or(LEAF))?;
         now.refer(target, "have a label")?;
         let change = match &name {
             Some(name) if args.moves => move_label(&now.session, target, name, fresh),
@@ -86,23 +85,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns the entry to label: for the leaf, the nearest suitable one at or above it.
-fn target(now: &OpenSession, reference: &str) -> Result<EntryIx, Failure> {
-    match last_of_conversation(&now.session, now.session.leaf).filter(|_| reference == "@") {
-        Some(ix) => Ok(ix),
-        None => now.entry(reference),
-    }
-}
-
 /// Lists the labels in effect: all of them, or that of one entry.
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.write.change.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let meant = |reference| match reference {
-        "@" => Ok(last_of_conversation(&open.session, open.session.leaf)),
-        other => open.resolve(other),
-    };
-    let only = args.target.as_deref().map(meant).transpose()?;
+    let only = args.target.as_deref().map(|reference| open.resolve_entry(reference)).transpose()?;
     // Only the labelled rows are shown.
     let mut targets: Vec<_> = meant_changes(&open.session, only)
         .iter()

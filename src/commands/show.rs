@@ -11,13 +11,12 @@ use crate::export::cuts::Cuts;
 use crate::export::markdown::quotation;
 use crate::export::source::{Contents, Source};
 use crate::load::Options;
-use crate::ops::label::last_of_conversation;
 use crate::ops::rows::tone;
 use crate::ops::show::{Part, parts};
 use crate::ops::tree::rows;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::Position;
+use crate::session::reference::{LEAF, Position};
 use crate::session::tree::Tree;
 use clap::ValueEnum;
 use foldhash::HashMap;
@@ -27,7 +26,7 @@ use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("Show the last entry of the conversation", "pisess show session.jsonl"),
-    Example::new("Show the last user message and the leaf", "pisess show session.jsonl '@^{user}' @"),
+    Example::new("Show the last user message and the last entry", "pisess show session.jsonl '@^{user}' @"),
     Example::new("Quote an answer in Markdown", "pisess show --as markdown session.jsonl '@^{assistant}'"),
     Example::new("Print an entry as JSON", "pisess show --json session.jsonl '@^{assistant}'"),
     Example::new("List the children of an entry", "pisess show --children session.jsonl '@~4'"),
@@ -49,7 +48,7 @@ pub const GUIDE: Guide = Guide::new(&[
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,
-    /// Entries to show (default: the last entry of the conversation, which labels and names may follow)
+    /// Entries to show (default: `@`, the last entry of the conversation)
     #[arg(value_name = "REF")]
     pub entries: Vec<String>,
     /// List the children of each REF instead
@@ -120,18 +119,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 fn chosen(args: &Args, open: &OpenSession) -> Result<Vec<EntryIx>, Failure> {
-    let places = args.entries.iter().map(|reference| open.resolve(reference));
-    let mut places = places.collect::<Result<Vec<Position>, _>>()?;
-    if places.is_empty() {
-        places.push(last_of_conversation(&open.session, open.session.leaf));
-    }
+    let names: Vec<&str> = match &args.entries[..] {
+        [] => vec![LEAF],
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let places = names.iter().map(|name| open.resolve_entry(name)).collect::<Result<Vec<Position>, _>>()?;
     if args.children {
         let tree = Tree::new(&open.session);
         let below =
             |place: Position| place.map_or_else(|| tree.roots().to_vec(), |ix| tree.children(ix).to_vec());
         return Ok(places.into_iter().flat_map(below).collect());
     }
-    let names = args.entries.iter().map(String::as_str).chain(["@"]);
     let entry = |(place, name): (Position, &str)| {
         place.ok_or_else(|| {
             let failure = open.input.cannot(format_args!("{name} is not an entry"));

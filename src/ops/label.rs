@@ -95,9 +95,8 @@ fn check_form(name: &Text) -> Result<(), Refusal> {
     if is_form(&name.to_string_lossy()) { Err(is_reference(&name.to_string())) } else { Ok(()) }
 }
 
-/// Returns the entry that `show` and a label for the leaf apply to: the nearest at or above it that is part of the
-/// conversation. Labels, marks, settings and other notes are skipped, so that labelling twice labels the same
-/// entry. If there is none, returns the leaf.
+/// Returns the last entry of the conversation: the nearest at or above the leaf that is not a label, a mark, a setting
+/// or other bookkeeping, so that labelling twice labels the same entry. If there is none, returns the leaf.
 pub fn last_of_conversation(session: &Session, leaf: Position) -> Position {
     let is_part =
         |ix: &EntryIx| !session.entry(*ix).kind.is_bookkeeping() && !session.entry(*ix).kind.is_setting();

@@ -9,6 +9,9 @@ use super::labels::Labels;
 use crate::session::Session;
 use pisess_json::text::Text;
 
+/// The reference to the leaf.
+pub const LEAF: &str = "@";
+
 /// The reference to the leaf before its last move.
 pub const PREVIOUS: &str = "-";
 
@@ -132,12 +135,12 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
 /// Whether a string has a form of reference other than an id or a label; labels of such a form are refused.
 pub fn is_form(name: &str) -> bool {
     let prefixed = [":", "id:", "label:"].iter().any(|prefix| name.starts_with(prefix));
-    prefixed || matches!(name, "@" | "root" | PREVIOUS) || split(name).is_some()
+    prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split(name).is_some()
 }
 
 /// Resolves a reference without suffixes; returns `None` if it names nothing.
 fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
-    if name == "@" {
+    if name == LEAF {
         return Ok(Some(session.leaf));
     }
     if name == "root" {

@@ -139,7 +139,7 @@ pub fn agree(s: &Sandbox, what: &str) {
     }
 
     // The leaf
-    let shown = s.pisess("show ./s.jsonl @ --json").done();
+    let shown = s.pisess("show ./s.jsonl @~0 --json").done();
     let id_of = |line: &str| {
         let id = pisess_json::Raw::parse(line.as_bytes()).unwrap().get_text("id");
         id.map(|id| id.to_string_lossy().into_owned()).unwrap_or_default()
@@ -154,7 +154,7 @@ pub fn agree(s: &Sandbox, what: &str) {
             assert_eq!(row["id"].as_str().unwrap_or_default(), id, "{what}: leaf of tree");
         }
         let label = drawn.iter().find(|row| row["leaf"] == true).and_then(|row| row["label"].as_str());
-        let heading = run(s, "show ./s.jsonl @");
+        let heading = run(s, "show ./s.jsonl @~0");
         let heading = heading.lines().next().unwrap();
         assert!(heading.contains(&visible(id)) || id.is_empty(), "{what}: {heading}");
         assert!(

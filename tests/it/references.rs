@@ -45,6 +45,27 @@ fn every_form() {
     }
 }
 
+/// A command that asks for an entry of the conversation skips what follows its last one.
+#[test]
+fn the_leaf_where_an_entry_is_asked_for() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    s.run("label -q ./two-branches.jsonl 1a2b3c04 tissue");
+    s.run("append -q ./two-branches.jsonl --name Kites");
+    let leaf = named(&s, "two-branches.jsonl", "@");
+    assert!(s.run(&format!("show ./two-branches.jsonl {leaf}")).contains("name: Kites"));
+    for (line, last) in [
+        ("show --json ./two-branches.jsonl @", "\"id\":\"1a2b3c07\""),
+        ("label -n ./two-branches.jsonl @ end", "\"targetId\":\"1a2b3c07\""),
+        ("edit -n --omit ./two-branches.jsonl @", "\"targetId\":\"1a2b3c07\""),
+        ("pick -n ./two-branches.jsonl @", "A metre and more"),
+    ] {
+        let printed = s.run(line);
+        assert!(printed.contains(last), "{line}: {printed}");
+        let parent = format!("\"parentId\":\"{leaf}\"");
+        assert!(line.starts_with("show") || printed.contains(&parent), "{line}: {printed}");
+    }
+}
+
 #[test]
 fn a_prefix_of_four_characters() {
     let s = Sandbox::with(&["tour.jsonl"]);

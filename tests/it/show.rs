@@ -110,7 +110,7 @@ fn entries_in_full() {
 #[test]
 fn in_an_oh_my_pi_file() {
     let s = Sandbox::with(&["omp.jsonl"]);
-    assert_snapshot!(s.unchanged("show ./omp.jsonl 60718293 @"), @r#"
+    assert_snapshot!(s.unchanged("show ./omp.jsonl 60718293 @~0"), @r#"
     60718293  custom_message  2026-03-14 09:27  line 9, parent 5f607182
       customType: skill-prompt
         Look at the EXIF data of c.jpg
@@ -162,7 +162,10 @@ fn the_last_entry() {
         s.pisess(line).done();
         assert_eq!(s.run("show ./two-branches.jsonl"), last, "{line}");
     }
-    assert!(s.run("show ./two-branches.jsonl @").contains("session_info"));
+    assert!(s.run("show ./two-branches.jsonl @~0").contains("session_info"));
+    for same in ["show ./two-branches.jsonl", "show --children ./two-branches.jsonl"] {
+        assert_eq!(s.run(&format!("{same} @")), s.run(same));
+    }
     assert_eq!(s.run("show --children ./two-branches.jsonl").lines().count(), 1);
     let s = Sandbox::with(&["hazards/header-only.jsonl"]);
     assert!(s.pisess("show ./header-only.jsonl").done().fails(2).contains("@ is not an entry"));
