@@ -321,9 +321,10 @@ fn holds_something(line: &str) -> bool {
         return true;
     }
     let texts = if is_json { texts } else { vec![line.as_bytes()] };
-    texts.into_iter().filter(|text| text.len() >= 6).any(|text| {
-        levels(text).any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text))
-    })
+    texts
+        .into_iter()
+        .filter(|text| text.len() >= 6)
+        .any(|text| levels(text).any(|spoken| !search::is_base64(&spoken.text) && holds_secret(&spoken.text)))
 }
 
 fn holds_secret(text: &[u8]) -> bool {

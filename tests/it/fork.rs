@@ -458,7 +458,8 @@ fn a_fork_of_a_session_without_findings_has_none() {
         if before.code != 0 || !before.text().is_empty() || file.starts_with("cr") {
             continue;
         }
-        for form in ["", "--branches", "root --subtree", "--for oh-my-pi", "--for pi", "--branches --for omp"] {
+        for form in ["", "--branches", "root --subtree", "--for oh-my-pi", "--for pi", "--branches --for omp"]
+        {
             s.run(&format!("fork -q ./{file}.jsonl {form} -o ./new --force"));
             assert_eq!(findings("new").text(), "", "{name} {form}");
             labelled += s.text("new").matches(r#""type":"label""#).count();
