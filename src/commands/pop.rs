@@ -30,7 +30,6 @@ pub const GUIDE: Guide = Guide::new(&[
 /// does. If the branch you leave consists of a branch summary alone, it is not summarized again: the session continues from
 /// that summary. With --summary or --summary-file, the given summary is appended in any case. The id of the new entry is printed.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("label", |label| label.help("Label the summary (or the user message, if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

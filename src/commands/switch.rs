@@ -46,7 +46,6 @@ pub const GUIDE: Guide = Guide::new(&[
 /// or --summary-file, the given summary is appended in any case. The id of the new entry is printed, and on standard error
 /// the entry from which the session continues.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("label", |label| label.help("Label the summary (or REF, if there is no summary)")))]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
     pub session: PathBuf,

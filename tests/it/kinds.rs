@@ -196,7 +196,7 @@ fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
 fn the_documentation_lists_bookkeeping() {
     let document = document();
     let (_, list) = document.split_once("**bookkeeping**: entries of the types").unwrap();
-    let (list, _) = list.split_once(", which neither").unwrap();
+    let (list, _) = list.split_once(". None of these").unwrap();
     let mut listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
     let mut notes: Vec<_> =
         Kind::NAMED.iter().filter(|kind| kind.is_bookkeeping()).filter_map(|kind| kind.name()).collect();

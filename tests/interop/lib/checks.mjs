@@ -453,7 +453,7 @@ const REFUSALS = /tool call|labels an entry|keeps entries from|edits an entry/;
 /** The types of bookkeeping, as docs/format.md lists them (tests/it/kinds.rs compares that list with pisess). */
 const NOTES = (() => {
   const text = readFileSync(new URL("../../../docs/format.md", import.meta.url), "utf8");
-  const [, list] = /\*\*bookkeeping\*\*: entries of the types([^]*?), which neither/.exec(text);
+  const [, list] = /\*\*bookkeeping\*\*: entries of the types([^]*?)\. None of these/.exec(text);
   return [...list.matchAll(/`(\w+)`/g)].map(([, type]) => type);
 })();
 
