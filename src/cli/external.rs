@@ -170,16 +170,15 @@ fn unknown(name: &str, command: &clap::Command, ui: &Ui) -> Failure {
         None => alike(name, command, ui),
     };
     let near: Vec<_> = near.into_iter().map(|known| format!("`pisess {known}`")).collect();
-    let hint = match near.is_empty() {
-        _ if OF_AGENTS.contains(&name) => {
-            "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
-                .to_owned()
-        }
-        true if name.ends_with(".jsonl") => {
-            "name a command before the session, as in `pisess tree`".to_owned()
-        }
-        true => "`pisess --list` lists all commands".to_owned(),
-        false => format!("did you mean {}?", near.join(" or ")),
+    let hint = if OF_AGENTS.contains(&name) {
+        "the agents open sessions: `pi --session FILE` or `omp --resume FILE`; `pisess list -l NAME` prints the FILE"
+            .to_owned()
+    } else if !near.is_empty() {
+        format!("did you mean {}?", near.join(" or "))
+    } else if name.ends_with(".jsonl") {
+        "name a command before the session, as in `pisess tree`".to_owned()
+    } else {
+        "`pisess --list` lists all commands".to_owned()
     };
     let sought =
         if is_name(name) { format!(", and no {PREFIX}{name} is on the PATH") } else { String::new() };

@@ -92,10 +92,12 @@ impl Searcher {
         let unreadable = |error| Failure::reading(name, error);
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
-        let trail = match is_live {
-            true => known.trail.clone().read(source, from, reader),
-            false if self.follows => Trail::after(source),
-            false => Ok(Trail::default()),
+        let trail = if is_live {
+            known.trail.clone().read(source, from, reader)
+        } else if self.follows {
+            Trail::after(source)
+        } else {
+            Ok(Trail::default())
         };
         let mut trail = trail.map_err(unreadable)?;
         let mut take = |header: &Header, mut hit: Match| {

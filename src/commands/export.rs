@@ -192,13 +192,12 @@ fn all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut worst = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
     let mut names = HashSet::default();
     for file in files.into_iter().filter(|file| file.owner.is_none()) {
-        let exported = match names.insert(file.path.file_stem().map(OsString::from)) {
-            true => one(args, &file.path, format, ui),
-            false => {
-                let name = visible(&file.path.to_string_lossy());
-                let failure = Failure::cannot(format_args!("{name}: another session has the same file name"));
-                Err(failure.path(&name).hint("export it with another -o"))
-            }
+        let exported = if names.insert(file.path.file_stem().map(OsString::from)) {
+            one(args, &file.path, format, ui)
+        } else {
+            let name = visible(&file.path.to_string_lossy());
+            let failure = Failure::cannot(format_args!("{name}: another session has the same file name"));
+            Err(failure.path(&name).hint("export it with another -o"))
         };
         worst = match exported {
             Ok(_) => worst,
@@ -260,26 +259,14 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
             return Err(open.input.cannot(problem).hint("give a larger --max-size"));
         }
     }
-    let name = default_output(format, &open.input);
-    let output = match &args.output {
-        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
-        Some(output) => output.clone(),
-        None => name,
-    };
+    let output = output(args, format, &open.input, ui);
     if output == Path::new("-") {
         export.print(removed.as_ref(), &open.input, ui)?;
         return Ok(Exit::Done);
     }
     let committed = export.create(&output, removed.as_ref(), &open.input, ui)?;
     ui.warn_of(&committed);
-    let path = output.to_string_lossy();
-    ui.print_after(&path, |ui| {
-        if !args.json {
-            return ui.print_path(&path);
-        }
-        let row = Object::new().str("path", &path).number("entries", export.contents.entries.len() as f64);
-        ui.print_json(&row.with(removed.as_ref(), |row, removed| counted(row, &removed.report)).finish())
-    })?;
+    export.report(&output, removed.as_ref(), ui)?;
     Ok(Exit::Done)
 }
 
@@ -384,6 +371,18 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
+    /// Prints the path of the new file.
+    fn report(&self, output: &Path, removed: Option<&Removed>, ui: &mut Ui) -> Result<(), Failure> {
+        let path = output.to_string_lossy();
+        ui.print_after(&path, |ui| {
+            if !self.args.json {
+                return ui.print_path(&path);
+            }
+            let row = Object::new().str("path", &path).number("entries", self.contents.entries.len() as f64);
+            ui.print_json(&row.with(removed, |row, removed| counted(row, &removed.report)).finish())
+        })
+    }
+
     /// Writes the export to a new file, which appears only if no secret is left in it.
     fn create(
         &self,
@@ -468,6 +467,16 @@ impl Export<'_> {
             }
         }
         io::Write::flush(&mut out)
+    }
+}
+
+/// Returns where to write: into `-o` if that is a directory.
+fn output(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
+    let name = default_output(format, input);
+    match &args.output {
+        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
+        Some(output) => output.clone(),
+        None => name,
     }
 }
 

@@ -106,49 +106,12 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let origin = args.source;
-    let mut list: Vec<Listed> = Vec::new();
-    let is_here = args.paths.is_empty() && !args.all;
-    let all = args.all || args.repo && is_here;
-    let (mut files, failures) = match origin {
-        Some(origin) if args.paths.is_empty() => (foreign(origin, ui), Vec::new()),
-        Some(_) => found(&args.paths, ui),
-        None => {
-            list.extend(piped(args, period, ui)?);
-            let FoundSessions { mut files, failures, .. } = places.sessions(&args.paths, all, ui);
-            files.retain(|file| file.path != Path::new("-"));
-            (files, failures)
-        }
-    };
-    for failure in &failures {
-        ui.report(failure);
-    }
-    let mut failed = !failures.is_empty();
-    if args.archived {
-        files.extend(places.archived_files(all)?);
-    } else if args.period.is_given() && args.paths.is_empty() && origin.is_none() && !args.repo {
-        places.warn_of_archived(all, period, ui);
-    }
     let mut repositories = Repositories::default();
-    if args.repo && is_here {
-        retain_repository(&mut files, &mut repositories, &places, ui)?;
-    }
-    if files.is_empty() && is_here {
-        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
-    }
+    let mut list = Vec::from_iter(piped(args, period, ui)?);
+    let (files, mut failed) = files(args, period, &places, &mut repositories, ui)?;
     let has_files = !files.is_empty();
-    let home = ui.home();
-    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-    let (found, unread, notes) = readings(files, origin, args.forks, period, ui);
-    let is_listed =
-        |session: &Listed| origin.is_none() || !is_here || is_cwd(&session.cwd.to_string_lossy(), here);
-    list.extend(found.into_iter().filter(is_listed));
-    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
-    for (file, failure) in unread {
-        failed |= file.named;
-        report_unread(&file, failure, ui);
-    }
-    if list.is_empty() && has_files && !is_here && !failed && !args.period.is_given() {
+    failed |= add_read(&mut list, files, args, period, ui);
+    if list.is_empty() && has_files && !args.is_here() && !failed && !args.period.is_given() {
         ui.warn(NO_SESSIONS);
     }
     let has_sessions = !list.is_empty();
@@ -169,12 +132,71 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
-        print_json(&list, &rows, (origin, last.as_deref(), args.repo), ui)?
+        print_json(&list, &rows, (args.source, last.as_deref(), args.repo), ui)?
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
         print(&list, &rows, last.as_deref(), args.sort, ui)?;
     }
     Ok(if failed { Exit::Cannot } else { Exit::Done })
+}
+
+impl Args {
+    /// Whether the sessions of the current directory are listed.
+    fn is_here(&self) -> bool {
+        self.paths.is_empty() && !self.all
+    }
+}
+
+/// Returns the files to read, and whether a path was reported because nothing can be read there.
+fn files(
+    args: &Args,
+    period: Period,
+    places: &Places,
+    repositories: &mut Repositories,
+    ui: &mut Ui,
+) -> Result<(Vec<FoundFile>, bool), Failure> {
+    let all = args.all || args.repo && args.is_here();
+    let (mut files, failures) = match args.source {
+        Some(source) if args.paths.is_empty() => (foreign(source, ui), Vec::new()),
+        Some(_) => found(&args.paths, ui),
+        None => {
+            let FoundSessions { mut files, failures, .. } = places.sessions(&args.paths, all, ui);
+            files.retain(|file| file.path != Path::new("-"));
+            (files, failures)
+        }
+    };
+    for failure in &failures {
+        ui.report(failure);
+    }
+    if args.archived {
+        files.extend(places.archived_files(all)?);
+    } else if args.period.is_given() && args.paths.is_empty() && args.source.is_none() && !args.repo {
+        places.warn_of_archived(all, period, ui);
+    }
+    if args.repo && args.is_here() {
+        retain_repository(&mut files, repositories, places, ui)?;
+    }
+    if files.is_empty() && args.is_here() {
+        ui.warn(if args.repo { NONE_IN_REPOSITORY } else { NONE_HERE });
+    }
+    Ok((files, !failures.is_empty()))
+}
+
+/// Reads the files, and adds their sessions to the list. Returns whether one that was named cannot be listed.
+fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: Period, ui: &mut Ui) -> bool {
+    let home = ui.home();
+    let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
+    let (read, unread, notes) = readings(files, args.source, args.forks, period, ui);
+    let is_listed = |session: &Listed| {
+        args.source.is_none() || !args.is_here() || is_cwd(&session.cwd.to_string_lossy(), here)
+    };
+    list.extend(read.into_iter().filter(is_listed));
+    notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
+    let is_named = unread.iter().any(|(file, _)| file.named);
+    for (file, failure) in unread {
+        report_unread(&file, failure, ui);
+    }
+    is_named
 }
 
 /// Reports that --limit leaves out the session that `last` refers to: its file changed last, but its last message is older
@@ -210,9 +232,10 @@ fn retain_repository(
 const NO_SESSIONS: &str = "no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)";
 const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all includes all projects)";
 
-/// Returns the session on standard input, if one of the paths is `-`.
+/// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are listed.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
-    let Some(path) = args.paths.iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
+    let paths = args.paths.iter().filter(|_| args.source.is_none());
+    let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
     let agents = SubAgents::default();
     let listing = ListInput {
@@ -294,25 +317,22 @@ fn one(
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
 ) -> Result<Option<WithNote>, Failure> {
-    let (reading, damaged) = match file.named {
-        // A named file may be a FIFO.
-        true => {
-            let input = Input::open_path(&file.path, stdout_is)?;
-            let modified = store::modified_ms(&file.path).unwrap_or_default();
-            let (path, source) = (&*file.path, input.source());
-            let (pruned, damaged) = split(pruned_of(&input));
-            let pruned = pruned.as_ref();
-            (read(ListInput { path, source, modified, agents, pruned }, options), damaged)
-        }
-        false => {
-            let source = Glance::open(&file.path)?;
-            refuse_stdout(&file.path, stdout_is(source.handle()))?;
-            let modified = source.modified_ms();
-            let (pruned, damaged) = split(pruned_from(&file.path, &source));
-            let (path, pruned) = (&*file.path, pruned.as_ref());
-            let input = ListInput { path, source: &source, modified, agents, pruned };
-            (read(input, options), damaged)
-        }
+    // A named file may be a FIFO.
+    let (reading, damaged) = if file.named {
+        let input = Input::open_path(&file.path, stdout_is)?;
+        let modified = store::modified_ms(&file.path).unwrap_or_default();
+        let (path, source) = (&*file.path, input.source());
+        let (pruned, damaged) = split(pruned_of(&input));
+        let pruned = pruned.as_ref();
+        (read(ListInput { path, source, modified, agents, pruned }, options), damaged)
+    } else {
+        let source = Glance::open(&file.path)?;
+        refuse_stdout(&file.path, stdout_is(source.handle()))?;
+        let modified = source.modified_ms();
+        let (pruned, damaged) = split(pruned_from(&file.path, &source));
+        let (path, pruned) = (&*file.path, pruned.as_ref());
+        let input = ListInput { path, source: &source, modified, agents, pruned };
+        (read(input, options), damaged)
     };
     match reading {
         Ok(mut reading) => {

@@ -75,14 +75,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
+    check_keys(&args.by)?;
     let by_entry = args.by == [By::Entry];
-    if args.by.len() > 2
-        || args.by.contains(&By::Entry) && !by_entry
-        || args.by.len() == 2 && args.by[0] == args.by[1]
-    {
-        return Err(Failure::usage("--by: give one key, or two different ones other than entry")
-            .hint("for example `--by day,model`"));
-    }
     let period = args.period.read(ui)?;
     let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
@@ -135,12 +129,28 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !by_entry && is_answer {
         groups.print(args.json, ui)?;
     } else if !by_entry && !args.json && !is_none && exit == Exit::Done {
-        let period = if args.period.is_given() { " and this period" } else { "" };
-        let what =
-            if args.by.iter().any(|by| matches!(by, By::Tool | By::File)) { "tool calls" } else { "entries" };
-        ui.warn(&format!("no {what} in these sessions{period}"));
+        warn_of_nothing(args, ui);
     }
     Ok(exit)
+}
+
+/// # Errors
+/// If the keys are not one, or two different ones of which none is `entry`.
+fn check_keys(by: &[By]) -> Result<(), Failure> {
+    let is_pair = || !by.contains(&By::Entry) && by[0] != by[1];
+    if by.len() < 2 || by.len() == 2 && is_pair() {
+        return Ok(());
+    }
+    Err(Failure::usage("--by: give one key, or two different ones other than entry")
+        .hint("for example `--by day,model`"))
+}
+
+/// Notes that there is nothing to count.
+fn warn_of_nothing(args: &Args, ui: &mut Ui) {
+    let what =
+        if args.by.iter().any(|by| matches!(by, By::Tool | By::File)) { "tool calls" } else { "entries" };
+    let period = if args.period.is_given() { " and this period" } else { "" };
+    ui.warn(&format!("no {what} in these sessions{period}"));
 }
 
 /// Reads a table of prices.
