@@ -28,74 +28,7 @@ fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
         parents.push(parent);
         let any = above.get(dice.below(above.len())).copied().unwrap_or(at);
         let everyone = dice.below(at + 1);
-        let size = "x".repeat(dice.below(60));
-        let members = match dice.below(if is_omp { 21 } else { 17 }) {
-            0 | 1 => format!(r#""type":"message","message":{{"role":"user","content":"u{at}{size}"}}"#),
-            2..=4 => {
-                let usage = match dice.below(3) {
-                    0 => format!(
-                        r#","usage":{{"input":{},"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}"#,
-                        at * 7,
-                        at * 9 + 5
-                    ),
-                    _ => String::new(),
-                };
-                let model = ["m", "n"][dice.below(2)];
-                format!(
-                    r#""type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"a{at}{size}"}},{{"type":"toolCall","id":"c{at}","name":"read","arguments":{{"path":"f{at}"}}}}],"provider":"p","model":"{model}","stopReason":"stop"{usage}}}"#
-                )
-            }
-            5 | 6 => format!(
-                r#""type":"message","message":{{"role":"toolResult","toolCallId":"c{}","toolName":"read","content":[{{"type":"text","text":"r{size}"}}],"isError":false}}"#,
-                at.wrapping_sub(1)
-            ),
-            7 | 8 => {
-                let more = match dice.below(4) {
-                    0 if is_omp => format!(
-                        r#","providerReplayThroughEntryId":"e{any}","preserveData":{{"openaiRemoteCompaction":{{"provider":"o","replacementHistory":[{{}}]}}}}"#
-                    ),
-                    1 if is_omp => r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(),
-                    2 => r#","details":{"readFiles":["g"],"modifiedFiles":["h"]}"#.to_owned(),
-                    3 if !is_omp => {
-                        r#","systemMessage":{"role":"system","content":"now","timestamp":1}"#.to_owned()
-                    }
-                    _ => String::new(),
-                };
-                let first = if dice.below(6) == 0 { "none".to_owned() } else { format!("e{any}") };
-                format!(
-                    r#""type":"compaction","summary":"S{at}","firstKeptEntryId":"{first}","tokensBefore":{at}{more}"#
-                )
-            }
-            9 => format!(r#""type":"label","targetId":"e{everyone}","label":"l{at}""#),
-            10 if is_omp => format!(
-                r#""type":"model_change","model":"x/y{at}","role":"{}""#,
-                ["default", "smol", "slow"][dice.below(3)]
-            ),
-            10 => format!(r#""type":"model_change","provider":"x","modelId":"y{at}""#),
-            11 => format!(
-                r#""type":"thinking_level_change","thinkingLevel":"{}""#,
-                ["low", "high"][dice.below(2)]
-            ),
-            12 => format!(r#""type":"custom_message","customType":"k","content":"c{at}","display":true"#),
-            13 => format!(r#""type":"branch_summary","fromId":"e{any}","summary":"B{at}""#),
-            14 => format!(r#""type":"custom","customType":"k","data":{at}"#),
-            15 if is_omp => r#""type":"reset_boundary""#.to_owned(),
-            15 => format!(
-                r#""type":"context_edit","targetId":"e{any}","replacement":{}"#,
-                ["null", r#"{"content":"new"}"#][dice.below(2)]
-            ),
-            16 if is_omp => format!(
-                r#""type":"custom","customType":"experimental_context_notes","data":{{"version":1,"text":"n{at}"}}"#
-            ),
-            16 => match dice.below(2) {
-                0 => format!(r#""type":"session_info","name":"N{at}""#),
-                _ => format!(r#""type":"message","message":{{"role":"system","content":"y{at}"}}"#),
-            },
-            17 => format!(r#""type":"mode_change","mode":"m{at}""#),
-            18 => format!(r#""type":"ttsr_injection","injectedRules":["r{}"]"#, dice.below(5)),
-            19 => r#""type":"service_tier_change","serviceTier":"priority""#.to_owned(),
-            _ => format!(r#""type":"session_init","systemPrompt":"s{at}","task":"t","tools":[]"#),
-        };
+        let members = any_members(dice, is_omp, at, any, everyone);
         let parent = parent.map_or("null".to_owned(), |parent| format!("\"e{parent}\""));
         let space = [" ", "", "\t"][dice.below(3)];
         let _ = write!(
@@ -113,6 +46,77 @@ fn any_session(dice: &mut Dice, is_omp: bool) -> Vec<u8> {
         text.truncate(text.trim_end().len());
     }
     text.into_bytes()
+}
+
+/// Returns the members of the entry `at`, which may refer to an entry above it, `any`, and to one of all, `everyone`.
+fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: usize) -> String {
+    let size = "x".repeat(dice.below(60));
+    match dice.below(if is_omp { 21 } else { 17 }) {
+        0 | 1 => format!(r#""type":"message","message":{{"role":"user","content":"u{at}{size}"}}"#),
+        2..=4 => {
+            let usage = match dice.below(3) {
+                0 => format!(
+                    r#","usage":{{"input":{},"output":5,"cacheRead":0,"cacheWrite":0,"totalTokens":{}}}"#,
+                    at * 7,
+                    at * 9 + 5
+                ),
+                _ => String::new(),
+            };
+            let model = ["m", "n"][dice.below(2)];
+            format!(
+                r#""type":"message","message":{{"role":"assistant","content":[{{"type":"text","text":"a{at}{size}"}},{{"type":"toolCall","id":"c{at}","name":"read","arguments":{{"path":"f{at}"}}}}],"provider":"p","model":"{model}","stopReason":"stop"{usage}}}"#
+            )
+        }
+        5 | 6 => format!(
+            r#""type":"message","message":{{"role":"toolResult","toolCallId":"c{}","toolName":"read","content":[{{"type":"text","text":"r{size}"}}],"isError":false}}"#,
+            at.wrapping_sub(1)
+        ),
+        7 | 8 => {
+            let more = match dice.below(4) {
+                0 if is_omp => format!(
+                    r#","providerReplayThroughEntryId":"e{any}","preserveData":{{"openaiRemoteCompaction":{{"provider":"o","replacementHistory":[{{}}]}}}}"#
+                ),
+                1 if is_omp => r#","details":{"kind":"experimental-context-rollover"}"#.to_owned(),
+                2 => r#","details":{"readFiles":["g"],"modifiedFiles":["h"]}"#.to_owned(),
+                3 if !is_omp => {
+                    r#","systemMessage":{"role":"system","content":"now","timestamp":1}"#.to_owned()
+                }
+                _ => String::new(),
+            };
+            let first = if dice.below(6) == 0 { "none".to_owned() } else { format!("e{any}") };
+            format!(
+                r#""type":"compaction","summary":"S{at}","firstKeptEntryId":"{first}","tokensBefore":{at}{more}"#
+            )
+        }
+        9 => format!(r#""type":"label","targetId":"e{everyone}","label":"l{at}""#),
+        10 if is_omp => format!(
+            r#""type":"model_change","model":"x/y{at}","role":"{}""#,
+            ["default", "smol", "slow"][dice.below(3)]
+        ),
+        10 => format!(r#""type":"model_change","provider":"x","modelId":"y{at}""#),
+        11 => {
+            format!(r#""type":"thinking_level_change","thinkingLevel":"{}""#, ["low", "high"][dice.below(2)])
+        }
+        12 => format!(r#""type":"custom_message","customType":"k","content":"c{at}","display":true"#),
+        13 => format!(r#""type":"branch_summary","fromId":"e{any}","summary":"B{at}""#),
+        14 => format!(r#""type":"custom","customType":"k","data":{at}"#),
+        15 if is_omp => r#""type":"reset_boundary""#.to_owned(),
+        15 => format!(
+            r#""type":"context_edit","targetId":"e{any}","replacement":{}"#,
+            ["null", r#"{"content":"new"}"#][dice.below(2)]
+        ),
+        16 if is_omp => format!(
+            r#""type":"custom","customType":"experimental_context_notes","data":{{"version":1,"text":"n{at}"}}"#
+        ),
+        16 => match dice.below(2) {
+            0 => format!(r#""type":"session_info","name":"N{at}""#),
+            _ => format!(r#""type":"message","message":{{"role":"system","content":"y{at}"}}"#),
+        },
+        17 => format!(r#""type":"mode_change","mode":"m{at}""#),
+        18 => format!(r#""type":"ttsr_injection","injectedRules":["r{}"]"#, dice.below(5)),
+        19 => r#""type":"service_tier_change","serviceTier":"priority""#.to_owned(),
+        _ => format!(r#""type":"session_init","systemPrompt":"s{at}","task":"t","tools":[]"#),
+    }
 }
 
 /// Returns what the agent sees at an entry, and what its next compaction there would be.
@@ -201,6 +205,53 @@ fn assert_same(now: &str, before: &str, show: &dyn Fn() -> String) {
     assert!(now == before, "{}\nnow and before: {differs:#?}", show());
 }
 
+/// Compares what the agent sees at the tips and at the leaf before the prune, and the session's name, with those after.
+fn assert_seen_the_same(
+    (session, whole): (&Session, &Vec<u8>),
+    (after, left): (&Session, &Vec<u8>),
+    show: &dyn Fn() -> String,
+) {
+    let tips: Vec<_> = branches(session, &Tree::new(session)).iter().map(|branch| branch.tip).collect();
+    for &tip in tips.iter().chain(session.leaf.iter()) {
+        let Some(same) = after.find(&session.id(tip)) else {
+            assert!(session.entry(tip).kind == crate::session::entry::Kind::Label, "{}", show());
+            continue;
+        };
+        assert_same(&seen(after, left, same), &seen(session, whole, tip), show);
+    }
+    // The same leaf, name, and labels of what stays.
+    let at_leaf = |session: &Session, source| session.leaf.map(|leaf| seen(session, source, leaf));
+    assert_eq!(at_leaf(after, left), at_leaf(session, whole), "{}", show());
+    assert_eq!(after.name(), session.name(), "{}", show());
+}
+
+/// Prunes again, after more was appended, a branch and what was compacted since, and restores all.
+fn prune_again(after: &Session, left: Vec<u8>, beside: &Vec<u8>, whole: Vec<u8>, seed: u64) {
+    let mut more = left;
+    if more.last() != Some(&b'\n') {
+        more.push(b'\n');
+    }
+    let start = more.len();
+    let parent = after.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", after.id(leaf)));
+    more.extend(format!("{{\"type\":\"message\",\"id\":\"n1\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"n\"}}}}\n").into_bytes());
+    more.extend(b"{\"type\":\"compaction\",\"id\":\"n2\",\"parentId\":\"n1\",\"timestamp\":\"2026-01-02T00:00:01.000Z\",\"summary\":\"again\",\"firstKeptEntryId\":\"n1\",\"tokensBefore\":1}\n");
+    let added = more[start..].to_vec();
+    let session = loaded(&more);
+    let (left, beside) =
+        pruned(&session, &more, Some(beside), &|| above_compactions(&session, &more).unwrap());
+    let mut expected = whole;
+    if expected.last() != Some(&b'\n') {
+        expected.push(b'\n');
+    }
+    expected.extend(added);
+    let again = restored(&left, &beside);
+    let (again, expected) = (String::from_utf8_lossy(&again), String::from_utf8_lossy(&expected));
+    // A mark stays if something follows it.
+    let is_mark = |line: &&str| line.contains("pisess.switch");
+    let unmarked: Vec<_> = again.split('\n').filter(|line| !is_mark(line)).collect();
+    assert_eq!(unmarked.join("\n"), expected, "seed {seed}");
+}
+
 #[test]
 fn agents_see_the_same_and_all_comes_back() {
     let (mut with_compactions, mut left_entries) = (0, 0);
@@ -228,47 +279,13 @@ fn agents_see_the_same_and_all_comes_back() {
                 String::from_utf8_lossy(&left)
             )
         };
-        let tips: Vec<_> = branches(&session, &Tree::new(&session)).iter().map(|branch| branch.tip).collect();
-        for &tip in tips.iter().chain(session.leaf.iter()) {
-            let Some(same) = after.find(&session.id(tip)) else {
-                assert!(session.entry(tip).kind == crate::session::entry::Kind::Label, "{}", show());
-                continue;
-            };
-            assert_same(&seen(&after, &left, same), &seen(&session, &whole, tip), &show);
-        }
-        // The same leaf, name, and labels of what stays.
-        let at_leaf = |session: &Session, source| session.leaf.map(|leaf| seen(session, source, leaf));
-        assert_eq!(at_leaf(&after, &left), at_leaf(&session, &whole), "{}", show());
-        assert_eq!(after.name(), session.name(), "{}", show());
+        assert_seen_the_same((&session, &whole), (&after, &left), &show);
         assert_eq!(
             String::from_utf8_lossy(&restored(&left, &beside)),
             String::from_utf8_lossy(&whole),
             "seed {seed}"
         );
-        // Pruned again, after more was appended: a branch, and what was compacted since.
-        let mut more = left.clone();
-        if more.last() != Some(&b'\n') {
-            more.push(b'\n');
-        }
-        let start = more.len();
-        let parent = after.leaf.map_or("null".to_owned(), |leaf| format!("\"{}\"", after.id(leaf)));
-        more.extend(format!("{{\"type\":\"message\",\"id\":\"n1\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"n\"}}}}\n").into_bytes());
-        more.extend(b"{\"type\":\"compaction\",\"id\":\"n2\",\"parentId\":\"n1\",\"timestamp\":\"2026-01-02T00:00:01.000Z\",\"summary\":\"again\",\"firstKeptEntryId\":\"n1\",\"tokensBefore\":1}\n");
-        let added = more[start..].to_vec();
-        let session = loaded(&more);
-        let (left, beside) =
-            pruned(&session, &more, Some(&beside), &|| above_compactions(&session, &more).unwrap());
-        let mut expected = whole.clone();
-        if expected.last() != Some(&b'\n') {
-            expected.push(b'\n');
-        }
-        expected.extend(added);
-        let again = restored(&left, &beside);
-        let (again, expected) = (String::from_utf8_lossy(&again), String::from_utf8_lossy(&expected));
-        // A mark stays if something follows it.
-        let is_mark = |line: &&str| line.contains("pisess.switch");
-        let unmarked: Vec<_> = again.split('\n').filter(|line| !is_mark(line)).collect();
-        assert_eq!(unmarked.join("\n"), expected, "seed {seed}");
+        prune_again(&after, left, &beside, whole, seed);
     }
     assert!(with_compactions > 100 && left_entries > 1000, "{with_compactions} {left_entries}");
 }
