@@ -1,7 +1,6 @@
 //! Texts of extensions and advisors, which oh-my-pi cleans for its rows.
 
 use crate::agents::row::normalize;
-use anstream::adapter::strip_str;
 use pisess_json::text::{JS_SPACE, Text, is_js_space, joined};
 use pisess_json::{Raw, string};
 use regex::bytes::Regex;
@@ -85,9 +84,51 @@ pub fn field(text: &Text) -> Text<'static> {
     let broken = text.code_points().any(lone);
     let chars = text.code_points().filter_map(char::from_u32).filter(|&c| !(broken && c == '\u{fffd}'));
     let plain: String = chars.collect();
-    let plain = if plain.contains('\u{1b}') { strip_str(&plain).to_string() } else { plain };
+    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain };
     let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
     normalize(Text::from(kept.collect::<String>()))
+}
+
+/// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends them elsewhere: it knows
+/// neither U+009B nor U+009C, and swallows what follows an escape character and a letter outside of ASCII.)
+fn without_sequences(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => match rest.next() {
+                Some('[') => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
+                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
+                Some(' '..='/') => skip_past(&mut rest, |c| !(' '..='/').contains(&c)),
+                _ => {}
+            },
+            '\u{9b}' => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
+    for c in rest {
+        if is_last(c) {
+            return;
+        }
+    }
+}
+
+/// Skips past the bell or the string terminator.
+fn skip_string(rest: &mut std::str::Chars) {
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{7}' | '\u{9c}' => return,
+            '\u{1b}' if rest.as_str().starts_with('\\') => {
+                rest.next();
+                return;
+            }
+            _ => {}
+        }
+    }
 }
 
 /// Returns the text between a `<system-…>` tag and its end, if there is nothing else.
@@ -145,6 +186,14 @@ mod tests {
 
     #[test]
     fn fields_are_clean() {
-        assert_eq!(field(&Text::from(" a\u{1b}[31mb\u{1b}]0;t\u{7}c\n\u{1}d ")), "abc d");
+        for (text, clean) in [
+            (" a\u{1b}[31mb\u{1b}]0;t\u{7}c\n\u{1}d ", "abc d"),
+            ("a\u{1b}[1mb\u{9b}31mc", "abc"),
+            ("a\u{1b}]0;\u{dc}\u{5730}\u{9c}b", "ab"),
+            ("a\u{1b}_x\u{7}b\u{1b}Px\u{1b}\\c", "abc"),
+            ("a\u{1b}\u{65e5} bc", "a bc"),
+        ] {
+            assert_eq!(field(&Text::from(text)), clean, "{text:?}");
+        }
     }
 }
