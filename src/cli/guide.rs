@@ -44,7 +44,7 @@ pub const REFERENCES: [GuideRow; 10] = [
 pub const REFERENCE_RULES: &str = "\
 REF arguments name an entry in any of the forms below. The whole argument is first tried as an id or \
 label; then suffixes are removed from the right. References are case-sensitive. An unknown or ambiguous \
-reference is an error (exit 2), and the message lists the candidates. In `@^` and `@~3`, `@` is always the leaf. In a shell, quote a reference that \
+reference is an error (exit 2), and the message lists the candidates. In `@^`, `@~3` and `--at @`, `@` is always the leaf. In a shell, quote a reference that \
 contains a brace or begins with a tilde.";
 
 /// The environment variables that are read.
