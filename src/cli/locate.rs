@@ -5,7 +5,7 @@ use crate::cli::ids::Ids;
 use crate::cli::output::{Failure, Ui};
 use crate::format::age;
 use crate::load::names::{NameError, Names, choose, is_of};
-use crate::load::read_header;
+use crate::load::{LoadError, read_header};
 use crate::ops::archive::Facts;
 use crate::ops::list::{alone, titled};
 use crate::session::Header;
@@ -209,6 +209,12 @@ impl Places {
     }
 }
 
+/// Whether a file is a session, or cannot be read, so that this is unknown.
+fn may_be_session(path: &Path) -> bool {
+    let is_other = |file: Glance| matches!(read_header(&file), Err(LoadError::NotASession { .. }));
+    !Glance::open(path).is_ok_and(is_other)
+}
+
 /// Returns the header of a session or an archive, if it can be read.
 fn header(path: &Path) -> Option<Header> {
     let session = || read_header(&Glance::open(path).ok()?).ok();
@@ -385,7 +391,7 @@ pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Fai
 /// Returns the sessions in the stores that belong to directories, if these are projects, and none of the files `found` in
 /// them is a session. Reports them: a directory in an argument otherwise means the files in it.
 fn of_projects(folders: &[PathBuf], found: &[FoundFile], ui: &mut Ui) -> Option<Vec<FoundFile>> {
-    if found.iter().any(|file| file.named || header(&file.path).is_some()) {
+    if found.iter().any(|file| file.named || may_be_session(&file.path)) {
         return None;
     }
     let mut files = Vec::new();

@@ -121,12 +121,12 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
 
 /// Returns the text without lists added by this agent or an older version, and without trailing white space.
 fn without_lists(summary: &Text) -> Text<'static> {
-    static MATCHES: LazyLock<[Regex; 3]> = LazyLock::new(|| {
+    static PATTERNS: LazyLock<[Regex; 3]> = LazyLock::new(|| {
         let list = |tag| format!("(?s-u)<{tag}>.*?</{tag}>{JS_SPACE}*");
         LISTS.map(|tag| Regex::new(&list(tag)).expect("a constant"))
     });
     let without = |text: Vec<u8>, list: &Regex| list.replace_all(&text, b"").into_owned();
-    let text = MATCHES.iter().fold(summary.as_bytes().to_vec(), without);
+    let text = PATTERNS.iter().fold(summary.as_bytes().to_vec(), without);
     Text::from_wtf8(trim_end(&text).to_vec())
 }
 
