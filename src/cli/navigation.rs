@@ -26,7 +26,7 @@ use std::io;
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
 pub struct MoveArgs {
-    /// Label the summary, or without one, the entry from which the conversation continues
+    /// Label the summary, or REF if there is no summary
     #[arg(long, value_name = "NAME")]
     pub label: Option<String>,
     #[command(flatten)]
