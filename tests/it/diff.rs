@@ -135,6 +135,22 @@ fn hunks_count_the_lines_that_are_not_shown() {
     assert_eq!(patched(&text("a.jsonl"), &patch), text("b.jsonl"));
 }
 
+/// Six common lines are shown between two changes; of seven, three after the first and three before the second.
+#[test]
+fn changes_that_are_near_share_a_hunk() {
+    let s = Sandbox::new();
+    let headings = |common: usize| {
+        for (name, changed) in [("a.jsonl", "old"), ("b.jsonl", "new")] {
+            let text = format!("{changed}\\n{}{changed}", "line\\n".repeat(common));
+            s.put(name, session(&[&user("aaaa0001", None, &text)]));
+        }
+        let text = s.unchanged("diff --context ./a.jsonl ./b.jsonl").text();
+        text.lines().filter(|line| line.starts_with("@@")).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(headings(6), "@@ -1,9 +1,9 @@");
+    assert_eq!(headings(7), "@@ -1,5 +1,5 @@ @@ -7,4 +7,4 @@");
+}
+
 /// Returns the lines with a unified diff applied, which must match them.
 fn patched(lines: &[String], patch: &str) -> Vec<String> {
     let (mut out, mut at) = (Vec::new(), 0);
