@@ -192,6 +192,7 @@ fn push_heading(look: &Look, clock: &Clock, ix: EntryIx, out: &mut String) {
     *out += &styled(&format!("  line {}, {parent}", entry.line.0), styles.dim);
     out.push('\n');
 }
+
 /// Appends one part of an entry. Text is indented further than field names, and field names further than
 /// headings, so that no text can be mistaken for either.
 fn push_part(part: &Part, styles: &Styles, out: &mut String) {
