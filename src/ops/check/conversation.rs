@@ -37,11 +37,11 @@ fn envelope(session: &Session, ix: EntryIx, active: &[bool], findings: &mut Vec<
     let entry = session.entry(ix);
     let is_active = active[ix.at()];
     if entry.kind == Kind::Message && entry.flags.has(Flags::NO_CONTENT) && needs_content(entry.role) {
-        let draft = found(session, ix, K::NoContent, "the message has no content");
+        let finding = found(session, ix, K::NoContent, "the message has no content");
         findings.push(if stops_oh_my_pi(entry) {
-            draft.grave(is_active).fix("it gets an empty one, which is how pi reads it")
+            finding.grave(is_active).fix("it gets an empty one, which is how pi reads it")
         } else {
-            draft
+            finding
         });
     }
     let mut note = |kind, grave: bool, message: &str| {

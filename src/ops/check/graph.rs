@@ -83,7 +83,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         for ix in session.all() {
             let entry = session.entry(ix);
-            let draft = if entry.id.is_empty() {
+            let finding = if entry.id.is_empty() {
                 let is_odd = self.odd(ix).is_some_and(|odd| odd.id.is_some());
                 let is_last = ix.at() + 1 == session.entries.len();
                 let (kind, message) = match entry.kind {
@@ -101,7 +101,7 @@ impl<'s> Graph<'s, '_> {
                 continue;
             };
             let id = self.new_id(ix);
-            self.findings.push(draft.fix(format!("it gets the id {id}")));
+            self.findings.push(finding.fix(format!("it gets the id {id}")));
         }
     }
 
@@ -126,15 +126,15 @@ impl<'s> Graph<'s, '_> {
             } else if let Some(parent) = entry.parent {
                 if parent > ix {
                     let message = format!("its parent is after it, on line {}", session.entry(parent).line.0);
-                    let draft = found(session, ix, K::ForwardParent, message);
-                    self.findings.push(draft.grave(self.active[ix.at()]));
+                    let finding = found(session, ix, K::ForwardParent, message);
+                    self.findings.push(finding.grave(self.active[ix.at()]));
                 }
             } else if let Some(parent) = session.dangling_id(ix) {
                 let gone = replaced.get(parent.as_bytes()).copied();
-                let draft = self.missing(ix, &parent, gone.is_some(), &sizes);
+                let finding = self.missing(ix, &parent, gone.is_some(), &sizes);
                 match gone.filter(|&parent| self.attach(ix, parent)) {
-                    Some(parent) => self.findings.push(draft.fix(self.under(parent))),
-                    None => drop(orphans.insert(ix, (parent, draft))),
+                    Some(parent) => self.findings.push(finding.fix(self.under(parent))),
+                    None => drop(orphans.insert(ix, (parent, finding))),
                 }
             } else if let Some(parent) = self.odd(ix).and_then(|odd| odd.parent.clone()) {
                 let parent = by_odd_id.get(&parent[..]).copied();
@@ -157,13 +157,13 @@ impl<'s> Graph<'s, '_> {
         // Entries with the same missing parent have one again.
         let mut found = HashMap::default();
         for ix in session.all() {
-            if let Some((missing, mut draft)) = orphans.remove(&ix) {
+            if let Some((missing, mut finding)) = orphans.remove(&ix) {
                 let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
                 if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
-                    draft = draft.fix(self.under(Some(parent)));
+                    finding = finding.fix(self.under(Some(parent)));
                     found.insert(missing, parent);
                 }
-                self.findings.push(draft);
+                self.findings.push(finding);
             }
             ends.add(ix, self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent));
         }
@@ -212,11 +212,11 @@ impl<'s> Graph<'s, '_> {
 
     fn odd_parent(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let message = "its parentId is neither a string nor null";
-        let mut draft = found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
+        let mut finding = found(self.session, ix, K::OddParent, message).grave(self.active[ix.at()]);
         if parent.is_some() && self.attach(ix, parent) {
-            draft = draft.fix(self.under(parent));
+            finding = finding.fix(self.under(parent));
         }
-        self.findings.push(draft);
+        self.findings.push(finding);
     }
 
     /// Returns the entries whose id is not a string, by id; of several with the same id the last, as in the
@@ -256,8 +256,8 @@ impl<'s> Graph<'s, '_> {
         let roots: Vec<_> = session.all().filter(is_root).filter(|&ix| self.odd(ix).is_none()).collect();
         let [_, second, ..] = roots[..] else { return };
         let message = format!("the conversation has {} root entries", roots.len());
-        let draft = found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
-        self.findings.push(draft);
+        let finding = found(session, second, K::SeveralRoots, message).grave(self.is_unlinked(&roots));
+        self.findings.push(finding);
     }
 
     /// Whether there are many roots because their writer sets no parents. A few are normal: each time a user

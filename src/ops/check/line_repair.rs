@@ -84,11 +84,11 @@ impl LineRepair {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
-        let draft =
+        let finding =
             Finding::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
-        let draft =
-            named(draft, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
-        self.findings.push(draft);
+        let finding =
+            named(finding, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
+        self.findings.push(finding);
         self.rejected.push(located.span());
         Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
     }
@@ -120,8 +120,8 @@ impl LineRepair {
     fn start_line(&mut self, located: &Located) {
         self.map_line(located.number);
         if located.alone && !located.newline {
-            let draft = Finding::new(located.number, K::NoFinalNewline, "the last line has no newline");
-            self.findings.push(draft.fix("it gets one"));
+            let finding = Finding::new(located.number, K::NoFinalNewline, "the last line has no newline");
+            self.findings.push(finding.fix("it gets one"));
         }
     }
 
@@ -135,12 +135,12 @@ impl LineRepair {
     }
 
     /// Removes a value, with its finding; if entries refer to each other by number, it stays.
-    pub fn remove(&mut self, located: &Located, draft: Finding, fix: &str, was_entry: bool) {
+    pub fn remove(&mut self, located: &Located, finding: Finding, fix: &str, was_entry: bool) {
         if self.by_number {
-            self.findings.push(draft);
+            self.findings.push(finding);
             return self.keep(located);
         }
-        self.findings.push(draft.fix(fix));
+        self.findings.push(finding.fix(fix));
         self.take_out(located, 0..located.bytes.len(), was_entry);
     }
 
@@ -154,7 +154,7 @@ impl LineRepair {
 }
 
 /// Adds the record's id to a finding.
-pub(super) fn named(draft: Finding, record: &Record) -> Finding {
+pub(super) fn named(finding: Finding, record: &Record) -> Finding {
     let id = record.id.map(|id: RawString| decode(id.bytes));
-    id.into_iter().fold(draft, Finding::entry)
+    id.into_iter().fold(finding, Finding::entry)
 }

@@ -62,9 +62,10 @@ pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result
     }
     // The last value decides the leaf.
     let last = mending.last;
-    let ends_with =
-        |draft: &&mut Finding| draft.line == last && matches!(draft.kind, K::NotAnEntry | K::SecondHeader);
-    mending.findings.iter_mut().filter(ends_with).for_each(|draft| draft.grave = true);
+    let ends_with = |finding: &&mut Finding| {
+        finding.line == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
+    };
+    mending.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
     if mending.ends == [true, true] {
         mending.findings.push(Finding::new(
             LineNo(1),
@@ -127,9 +128,9 @@ impl LineRepair {
     fn line(&mut self, number: LineNo, line: &Line) {
         let (mut bytes, mut start) = (line.bytes, line.span.start);
         if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf").filter(|_| number.0 == 1) {
-            let draft =
+            let finding =
                 Finding::new(number, K::ByteOrderMark, "there is a byte order mark before the first line");
-            self.findings.push(draft.fix("it is removed"));
+            self.findings.push(finding.fix("it is removed"));
             self.rejected.push(Span { start, len: 3 });
             (bytes, start) = (rest, start + 3);
         }
@@ -168,12 +169,12 @@ impl LineRepair {
             (n, 0) => format!("{n} values are on one line"),
             (n, _) => format!("{n} values and {junk} other bytes are on one line"),
         };
-        let draft = Finding::new(located.number, K::FusedLine, message);
+        let finding = Finding::new(located.number, K::FusedLine, message);
         if self.by_number {
-            self.findings.push(draft);
+            self.findings.push(finding);
             return self.keep(located);
         }
-        self.findings.push(draft.fix(if junk == 0 {
+        self.findings.push(finding.fix(if junk == 0 {
             "each is put on a separate line"
         } else {
             "entries are put on separate lines, the rest is removed"
@@ -213,11 +214,11 @@ impl LineRepair {
             (K::TornTail, "the last line is incomplete: its write was interrupted")
         };
         self.take_out(located, 0..located.bytes.len(), true);
-        let mut draft = Finding::new(located.number, kind, what).fix("it is removed");
+        let mut finding = Finding::new(located.number, kind, what).fix("it is removed");
         if let Some(id) = self.gone.last().and_then(|gone| gone.id.clone()) {
-            draft = draft.entry(id);
+            finding = finding.entry(id);
         }
-        self.findings.push(draft);
+        self.findings.push(finding);
     }
 
     fn value(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
@@ -243,30 +244,30 @@ impl LineRepair {
     }
 
     fn no_entry(&mut self, located: &Located, value: Raw) {
-        let draft = if value.is_null() {
+        let finding = if value.is_null() {
             Finding::new(located.number, K::NullLine, "the line is null")
         } else {
             Finding::new(located.number, K::NotAnEntry, "the line is a value that is not an entry")
         };
         if self.by_number && value.is_truthy() {
-            self.findings.push(draft);
+            self.findings.push(finding);
             return self.keep(located);
         }
-        self.findings.push(draft.fix("it is removed"));
+        self.findings.push(finding.fix("it is removed"));
         self.take_out(located, 0..located.bytes.len(), false);
     }
 
     /// Reports a message entry without a message, with which every agent fails; a repair removes it.
     fn no_message(&mut self, located: &Located, record: &Record) {
-        let draft =
+        let finding =
             named(Finding::new(located.number, K::NoMessage, "the message entry has no message"), record);
-        self.remove(located, draft, "it is removed, and its children become children of its parent", true);
+        self.remove(located, finding, "it is removed, and its children become children of its parent", true);
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
-            let draft = named(Finding::new(located.number, K::SecondHeader, "a second header"), record);
-            return self.remove(located, draft, "it is removed", true);
+            let finding = named(Finding::new(located.number, K::SecondHeader, "a second header"), record);
+            return self.remove(located, finding, "it is removed", true);
         }
         self.has_header = true;
         let header = Raw::checked(record.bytes);
@@ -275,13 +276,13 @@ impl LineRepair {
         if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(located, record);
         }
-        let draft = Finding::new(located.number, K::OddVersion, "the header's version is not a number");
-        let draft = draft.grave(self.old);
+        let finding = Finding::new(located.number, K::OddVersion, "the header's version is not a number");
+        let finding = finding.grave(self.old);
         if version != 3.0 {
-            self.findings.push(draft);
+            self.findings.push(finding);
             return self.keep_valid(located, record);
         }
-        self.findings.push(draft.fix("it becomes the number 3"));
+        self.findings.push(finding.fix("it becomes the number 3"));
         let valid = self.valid(located, record);
         match Edit::new(&valid) {
             Ok(mut edit) => {
@@ -305,14 +306,14 @@ impl LineRepair {
         } else {
             format!("the title line is {width} bytes wide, not {TITLE_LINE}")
         };
-        let draft = Finding::new(located.number, K::TitleWidth, message);
+        let finding = Finding::new(located.number, K::TitleWidth, message);
         match padded(&line) {
             Some(padded) => {
-                self.findings.push(draft.fix("it is padded"));
+                self.findings.push(finding.fix("it is padded"));
                 self.make(located, padded);
             }
             None => {
-                self.findings.push(draft);
+                self.findings.push(finding);
                 self.put(located, line);
             }
         }
@@ -337,8 +338,8 @@ impl LineRepair {
     /// Records what an entry lacks, for the agent that the session turns out to belong to.
     fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         for (dialect, what) in missing(record, blocks) {
-            let draft = named(Finding::new(located.number, K::MissingField, what), record);
-            self.incomplete.push((dialect, draft));
+            let finding = named(Finding::new(located.number, K::MissingField, what), record);
+            self.incomplete.push((dialect, finding));
         }
     }
 

@@ -74,33 +74,33 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     }
     let is_active = active(&session, session.leaf);
     let bodies = FileReader::new(&session, &file);
-    let mut drafts = Vec::new();
-    old_version(&session, &mut drafts);
-    let links = graph::check(&session, &mending, &is_active, &mut drafts);
-    let contentless = conversation::check(&bodies, &is_active, &mut drafts)?;
-    for draft in &mut drafts {
-        draft.line = mending.source_line(draft.line);
+    let mut findings = Vec::new();
+    old_version(&session, &mut findings);
+    let links = graph::check(&session, &mending, &is_active, &mut findings);
+    let contentless = conversation::check(&bodies, &is_active, &mut findings)?;
+    for finding in &mut findings {
+        finding.line = mending.source_line(finding.line);
     }
     let is_own = |dialect| dialect == session.dialect && session.format != Format::Draft;
     let incomplete = std::mem::take(&mut mending.incomplete).into_iter();
     let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
         .into_iter()
-        .chain(incomplete.filter(|&(dialect, _)| is_own(dialect)).map(|(_, draft)| draft))
-        .chain(drafts)
-        .map(|draft| draft.weighed(session.agent(), session.format))
+        .chain(incomplete.filter(|&(dialect, _)| is_own(dialect)).map(|(_, finding)| finding))
+        .chain(findings)
+        .map(|finding| finding.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
     Ok(Checkup { source, mending, session, links, contentless, findings })
 }
 
-fn old_version(session: &Session, drafts: &mut Vec<Finding>) {
+fn old_version(session: &Session, findings: &mut Vec<Finding>) {
     let what = match session.format {
         Format::V1 => "the file is of version 1",
         Format::Draft => "the file is a draft tree, which no agent reads",
         Format::V2 => "the file is of version 2",
         Format::V3 => return,
     };
-    drafts.push(Finding::new(
+    findings.push(Finding::new(
         session.header.line,
         FindingKind::OldVersion,
         format!("{what}; see `pisess migrate`"),
