@@ -11,6 +11,7 @@ mod files;
 pub mod process;
 
 pub mod locate;
+pub mod named;
 pub mod repository;
 
 pub mod open;

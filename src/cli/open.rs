@@ -1,6 +1,6 @@
 //! Opening and loading the session named on the command line.
 
-use super::locate::{Named, named};
+use super::named::{Named, named};
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
 use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
 use crate::ops::rows::{Edited, edited};

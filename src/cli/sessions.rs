@@ -1,7 +1,8 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
 use crate::cli::follow::{Changes, folder_of};
-use crate::cli::locate::{FoundSessions, Places, Scope};
+use crate::cli::locate::{Places, Scope};
+use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, styled, visible};
 use crate::load::peek::is_torn;
@@ -120,7 +121,7 @@ impl SessionsArgs {
         }
         let places = Places::of(ui);
         let FoundSessions { files: mut found, failures, scope, .. } =
-            places.sessions(&self.paths, self.all, ui);
+            named::sessions(&places, &self.paths, self.all, ui);
         let exit = failures.iter().map(|failure| ui.report(failure)).max().unwrap_or(Exit::Done);
         if self.archived {
             found.extend(places.archived_files(self.all)?);

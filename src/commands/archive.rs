@@ -4,7 +4,8 @@ use crate::agents::stores::{Here, absolute};
 use crate::cli::archive::{self, Packer, chosen, report};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{Places, named};
+use crate::cli::locate::Places;
+use crate::cli::named::{self, named};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period;
@@ -115,7 +116,7 @@ impl Args {
         let mut done = Vec::new();
         let mut sessions = Vec::new();
         if filter.is_some() {
-            let found = places.sessions(&[], self.all, ui).files.into_iter();
+            let found = named::sessions(&places, &[], self.all, ui).files.into_iter();
             sessions.extend(found.filter(|file| file.owner.is_none()).map(|file| file.path));
         }
         for session in &self.sessions {

@@ -2,7 +2,8 @@
 
 use crate::cli::check::{RepairArgs, Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{FoundSessions, everything, expanded};
+use crate::cli::locate::everything;
+use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;

@@ -2,7 +2,7 @@
 
 use crate::agents::row::Form;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{FoundSessions, expanded};
+use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};

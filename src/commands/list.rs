@@ -4,7 +4,8 @@ use crate::agents::stores::{Here, is_cwd};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
 use crate::cli::import::{converted, foreign, found};
-use crate::cli::locate::{FoundSessions, Places};
+use crate::cli::locate::Places;
+use crate::cli::named::{FoundSessions, sessions};
 use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -160,7 +161,7 @@ fn files(
         Some(source) if args.paths.is_empty() => (foreign(source, ui), Vec::new()),
         Some(_) => found(&args.paths, ui),
         None => {
-            let FoundSessions { mut files, failures, .. } = places.sessions(&args.paths, all, ui);
+            let FoundSessions { mut files, failures, .. } = sessions(places, &args.paths, all, ui);
             files.retain(|file| file.path != Path::new("-"));
             (files, failures)
         }

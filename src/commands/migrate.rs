@@ -1,7 +1,8 @@
 //! `pisess migrate`: migrates session files to version 3.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{FoundSessions, NEEDS_RECURSION, everything, expanded, is_below, reach_of_change};
+use crate::cli::locate::everything;
+use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};

@@ -1,7 +1,8 @@
 //! `pisess redact`: a copy of a session without its secrets, or a report of them.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{FoundSessions, everything, expanded};
+use crate::cli::locate::everything;
+use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};

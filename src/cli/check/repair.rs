@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use super::{RepairArgs, checked};
-use crate::cli::locate::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
+use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};

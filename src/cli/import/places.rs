@@ -1,6 +1,6 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
-use crate::cli::locate::{self, is_spelled_as_path};
+use crate::cli::named::{self, is_spelled_as_path};
 use crate::cli::output::{Failure, Ui, visible};
 use crate::import::{self, Origin, Survey, Target, write};
 use crate::load::names::{Known, NameError, choose};
@@ -70,7 +70,7 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
         paths.iter().filter(|path| path.is_file()).map(|path| path.with_extension("")).collect();
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
-    let unread = locate::failures(found.troubles, false, ui).into_iter();
+    let unread = named::failures(found.troubles, false, ui).into_iter();
     failures.extend(unread.map(|failure| if failure.is_missing() { failure.hint(MISSING) } else { failure }));
     (found.files, failures)
 }
