@@ -1,7 +1,7 @@
 //! `pisess import`: makes sessions of pi or oh-my-pi of those of Claude Code and Codex.
 
 use crate::cli::guide::{Example, Guide};
-use crate::cli::import::{Done, Importer, Place, found, places, survey};
+use crate::cli::import::{Destination, Done, Importer, destinations, found, survey};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::format::counted;
@@ -67,21 +67,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             .hint("give an existing directory with -o"));
     }
     let importer = Importer { agent: args.agent, change: &args.write.change, stdout_is: ui.stdout_is() };
-    let sources = places(sources, importer.agent, output, ui);
+    let sources = destinations(sources, importer.agent, output, ui);
     if output == Some(Path::new("-")) && !args.write.change.dry_run {
         return match (sources.first(), outcomes.pop()) {
-            (Some((source, place)), _) => stream(&importer, source, place, args, ui),
+            (Some((source, destination)), _) => stream(&importer, source, destination, args, ui),
             (None, Some((_, _, Err(failure)))) => Err(failure),
             (None, _) => Ok(worst),
         };
     }
-    let work = |(source, place): (Survey, Place)| {
-        let done = importer.import(&source, &place);
+    let work = |(source, destination): (Survey, Destination)| {
+        let done = importer.import(&source, &destination);
         (source.path.clone(), Some(source), done)
     };
     // What several files have of one session is imported one after another.
     let mut seen = HashSet::default();
-    let is_first = |(source, _): &(Survey, Place)| seen.insert((source.origin.name(), source.id.clone()));
+    let is_first =
+        |(source, _): &(Survey, Destination)| seen.insert((source.origin.name(), source.id.clone()));
     let (sources, again): (Vec<_>, Vec<_>) = sources.into_iter().partition(is_first);
     ui.parallel(sources, work, |outcome| outcomes.push(outcome));
     outcomes.extend(again.into_iter().map(work));
@@ -121,14 +122,14 @@ fn read(
 fn stream(
     importer: &Importer,
     source: &Survey,
-    place: &Place,
+    destination: &Destination,
     args: &Args,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     if args.write.change.json {
         return Err(Failure::carries_session());
     }
-    importer.print(source, place, &mut *ui.verbatim())?;
+    importer.print(source, destination, &mut *ui.verbatim())?;
     ui.flush()?;
     note(source, ui);
     Ok(Exit::Done)

@@ -83,7 +83,7 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
         (passes(session, &labels, Some(ix), filter, ix) || is_news(ix))
             && finds(session, &labels, &words, fuzzy.as_ref(), ix)
     };
-    let place = |entry| TreeRow { entry, depth: 0, level: 0, connector: false, last: false };
+    let place = |entry| TreeRow { entry, depth: 0, branch_points: 0, connector: false, last: false };
     let places: Vec<_> = entries.iter().copied().filter(is_shown).map(place).collect();
     // What is hidden may have moved it.
     let turned = |place: &TreeRow| {

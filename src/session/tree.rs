@@ -167,8 +167,8 @@ pub struct TreeRow {
     pub entry: EntryIx,
     /// The indent as the agents count it, in levels.
     pub depth: u32,
-    /// The number of branch points above it: the levels that are drawn.
-    pub level: u32,
+    /// The number of branch points above it, each of which is drawn as an indent.
+    pub branch_points: u32,
     /// Whether a connector is drawn to it: whether its visible parent has several visible children, or, for a root,
     /// whether there are several.
     pub connector: bool,
@@ -190,7 +190,7 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
         rows[ix.at()] = row;
         if is_visible[ix.at()] {
             above.push(row);
-            places.push(TreeRow { entry: ix, depth: 0, level: 0, connector: false, last: false });
+            places.push(TreeRow { entry: ix, depth: 0, branch_points: 0, connector: false, last: false });
             rows[ix.at()] = places.len() as u32;
         }
     }
@@ -207,7 +207,7 @@ pub fn layout(session: &Session, tree: Tree, is_active: &[bool], is_visible: &[b
         let parent = row.checked_sub(1).map(|parent| places[parent]);
         let place = &mut places[at];
         place.connector = children[row] > 1;
-        place.level = parent.map_or(0, |parent| parent.level) + u32::from(place.connector);
+        place.branch_points = parent.map_or(0, |parent| parent.branch_points) + u32::from(place.connector);
         // An entry below a branch point is indented by one level, and its descendants by one more, to group them. In
         // the agents, several roots are not indented.
         if let Some(parent) = parent {

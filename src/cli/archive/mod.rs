@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// What became of a session.
 #[derive(Debug)]
-pub struct Row {
+pub struct ArchiveResult {
     /// Where it was: its path, or that of its archive.
     pub path: PathBuf,
     /// Where it is now; `None` if it is deleted.
@@ -53,19 +53,19 @@ impl Status {
     }
 }
 
-impl Row {
+impl ArchiveResult {
     /// Prints it.
     fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());
         if json {
-            let row = Object::new()
+            let result = Object::new()
                 .str("path", &path)
                 .str_or_null("to", to.as_deref())
                 .str("status", self.status.name())
                 .number_or_null("bytes", self.bytes.map(|(bytes, _)| bytes as f64))
                 .number_or_null("archivedBytes", self.bytes.map(|(_, archived)| archived as f64));
-            return ui.print_json(&row.finish());
+            return ui.print_json(&result.finish());
         }
         match (self.status, to) {
             (Status::Failed, _) => Ok(()),
@@ -76,19 +76,23 @@ impl Row {
 }
 
 /// Prints the rows and failures of a command; returns how it ends.
-pub fn report(done: Vec<(PathBuf, Result<Row, Failure>)>, json: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+pub fn report(
+    done: Vec<(PathBuf, Result<ArchiveResult, Failure>)>,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
     let mut worst = Exit::Done;
-    let is_written = |row: &Row| !matches!(row.status, Status::Planned | Status::Failed);
-    let written = done.iter().filter(|(_, row)| row.as_ref().is_ok_and(is_written)).count();
+    let is_written = |result: &ArchiveResult| !matches!(result.status, Status::Planned | Status::Failed);
+    let written = done.iter().filter(|(_, result)| result.as_ref().is_ok_and(is_written)).count();
     let print = |ui: &mut Ui| {
         let mut sums = (0, 0, 0);
-        for (path, row) in done {
-            let row = row.unwrap_or_else(|failure| {
+        for (path, result) in done {
+            let result = result.unwrap_or_else(|failure| {
                 worst = worst.max(ui.report(&failure));
-                Row { path, to: None, status: Status::Failed, bytes: None }
+                ArchiveResult { path, to: None, status: Status::Failed, bytes: None }
             });
-            row.print(json, ui)?;
-            if let (Status::Archived, Some((bytes, archived))) = (row.status, row.bytes) {
+            result.print(json, ui)?;
+            if let (Status::Archived, Some((bytes, archived))) = (result.status, result.bytes) {
                 sums = (sums.0 + 1, sums.1 + bytes as usize, sums.2 + archived as usize);
             }
         }

@@ -1,6 +1,6 @@
 //! Moves a session into an archive: a verified copy, synced and renamed into place, before anything is removed.
 
-use super::{Row, Status};
+use super::{ArchiveResult, Status};
 use crate::cli::locate::Places;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
@@ -42,7 +42,7 @@ impl Packer<'_> {
     ///
     /// # Errors
     /// If it cannot be archived, or an agent may have it open. It is then where it was.
-    pub fn archive(&self, path: &Path) -> Result<Option<Row>, Failure> {
+    pub fn archive(&self, path: &Path) -> Result<Option<ArchiveResult>, Failure> {
         let input = Input::open_path(path, self.stdout_is)?;
         let Some(file) = input.file() else {
             return Err(input
@@ -75,7 +75,7 @@ impl Packer<'_> {
             return Err(failure.hint("end that agent first"));
         }
         if self.change.dry_run {
-            return Ok(Some(Row {
+            return Ok(Some(ArchiveResult {
                 path: session.to_owned(),
                 to: Some(to),
                 status: Status::Planned,
@@ -91,7 +91,12 @@ impl Packer<'_> {
             self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
         let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
-        Ok(Some(Row { path: session.to_owned(), to: Some(to), status: Status::Archived, bytes: Some(bytes) }))
+        Ok(Some(ArchiveResult {
+            path: session.to_owned(),
+            to: Some(to),
+            status: Status::Archived,
+            bytes: Some(bytes),
+        }))
     }
 
     /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.

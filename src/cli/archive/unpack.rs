@@ -1,6 +1,6 @@
 //! Moves a session from its archive back into its store, and deletes archives.
 
-use super::{Archived, Row, Status};
+use super::{ArchiveResult, Archived, Status};
 use crate::cli::locate::Places;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::load::names::{NameError, choose};
@@ -114,14 +114,19 @@ impl Drop for Made {
 ///
 /// # Errors
 /// If a path is occupied, the archive is damaged, or writing fails. Nothing is changed then.
-pub fn restore(path: &Path, dry_run: bool, options: &WriteOptions, places: &Places) -> Result<Row, Failure> {
+pub fn restore(
+    path: &Path,
+    dry_run: bool,
+    options: &WriteOptions,
+    places: &Places,
+) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, options)?;
     let Some(session) = places.session_of(open.file.resolved()) else {
         return Err(Failure::cannot(format_args!("{}: it is not beside an agent's store", open.name))
             .hint("to read the session as it is, give this path to any command; `zstd -dc` prints it"));
     };
     let bytes = Some(open.bytes());
-    let row = |status| Row { path: path.to_owned(), to: Some(session.clone()), status, bytes };
+    let result = |status| ArchiveResult { path: path.to_owned(), to: Some(session.clone()), status, bytes };
     let place = |member: &Member| {
         place_of(&member.name, &session, places.blobs.as_deref()).ok_or_else(|| {
             Failure::cannot(format_args!(
@@ -137,7 +142,7 @@ pub fn restore(path: &Path, dry_run: bool, options: &WriteOptions, places: &Plac
     let _held = there.as_ref().map(|there| store::lock(there, options)).transpose()?;
     let missing = missing(&open, &targets)?;
     if dry_run {
-        return Ok(row(Status::Planned));
+        return Ok(result(Status::Planned));
     }
     let mut made = Made::default();
     let target = |name: &str| {
@@ -160,7 +165,7 @@ pub fn restore(path: &Path, dry_run: bool, options: &WriteOptions, places: &Plac
         let failure = Failure::from(error).after_writing(&session.to_string_lossy());
         failure.hint(format!("the session is restored; delete {name}"))
     })?;
-    Ok(row(Status::Restored))
+    Ok(result(Status::Restored))
 }
 
 /// Returns the paths to be written. A file that is there with the same content was written by a run that was killed, or is
@@ -211,12 +216,12 @@ pub fn delete(
     (dry_run, force): (bool, bool),
     options: &WriteOptions,
     ui: &mut Ui,
-) -> Result<Row, Failure> {
+) -> Result<ArchiveResult, Failure> {
     let open = OpenArchive::open(path, options)?;
     let bytes = Some(open.bytes());
-    let row = |status| Row { path: path.to_owned(), to: None, status, bytes };
+    let result = |status| ArchiveResult { path: path.to_owned(), to: None, status, bytes };
     if dry_run {
-        return Ok(row(Status::Planned));
+        return Ok(result(Status::Planned));
     }
     if !force {
         let title = Facts::read(open.archive.head()).map(|facts| facts.title.to_string_lossy().into_owned());
@@ -226,5 +231,5 @@ pub fn delete(
         }
     }
     open.remove()?;
-    Ok(row(Status::Deleted))
+    Ok(result(Status::Deleted))
 }

@@ -1,6 +1,6 @@
 //! Imports one source: decides what is left to do, and does it under the lock of the session.
 
-use super::targets::Place;
+use super::destinations::Destination;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
@@ -54,32 +54,35 @@ pub struct Importer<'a> {
 }
 
 impl Importer<'_> {
-    /// Imports a source to its place.
+    /// Imports a source to its destination.
     ///
     /// # Errors
     /// If it cannot be imported. Nothing was written.
-    pub fn import(&self, source: &Survey, place: &Place) -> Result<Done, Failure> {
-        if !place.exists {
-            return self.create(source, place, (&place.id, &place.path));
+    pub fn import(&self, source: &Survey, destination: &Destination) -> Result<Done, Failure> {
+        if !destination.exists {
+            return self.create(source, destination, (&destination.id, &destination.path));
         }
-        let input = Input::open_path(&place.path, self.stdout_is)?;
+        let input = Input::open_path(&destination.path, self.stdout_is)?;
         let session = input.load(&Options::default())?;
         let file = SessionFile::open(&source.path)?;
         let state = match self.state(source, &file, &input, &session) {
             Err(_) if self.change.force => State::Continued,
             state => state?,
         };
-        match (state, &place.beside) {
-            (State::Current, _) => {
-                Ok(Done { to: place.path.clone(), action: Action::Nothing, entries: 0, committed: None })
-            }
-            (State::Grown(_), _) => match self.append(source, &file, place, &input)? {
+        match (state, &destination.beside) {
+            (State::Current, _) => Ok(Done {
+                to: destination.path.clone(),
+                action: Action::Nothing,
+                entries: 0,
+                committed: None,
+            }),
+            (State::Grown(_), _) => match self.append(source, &file, destination, &input)? {
                 Some(done) => Ok(done),
-                None => self.import(source, place),
+                None => self.import(source, destination),
             },
-            (State::Continued, Some((id, path))) => self.create(source, place, (id, path)),
+            (State::Continued, Some((id, path))) => self.create(source, destination, (id, path)),
             (State::Continued, None) if self.change.force => {
-                self.create(source, place, (&place.id, &place.path))
+                self.create(source, destination, (&destination.id, &destination.path))
             }
             (State::Continued, None) => Err(input
                 .cannot("it was continued since it was imported")
@@ -91,9 +94,14 @@ impl Importer<'_> {
     ///
     /// # Errors
     /// If the source cannot be read, or the stream not be written.
-    pub fn print(&self, source: &Survey, place: &Place, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(
+        &self,
+        source: &Survey,
+        destination: &Destination,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         let file = Input::open_path(&source.path, self.stdout_is)?;
-        let filled = self.fill(source, place, &place.id, out);
+        let filled = self.fill(source, destination, &destination.id, out);
         filled.map(|_| ()).map_err(|error| output_or_input(&file, error))
     }
 
@@ -101,29 +109,34 @@ impl Importer<'_> {
     fn fill(
         &self,
         source: &Survey,
-        place: &Place,
+        destination: &Destination,
         id: &str,
         out: &mut dyn Write,
     ) -> Result<usize, io::Error> {
         let file = SessionFile::open(&source.path).map_err(io::Error::other)?;
         let target = Target { agent: self.agent, id, source: &real(&source.path), earlier: &[] };
-        let entries = write(&file, source, &target, &place.cwd, out)?;
+        let entries = write(&file, source, &target, &destination.cwd, out)?;
         unchanged(&file, source)?;
         Ok(entries)
     }
 
     /// Creates a session.
-    fn create(&self, source: &Survey, place: &Place, (id, path): (&str, &Path)) -> Result<Done, Failure> {
+    fn create(
+        &self,
+        source: &Survey,
+        destination: &Destination,
+        (id, path): (&str, &Path),
+    ) -> Result<Done, Failure> {
         let mut entries = 0;
         let mut fill = |out: &mut dyn Write| {
-            entries = self.fill(source, place, id, out)?;
+            entries = self.fill(source, destination, id, out)?;
             Ok(())
         };
         if self.change.dry_run {
             fill(&mut io::sink()).map_err(|error| unreadable(source, error))?;
             return Ok(Done { to: path.to_owned(), action: Action::Create, entries, committed: None });
         }
-        let folder = path.parent().filter(|_| !place.is_given).map(NewFolder::make).transpose()?;
+        let folder = path.parent().filter(|_| !destination.is_given).map(NewFolder::make).transpose()?;
         let committed = Some(self.put(source, path, &mut fill)?);
         folder.into_iter().for_each(NewFolder::keep);
         Ok(Done { to: path.to_owned(), action: Action::Create, entries, committed })
@@ -150,7 +163,7 @@ impl Importer<'_> {
         &self,
         source: &Survey,
         file: &SessionFile,
-        place: &Place,
+        destination: &Destination,
         input: &Input,
     ) -> Result<Option<Done>, Failure> {
         let grown = |now: &Input| -> Result<Option<(Session, Change)>, Failure> {
@@ -161,7 +174,7 @@ impl Importer<'_> {
         };
         let done = |session: &Session, change: &Change| {
             let (action, entries) = (change.action(session), change.entries.len());
-            Done { to: place.path.clone(), action, entries, committed: None }
+            Done { to: destination.path.clone(), action, entries, committed: None }
         };
         if self.change.dry_run {
             return Ok(grown(input)?.map(|(session, change)| done(&session, &change)));

@@ -58,14 +58,14 @@ impl Bars {
 
     /// Ends the bars that are deeper than the row.
     fn enter(&mut self, place: &TreeRow) {
-        let levels = place.level as usize - usize::from(place.connector);
+        let levels = place.branch_points as usize - usize::from(place.connector);
         self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
     }
 
     /// Continues the bar past the rows in between, to the next sibling.
     fn leave(&mut self, place: &TreeRow) {
         if place.connector && !place.last {
-            self.0 |= 1_u32.checked_shl(place.level - 1).unwrap_or(0);
+            self.0 |= 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0);
         }
     }
 }
@@ -309,7 +309,7 @@ impl<'a> Painter<'a> {
     /// Draws bars and connector. Levels beyond the maximum become one mark.
     fn prefix(&self, place: &TreeRow, bars: Bars, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
-        let level = place.level as usize;
+        let level = place.branch_points as usize;
         let connector = match (place.connector, place.last) {
             (true, true) => glyphs.corner,
             (true, false) => glyphs.tee,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Where the session of a source is, or will be.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Destination {
     /// The working directory of the session.
     pub cwd: Text<'static>,
     /// The id of the session, and its file.
@@ -27,20 +27,25 @@ pub struct Place {
 
 /// Returns where the sessions of these sources are, or will be: first those that started the others. `output` is a file, a
 /// directory, or `-`.
-pub fn places(sources: Vec<Survey>, agent: Dialect, output: Option<&Path>, ui: &Ui) -> Vec<(Survey, Place)> {
+pub fn destinations(
+    sources: Vec<Survey>,
+    agent: Dialect,
+    output: Option<&Path>,
+    ui: &Ui,
+) -> Vec<(Survey, Destination)> {
     let mut known = known_sessions(output, ui);
     let mut folders: HashMap<String, PathBuf> = HashMap::default();
-    let mut place = |survey: &Survey| {
+    let mut destination = |survey: &Survey| {
         let here = || Text::from(ui.folder().to_string_lossy().into_owned());
         let cwd = survey.cwd.clone().unwrap_or_else(here);
         let id = survey.session_id(agent, 0);
         if let Some(file) = output.filter(|output| !output.is_dir()) {
             let exists = file != Path::new("-") && file.symlink_metadata().is_ok();
-            return Place { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
+            return Destination { cwd, id, path: file.to_owned(), exists, beside: None, is_given: true };
         }
         if let Some(path) = below_owner(survey, agent, &known) {
             let exists = path.symlink_metadata().is_ok();
-            return Place { cwd, id, path, exists, beside: None, is_given: false };
+            return Destination { cwd, id, path, exists, beside: None, is_given: false };
         }
         let mut own = || {
             let cwd = cwd.to_string_lossy().into_owned();
@@ -62,7 +67,7 @@ pub fn places(sources: Vec<Survey>, agent: Dialect, output: Option<&Path>, ui: &
         let (path, id, exists) =
             last.map_or((new.clone(), beside.clone(), false), |(path, id)| (path, id, true));
         known.entry(id.clone()).or_insert_with(|| path.clone());
-        Place { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
+        Destination { cwd, id, path, exists, beside: exists.then_some((beside, new)), is_given: false }
     };
     let (agents, others): (Vec<_>, Vec<_>) =
         sources.into_iter().partition(|source| source.sub_agent.is_some());
@@ -70,8 +75,8 @@ pub fn places(sources: Vec<Survey>, agent: Dialect, output: Option<&Path>, ui: &
         .into_iter()
         .chain(agents)
         .map(|source| {
-            let place = place(&source);
-            (source, place)
+            let destination = destination(&source);
+            (source, destination)
         })
         .collect()
 }
