@@ -20,8 +20,8 @@ const TOGETHER: Duration = Duration::from_millis(20);
 const WATCHED: Duration = Duration::from_secs(1);
 /// The same where the system reports no changes at all.
 const POLLED: Duration = Duration::from_millis(100);
-/// The part of the time that may be spent on looking is 1 / (1 + `REST`).
-const REST: u32 = 40;
+/// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
+const PAUSE_RATIO: u32 = 40;
 
 /// The files that may have changed.
 pub enum Dirty {
@@ -92,7 +92,7 @@ impl Changes {
     pub fn wait(&mut self, ui: &mut Ui) -> Result<Dirty, Failure> {
         ui.flush()?;
         let pause = if self.watcher.is_some() { WATCHED } else { POLLED };
-        let pause = pause.max(self.reported.elapsed() * REST);
+        let pause = pause.max(self.reported.elapsed() * PAUSE_RATIO);
         let dirty = match self.names.recv_timeout(pause) {
             Ok(first) => {
                 std::thread::sleep(TOGETHER);

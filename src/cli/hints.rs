@@ -13,7 +13,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let (tips, told): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("tip:"));
+    let (tips, cause): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("tip:"));
     // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
     let names = usage.split_whitespace().take(2).filter(|word| !word.starts_with(['[', '<', '-']));
     let mut names: Vec<_> = names.collect();
@@ -47,7 +47,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         format!("see `{} --help`", names.join(" "))
     };
     let hint = tips.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
-    Failure::usage(told.join(" ").trim_start_matches("error:").trim()).hint(hint)
+    Failure::usage(cause.join(" ").trim_start_matches("error:").trim()).hint(hint)
 }
 
 /// What users of git, ripgrep, jj, gh and ls type by habit, the command for which they do (`*` is any, and `` none), and the

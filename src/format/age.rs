@@ -22,10 +22,10 @@ mod tests {
 
     #[test]
     fn ages_are_told_in_one_unit() {
-        let told = |seconds: i64| age(seconds * 1000, 0);
+        let shown = |seconds: i64| age(seconds * 1000, 0);
         let ages = [-5, 0, 59, 60, 3_599, 3_600, 86_400, 604_799, 604_800, 2_629_800, 400 * 86_400];
         assert_eq!(
-            ages.map(told),
+            ages.map(shown),
             ["now", "now", "now", "1min", "59min", "1h", "1d", "6d", "1w", "1mo", "1y"]
         );
         assert_eq!(age(0, Entry::NO_TIME), "?");

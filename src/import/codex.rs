@@ -49,7 +49,7 @@ pub struct Codex<'o> {
     level: Option<Text<'static>>,
     names: HashMap<Box<[u8]>, Text<'static>>,
     /// What events said that became messages. An item that says it comes in a later import.
-    told: HashSet<u64>,
+    recorded: HashSet<u64>,
     /// Calls whose result was read.
     answered: HashSet<Box<[u8]>>,
     /// The tokens of all requests, as reported last.
@@ -99,7 +99,7 @@ impl<'o> Codex<'o> {
             model: Text::from("codex"),
             level: None,
             names: HashMap::default(),
-            told: HashSet::default(),
+            recorded: HashSet::default(),
             answered: HashSet::default(),
             total: None,
             context: 0.0,
@@ -310,9 +310,9 @@ impl Codex<'_> {
         let item = line.payload;
         let Some(kind) = text(item, "type") else { return Ok(false) };
         let prints = prints(item);
-        if !prints.is_empty() && prints.iter().all(|print| self.told.contains(print)) {
+        if !prints.is_empty() && prints.iter().all(|print| self.recorded.contains(print)) {
             if kind == "message" || kind == "reasoning" {
-                self.told.retain(|told| !prints.contains(told));
+                self.recorded.retain(|print| !prints.contains(print));
             }
             return Ok(false);
         }
@@ -384,7 +384,7 @@ impl Codex<'_> {
         let print = print(kind, text);
         let is_repeated = self.items.get(&print).is_some_and(|first| *first < end);
         if !is_repeated {
-            self.told.insert(print);
+            self.recorded.insert(print);
         }
         is_repeated
     }

@@ -206,12 +206,12 @@ mod tests {
     fn context(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
         let context = build(&made.path(), &made.bodies()).unwrap();
-        let told = |json: &String| {
+        let shown = |json: &String| {
             let json = Raw::checked(json.as_bytes());
             let text = content::joined_text(json.get("content").or(json.get("summary")), "");
             format!("{} {text}", json.get_text("role").unwrap())
         };
-        made.json(&context.messages).iter().map(told).collect()
+        made.json(&context.messages).iter().map(shown).collect()
     }
 
     fn setting(entries: &[String], name: &str) -> Option<String> {
@@ -380,9 +380,12 @@ mod tests {
             let data = format!(r#"{{"version":1,"text":"{text}"}}"#);
             format!(r#""type":"custom","customType":"experimental_context_notes","data":{data}"#)
         };
-        let told = context(&[user("a"), notes("n1"), notes("n2")]);
-        assert!(told[0].contains("Latest notebook revision:\nn2\n</experimental-context-notes>"), "{told:?}");
-        assert_eq!(told[1..], ["user a"]);
+        let shown = context(&[user("a"), notes("n1"), notes("n2")]);
+        assert!(
+            shown[0].contains("Latest notebook revision:\nn2\n</experimental-context-notes>"),
+            "{shown:?}"
+        );
+        assert_eq!(shown[1..], ["user a"]);
         assert_eq!(context(&[notes("n"), entry(r#""type":"reset_boundary""#), user("a")]), ["user a"]);
         assert_eq!(context(&[notes("n"), notes(""), user("a")]), ["user a"]);
     }

@@ -147,11 +147,11 @@ mod tests {
 
     #[test]
     fn failures_are_reported() {
-        let told = |command: &str, seconds| run(command, b"", seconds).unwrap_err().line();
-        assert!(told("exit 3", 20.0).contains("exit status: 3"));
-        assert!(told("sleep 30", 0.2).contains("no result within 0.2 s"));
-        assert!(told("exec >&-; sleep 30", 0.2).contains("no result"));
-        assert!(told("yes", 20.0).contains("more than 10 MB"));
-        assert!(told("sleep 30 & sleep 30", 0.2).contains("no result"));
+        let message = |command: &str, seconds| run(command, b"", seconds).unwrap_err().line();
+        assert!(message("exit 3", 20.0).contains("exit status: 3"));
+        assert!(message("sleep 30", 0.2).contains("no result within 0.2 s"));
+        assert!(message("exec >&-; sleep 30", 0.2).contains("no result"));
+        assert!(message("yes", 20.0).contains("more than 10 MB"));
+        assert!(message("sleep 30 & sleep 30", 0.2).contains("no result"));
     }
 }

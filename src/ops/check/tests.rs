@@ -167,7 +167,7 @@ fn a_missing_parent_is_repaired_where_one_fits() {
         let lines: Vec<_> = entries.iter().map(|(id, parent)| message(id, parent)).collect();
         file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
     };
-    let told = |bytes: &[u8]| -> Vec<String> {
+    let said = |bytes: &[u8]| -> Vec<String> {
         let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().into_findings();
         checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
     };
@@ -177,7 +177,7 @@ fn a_missing_parent_is_repaired_where_one_fits() {
     assert_eq!(tree(&bytes), "a< b<a c<b d<c e<b");
     // The leaf is e, so that all other entries are cut off from it, and c and d also from a and b.
     assert_eq!(
-        told(&bytes),
+        said(&bytes),
         [
             r#"4 its parent "x" is not in the file; 2 entries are cut off"#,
             r#"6 its parent "x" is not in the file; 4 entries are cut off"#
@@ -189,12 +189,12 @@ fn a_missing_parent_is_repaired_where_one_fits() {
     assert_eq!(repaired_bytes(&bytes).0, bytes);
     // The first entry has none before it, and cuts off nothing.
     let bytes = messages(&[("a", "x"), ("b", "a")]);
-    assert_eq!(told(&bytes), [r#"2 its parent "x" is not in the file"#]);
+    assert_eq!(said(&bytes), [r#"2 its parent "x" is not in the file"#]);
     assert_eq!(repaired_bytes(&bytes).0, bytes);
     // Each gap is closed in turn.
     let bytes = messages(&[("a", ""), ("c", "x"), ("e", "y")]);
     assert_eq!(tree(&bytes), "a< c<a e<c");
-    assert_eq!(told(&bytes)[1], r#"4 its parent "y" is not in the file; 2 entries are cut off"#);
+    assert_eq!(said(&bytes)[1], r#"4 its parent "y" is not in the file; 2 entries are cut off"#);
 }
 
 #[test]

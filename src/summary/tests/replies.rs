@@ -73,14 +73,14 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
         "{next}"
     );
     assert!(progress.contains("`npm publish 2>&1 | tail -1`: ended, its exit code hidden"), "{progress}");
-    for (reason, told) in [
+    for (reason, expected) in [
         ("aborted", "interrupted by the user"),
         ("error", "the model's reply failed"),
         ("length", "the model's reply reached its token limit"),
     ] {
         let (next, progress, _) = state(&[request.clone(), stops(reason, "x")]);
         assert!(
-            next.starts_with(&format!("1. Go on with the request under Goal: {told}")),
+            next.starts_with(&format!("1. Go on with the request under Goal: {expected}")),
             "{next}\n{progress}"
         );
     }

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_failure_is_told_by_how_it_ended() {
-    for (output, told) in [
+    for (output, expected) in [
         (
             "building\nCompiling: three of four parts\n\nCommand timed out after 120 seconds",
             "timed out after 120 seconds",
@@ -16,7 +16,7 @@ fn a_failure_is_told_by_how_it_ended() {
         messages.extend(bash("make all", Some(output)));
         let text = summary(None, messages);
         let blocked = below(&text, "### Blocked").join("\n");
-        assert!(blocked.starts_with(&format!("- `make all`: {told}: \"")), "{blocked}");
+        assert!(blocked.starts_with(&format!("- `make all`: {expected}: \"")), "{blocked}");
         assert!(blocked.ends_with(" (the last tool call)"), "{blocked}");
     }
     let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad date: 31.02.\n\nCommand exited with code 1";
