@@ -4,7 +4,7 @@
 //! (`build_compacted_history` in `codex-rs/core/src/compact.rs`): what is sent before the first turn, and the newest of
 //! what the user said.
 
-use super::array_text;
+use super::content::array_text;
 use crate::session::content::text_content;
 use pisess_json::Raw;
 use pisess_json::text::Text;

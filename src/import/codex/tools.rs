@@ -1,6 +1,7 @@
 //! The calls of tools in Codex's items and events, and their results.
 
-use super::{Codex, CodexLine, blocks};
+use super::content::blocks;
+use super::{Codex, CodexLine};
 use crate::import::parts::text;
 use crate::session::content::text_content;
 use pisess_json::text::Text;
