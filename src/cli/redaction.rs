@@ -8,9 +8,10 @@ use crate::ops::redact::{Found, Report, left_over, redact};
 use crate::redact::people::{People, home_of};
 use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
 use crate::redact::{Options, Redactor};
+use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Spooled};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 
@@ -107,6 +108,60 @@ pub fn none_left(left: &[Found], session: &Input) -> Result<(), Failure> {
 /// Returns the field of a secret, for messages.
 pub fn place(found: &Found) -> String {
     if found.secret.field.is_empty() { "malformed line".into() } else { visible(&found.secret.field) }
+}
+
+/// The secrets that were removed from a session before its export.
+pub struct Removed {
+    /// What was removed from it.
+    pub report: Report,
+    /// The secrets of the session, and those of its sub-agents.
+    pub secrets: Vec<Value>,
+    /// For each secret, the name of the session and its first place there.
+    places: Vec<(String, Option<Found>)>,
+}
+
+impl Removed {
+    /// Returns the session without its secrets.
+    pub fn taken_from(input: Input, args: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
+        let values = args.values(&input, ui)?;
+        let mut redactor = args.redactor(&input, values, ui)?;
+        let (copy, report) = redacted(&input, &mut redactor, ui.processors())?;
+        let mut secrets = redactor.found();
+        secrets.retain(|value| !value.is_ordinary());
+        let mut firsts: HashMap<_, _> = report
+            .secrets()
+            .iter()
+            .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
+            .collect();
+        let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret));
+        let places = secrets.iter().map(|secret| (input.name.clone(), place(secret))).collect();
+        let removed = Removed { report, secrets, places };
+        Ok((input.redacted(copy), removed))
+    }
+
+    /// Adds those of a sub-agent.
+    pub fn add(&mut self, of_agent: Removed) {
+        self.secrets.extend(of_agent.secrets);
+        self.places.extend(of_agent.places);
+    }
+
+    /// Fails with the place in the session if any of these secrets is left in the export.
+    pub fn none_in(&self, left: &BTreeSet<usize>, session: &Input) -> Result<(), Failure> {
+        let Some(&first) = left.first() else { return Ok(()) };
+        let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
+        let remains = format!("{others} would remain in the export; nothing was written");
+        let kind = self.secrets[first].kind;
+        let failure = match &self.places[first] {
+            (name, Some(found)) => {
+                let (line, place) = (found.line.0, place(found));
+                Failure::cannot(format_args!("{name}:{line}: {kind} of {place}{remains}"))
+                    .path(name)
+                    .on_line(line)
+            }
+            _ => session.cannot(format_args!("{kind}{remains}")),
+        };
+        Err(failure.hint("a command of --renderer may have printed it"))
+    }
 }
 
 /// Prints a line on standard error for each secret whose text remains where it may be ordinary.

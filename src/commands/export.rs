@@ -7,7 +7,7 @@ use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::prune::requests;
-use crate::cli::redaction::{self, RedactionArgs, counted, place, refuse_any, summarize};
+use crate::cli::redaction::{RedactionArgs, Removed, counted, refuse_any, summarize};
 use crate::cli::renderer::RendererArgs;
 use crate::cli::rows::entry::row_options;
 use crate::export::atif::{SubAgent, has_steps, trajectory};
@@ -20,10 +20,8 @@ use crate::export::static_html::paper;
 use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
-use crate::ops::redact::{Found, Report};
 use crate::ops::tree::Filter;
-use crate::redact::values::Value;
-use foldhash::{HashMap, HashSet};
+use foldhash::HashSet;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Reach};
 use std::collections::BTreeSet;
@@ -217,7 +215,8 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     let cuts = args.cuts();
     let input = Input::open(session, ui)?;
     let (input, mut removed) = if args.redact {
-        redacted(input, &args.redaction, ui).map(|(input, removed)| (input, Some(removed)))?
+        let (input, removed) = Removed::taken_from(input, &args.redaction, ui)?;
+        (input, Some(removed))
     } else {
         (input, None)
     };
@@ -275,32 +274,6 @@ fn options(ui: &Ui) -> Options {
     Options { usage: true, ..row_options(ui, Form::Readable) }
 }
 
-/// The secrets removed before the export.
-struct Removed {
-    report: Report,
-    secrets: Vec<Value>,
-    /// For each secret, the name of the session and its first place there.
-    places: Vec<(String, Option<Found>)>,
-}
-
-/// Returns the session without its secrets.
-fn redacted(input: Input, args: &RedactionArgs, ui: &mut Ui) -> Result<(Input, Removed), Failure> {
-    let values = args.values(&input, ui)?;
-    let mut redactor = args.redactor(&input, values, ui)?;
-    let (copy, report) = redaction::redacted(&input, &mut redactor, ui.processors())?;
-    let mut secrets = redactor.found();
-    secrets.retain(|value| !value.is_ordinary());
-    let mut firsts: HashMap<_, _> = report
-        .secrets()
-        .iter()
-        .map(|places| (places[0].secret.placeholder.clone(), places[0].clone()))
-        .collect();
-    let mut place = |secret: &Value| firsts.remove(&redactor.placeholder(secret));
-    let places = secrets.iter().map(|secret| (input.name.clone(), place(secret))).collect();
-    let removed = Removed { report, secrets, places };
-    Ok((input.redacted(copy), removed))
-}
-
 /// Opens the sessions of sub-agents, which are in the directory named like the session. One that cannot be read is left
 /// out with a note.
 fn sub_agents(
@@ -327,33 +300,14 @@ fn sub_agents(
             }
         };
         if let Some(removed) = removed.as_deref_mut() {
-            let (copy, of_agent) = redacted(input, &args.redaction, ui)?;
+            let (copy, of_agent) = Removed::taken_from(input, &args.redaction, ui)?;
             summarize(&of_agent.report, &copy, true, ui);
-            removed.secrets.extend(of_agent.secrets);
-            removed.places.extend(of_agent.places);
+            removed.add(of_agent);
             input = copy;
         }
         agents.push(OpenSession::of(input, options(ui), ui)?);
     }
     Ok(())
-}
-
-/// Fails with the place in the session if any of its secrets is left in the export.
-fn none_in_export(left: &BTreeSet<usize>, removed: &Removed, session: &Input) -> Result<(), Failure> {
-    let Some(&first) = left.first() else { return Ok(()) };
-    let others = if left.len() > 1 { format!(" and {} more", left.len() - 1) } else { String::new() };
-    let remains = format!("{others} would remain in the export; nothing was written");
-    let kind = removed.secrets[first].kind;
-    let failure = match &removed.places[first] {
-        (name, Some(found)) => {
-            let (line, place) = (found.line.0, place(found));
-            Failure::cannot(format_args!("{name}:{line}: {kind} of {place}{remains}"))
-                .path(name)
-                .on_line(line)
-        }
-        _ => session.cannot(format_args!("{kind}{remains}")),
-    };
-    Err(failure.hint("a command of --renderer may have printed it"))
 }
 
 /// The content of the export, and the options for writing it.
@@ -402,7 +356,7 @@ impl Export<'_> {
             left = left_over(self.format, written, &removed.secrets)?;
             refuse_any(!left.is_empty())
         });
-        none_in_export(&left, removed, session)?;
+        removed.none_in(&left, session)?;
         summarize(&removed.report, session, true, ui);
         Ok(committed?)
     }
@@ -414,7 +368,7 @@ impl Export<'_> {
         };
         let written = store::spool_written(&mut |out| self.write(out))?;
         let left = left_over(self.format, &written, &removed.secrets);
-        none_in_export(&left.map_err(|error| session.unreadable(error))?, removed, session)?;
+        removed.none_in(&left.map_err(|error| session.unreadable(error))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&removed.report, session, true, ui);
