@@ -276,9 +276,14 @@ impl<'o> Claude<'o> {
         let (mut at, response) = self.parent(line);
         let (mut parts, mut first, mut is_answer) = (Vec::new(), None, false);
         let one = content.items().filter(|block| result_of(*block).is_some()).count() == 1;
-        for block in content.items().filter(is_part).map(Some).chain([None]) {
+        for block in content.items().map(Some).chain([None]) {
             if let Some(part) = block.and_then(part) {
                 parts.push(part);
+                continue;
+            }
+            let result_id = block.and_then(result_of);
+            // Parts on both sides of a block that is neither are of one message.
+            if block.is_some() && result_id.is_none() {
                 continue;
             }
             let unused = |first: Option<Place>| if first.is_none() { &unused[..] } else { &[] };
@@ -288,7 +293,7 @@ impl<'o> Claude<'o> {
                 at = Some(self.writer.below(at, line.message(message, &[], unused(first)))?);
                 first = first.or(at);
             }
-            let Some((block, id)) = block.and_then(|block| Some((block, result_of(block)?))) else { break };
+            let (Some(block), Some(id)) = (block, result_id) else { break };
             let details = line.raw.get("toolUseResult").filter(|_| one);
             let call = self.calls.get(id.as_bytes());
             let again = call.is_some_and(|call| call.result.is_some());

@@ -64,7 +64,9 @@ impl NameError {
                 format!("did you mean {}?", near.join(" or "))
             }
             NameError::Unknown { name, .. } if is_reference(name) => {
-                format!("an entry is given after its session, as in `last {}`", name.replacen("HEAD", "@", 1))
+                let reference =
+                    suffix_of_head(name).map_or_else(|| name.clone(), |suffix| format!("@{suffix}"));
+                format!("an entry is given after its session, as in `last {reference}`")
             }
             NameError::Unknown { name, .. } if is_like_last(name) => {
                 "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
@@ -78,14 +80,23 @@ impl NameError {
 
 /// Whether a name is `last` with a suffix that it cannot have.
 fn is_like_last(name: &str) -> bool {
-    name.strip_prefix("last").is_some_and(|suffix| suffix.starts_with(['@', '^', '~', ':', '-']))
+    name.strip_prefix("last").is_some_and(|suffix| {
+        let is_back = |back: &str| back.starts_with(|digit: char| digit.is_ascii_digit());
+        suffix.starts_with(['@', '^', '~', ':']) || suffix.strip_prefix('-').is_some_and(is_back)
+    })
 }
 
 /// Whether a name that no session has reads as a reference to an entry, in pisess or in git.
 fn is_reference(name: &str) -> bool {
     name.starts_with(['@', ':'])
-        || name.starts_with("HEAD")
+        || suffix_of_head(name).is_some()
         || ["id:", "label:"].iter().any(|form| name.starts_with(form))
+}
+
+/// Returns what follows `HEAD`, as in git's `HEAD~2`.
+fn suffix_of_head(name: &str) -> Option<&str> {
+    let suffix = name.strip_prefix("HEAD")?;
+    (suffix.is_empty() || suffix.starts_with(['@', '^', '~', ':'])).then_some(suffix)
 }
 
 impl fmt::Display for NameError {

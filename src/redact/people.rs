@@ -67,8 +67,9 @@ impl People {
         while let Ok(Some(found)) = strings.advance() {
             // Directories first, on every level of escapes: the name in a directory is replaced along with
             // it.
-            let rules = [(Some(&self.home), "~"), (self.names.as_ref(), "user")];
-            for (expression, by) in rules.into_iter().filter_map(|(expression, by)| Some((expression?, by))) {
+            let home = [(&self.home, "~")];
+            let names = self.names.as_ref().map(|names| (names, "user"));
+            for (expression, by) in home.into_iter().chain(names) {
                 for spoken in levels(found.raw.bytes) {
                     for hit in expression.find_iter(&spoken.text) {
                         let hit = spoken.source(hit.range());

@@ -25,12 +25,12 @@ struct Member<'a> {
     value: Range<usize>,
 }
 
-/// Returns an object with a member set, at its position if it has one; any other value unchanged.
+/// Returns an object on one line with a member set, at its position if it has one; any other value unchanged.
 pub fn with(object: Raw, key: &str, value: &[u8]) -> Vec<u8> {
     changed(object, |edit| edit.set(key, value))
 }
 
-/// Returns an object without one of its members; any other value unchanged.
+/// Returns an object on one line without one of its members; any other value unchanged.
 pub fn without(object: Raw, key: &str) -> Vec<u8> {
     changed(object, |edit| edit.remove(key))
 }

@@ -21,7 +21,7 @@ pub(super) struct Temp {
     files: &'static dyn Files,
     pub path: PathBuf,
     pub file: File,
-    /// The number of bytes written to it.
+    /// The number of bytes that [`Temp::fill`] wrote to it, and that were carried over from the old file since.
     pub bytes: u64,
     is_placed: bool,
 }

@@ -16,10 +16,6 @@ pub fn survey(path: &Path) -> Result<Option<Survey>, Failure> {
     origin.map(|origin| import::survey(&file, origin, path)).transpose().map_err(failed)
 }
 
-/// The hint for a path that does not exist.
-const MISSING: &str =
-    "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
-
 /// Returns what a file contains, and the session of pi that it would become. Returns `None` if another agent wrote it, or
 /// none.
 pub fn converted(path: &Path) -> Result<Option<(Survey, Spooled)>, Failure> {
@@ -51,6 +47,10 @@ pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let unnamed = |file: FoundFile| FoundFile { named: false, ..file };
     found.files.into_iter().map(unnamed).collect()
 }
+
+/// The hint for a path that does not exist.
+const MISSING: &str =
+    "check the path; Claude Code keeps sessions below ~/.claude/projects, Codex below ~/.codex/sessions";
 
 /// Returns the files that arguments name: paths, directories, and ids or names of sessions; then why arguments name none.
 pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
