@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
     (
         "2",
-        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed, or of several sessions only those without a failure",
+        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed; of several sessions, those that did not fail may be",
     ),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (
@@ -27,7 +27,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 10] = [
     (
         "@",
-        "the leaf, from which the conversation continues; in `show`, `label`, `edit` and `pick`, the last entry of the conversation, which labels, names, marks and settings may follow",
+        "the leaf, from which the conversation continues; in `show`, `label`, `edit` and `pick`, the last entry of the conversation, even if a label, a name, a mark or a setting follows it",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),
@@ -124,8 +124,8 @@ pub const TOPICS: [Section; 8] = [
             "A command that takes several sessions also takes directories. What only reads (`list`, `grep`, `stats`, `check`, \
              `migrate` with `--check` or `-n`, `redact` with `--check` or `-n`) searches them at any depth, and accepts `-r`. \
              What writes (`migrate`, `check --repair`) changes the `*.jsonl` files directly in them, and only with `-r` those in \
-             their subdirectories. If what only reads finds no session among these files, it takes the sessions of the project in \
-              that directory from the stores, and notes that.",
+             their subdirectories. If a directory contains no sessions, a command that only reads takes the sessions of the \
+              project in it from the stores, and notes that.",
             "The stores are the directories in which the agents keep their sessions. Each agent's store is the first \
              of these: `PI_CODING_AGENT_SESSION_DIR`; for pi, `sessionDir` in `.pi/settings.json` or in the \
              `settings.json` of its own directory; the directory of the project below `~/.pi/agent/sessions` or \

@@ -24,8 +24,9 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
     }
     let verb = names.get(1).and_then(|verb| command.find_subcommand(verb));
-    let own = habit(error, verb)
-        .map(str::to_owned)
+    let habit = habit(error, verb).map(str::to_owned);
+    let is_habit = habit.is_some();
+    let own = habit
         .or_else(|| unknown_option(error).and_then(|option| meant(option, verb)))
         .or_else(|| renamed(error, verb))
         .or_else(|| always_summarized(error, args, verb))
@@ -38,7 +39,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     // What begins with a hyphen is more likely an option of another command than a file.
     let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
     let mut tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
-    if is_search {
+    if is_search && !is_habit {
         tips.push("give a pattern that begins with - after -e or --".to_owned());
     }
     let look = if names.is_empty() {
@@ -52,7 +53,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
 
 /// What users of git, ripgrep, jj, gh and ls type by habit, the command for which they do (`*` is any, and `` none), and the
 /// hint. A number of rows is written as `-n`.
-const HABITS: [(&str, &str, &str); 24] = [
+const HABITS: [(&str, &str, &str); 28] = [
     ("-C", "", "change the directory first, or give it to `list`, `grep` or `stats` as SESSION"),
     ("-C", "list", "give the directory as SESSION"),
     ("-E", "grep", "omit -E: every PATTERN is a regular expression"),
@@ -73,9 +74,13 @@ const HABITS: [(&str, &str, &str); 24] = [
     ("--format", "context", "did you mean --as FORMAT?"),
     ("--format", "export", "did you mean --as FORMAT?"),
     ("--format", "*", "did you mean --json?"),
+    ("--glob", "grep", "give the sessions or directories to search as SESSION"),
     ("--grep", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
+    ("--limit", "grep", "did you mean --max-count N, of each session?"),
+    ("--oneline", "tree", "omit --oneline: each entry is one row"),
     ("--project", "list", "give the directory of the project as SESSION"),
     ("--search", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
+    ("--type", "grep", "did you mean --role ROLE?"),
     (
         "size",
         "list",

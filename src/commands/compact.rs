@@ -57,8 +57,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// what was requested, what was done in which files, what failed and what remains to be done. The id
 /// of the new entry is printed, and on standard error the size of the context before and after, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales this estimate to the number
-/// of tokens that the provider reported with the last reply, so that 20k may keep 4k of text. The size of the context, which
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales this estimate by what
+/// the provider reported with the last reply: if that is five times the estimate, 20k keep 4k of text. The size of the context, which
 /// --if-over compares, is what the provider reported with the last reply, if it did, with system prompt and tools. After
 /// a compaction the context has the summary (up to about 2,000 tokens) besides what is kept.
 #[derive(Clone, Debug, clap::Args)]
