@@ -2,7 +2,7 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::locate::{Places, Scope, facts};
-use crate::cli::output::{Failure, Ui};
+use crate::cli::output::{Failure, Ui, visible};
 use crate::format::age;
 use crate::load::names::{NameError, choose};
 use crate::load::{LoadError, read_header};
@@ -11,6 +11,7 @@ use crate::session::paths::{below_home, is_windows};
 use foldhash::HashSet;
 use pisess_store::{self as store, FoundFile, FoundFiles, Glance, Reach, Trouble};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The sessions that arguments refer to; none has been read yet.
@@ -115,15 +116,29 @@ fn may_be_session(path: &Path) -> bool {
 
 /// Reports that directories contain no sessions and, for what searches the stores as well, are no projects with sessions.
 fn warn_of_none(folders: &[PathBuf], reach: Reach, ui: &mut Ui) {
-    let place = match folders {
-        [folder] if reach == Reach::Whole => {
-            format!(" in {}, and no sessions of that directory in the stores", folder.display())
-        }
-        _ => String::new(),
+    let (mut place, mut projects) = (String::new(), Vec::new());
+    if let ([folder], Reach::Whole) = (folders, reach) {
+        place = format!(" in {}, and no sessions of that directory in the stores", folder.display());
+        projects = projects_in(folder, ui);
+    }
+    let hint = if projects.is_empty() {
+        "`pisess list --all` lists the sessions of all projects".to_owned()
+    } else {
+        format!("projects in it that have sessions: {}", projects.join(", "))
     };
-    ui.warn(&format!(
-        "no *.jsonl files found{place} (hint: `pisess list --all` lists the sessions of all projects)"
-    ));
+    ui.warn(&format!("no *.jsonl files found{place} (hint: {hint})"));
+}
+
+/// Returns the first few projects in a directory that have sessions in the stores.
+fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
+    const MOST: usize = 3;
+    let (folder, places) = (ui.absolute(folder), Places::of(ui));
+    let sessions = places.find(&Scope::All).files.into_iter().filter(|file| file.owner.is_none());
+    let projects = sessions.filter_map(|file| places.cwd(&file.path)).filter(|cwd| cwd.starts_with(&folder));
+    let projects: BTreeSet<_> = projects.collect();
+    let more = (projects.len() > MOST).then(|| format!("and {} more", projects.len() - MOST));
+    let shown = |cwd: &PathBuf| visible(&below_home(&cwd.to_string_lossy(), ui.home().as_deref()));
+    projects.iter().take(MOST).map(shown).chain(more).collect()
 }
 
 /// A session argument, resolved.

@@ -60,6 +60,8 @@ pub enum ReferenceError {
         name: String,
         /// The kind.
         kind: String,
+        /// The ids of the last few such entries, which are below it or on other branches.
+        elsewhere: Vec<String>,
     },
     /// There is no entry on the line.
     #[error("no entry on line {}", line.0)]
@@ -73,7 +75,7 @@ impl ReferenceError {
     /// Returns what to try.
     pub fn hint(&self) -> String {
         match self {
-            ReferenceError::Unknown { name, .. } if name == "HEAD" => {
+            ReferenceError::Unknown { name, .. } if ["HEAD", "@-"].contains(&&**name) => {
                 "the leaf is @, its parent @^; see `pisess --help` for all forms".to_owned()
             }
             ReferenceError::Unknown { name, .. } if name.ends_with(".jsonl") => {
@@ -89,6 +91,9 @@ impl ReferenceError {
             ReferenceError::Ambiguous { .. } => "give more of the id, or its line as `:12`".to_owned(),
             ReferenceError::Short { candidates, .. } => {
                 format!("give at least {SHORTEST_PREFIX} characters of the id: {}", candidates.join(", "))
+            }
+            ReferenceError::NoneOfKind { elsewhere, .. } if !elsewhere.is_empty() => {
+                format!("elsewhere in the tree: {}", elsewhere.join(", "))
             }
             ReferenceError::NoneOfKind { .. } => {
                 "`pisess path` lists the entries above, `pisess tree` also other branches; a role is, for example, user, and a type compaction"
@@ -221,10 +226,17 @@ fn follow(
             let is_kind = |&ix: &EntryIx| {
                 session.kind_name(ix) == *kind || session.role_name(ix).is_some_and(|role| role == *kind)
             };
-            upwards
-                .find(is_kind)
-                .map(Some)
-                .ok_or_else(|| ReferenceError::NoneOfKind { name: name.to_owned(), kind: (*kind).to_owned() })
+            upwards.find(is_kind).map(Some).ok_or_else(|| ReferenceError::NoneOfKind {
+                name: name.to_owned(),
+                kind: (*kind).to_owned(),
+                elsewhere: session
+                    .all()
+                    .rev()
+                    .filter(is_kind)
+                    .take(CANDIDATES)
+                    .map(|ix| session.id(ix).to_string())
+                    .collect(),
+            })
         }
     }
 }

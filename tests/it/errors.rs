@@ -423,6 +423,7 @@ fn common_mistakes_have_a_hint() {
         ("show HEAD", "an entry is given after its session, as in `last @`"),
         ("show @~2", "an entry is given after its session, as in `last @~2`"),
         ("tree last@{1}", "`last~1` is the session before `last`"),
+        ("show ./two-branches.jsonl @-", "the leaf is @, its parent @^"),
         ("show ./two-branches.jsonl HEAD~1", "the leaf is @, its parent @^"),
         ("fork ./two-branches.jsonl new.jsonl", "the path of an output is given with -o"),
         ("tree --home-u-code--/s.jsonl", "put ./ before a path that begins with -"),

@@ -305,11 +305,21 @@ fn the_directory_of_a_project_means_its_sessions() {
         note,
         "pisess: note: no sessions among the *.jsonl files found (hint: `pisess list --all` lists the sessions of all projects)\n"
     );
+    // A directory above names the projects in it.
+    std::fs::remove_file(project.join("rows.jsonl")).unwrap();
+    let above = d.s.path("above");
+    std::fs::create_dir(&above).unwrap();
+    let below = header.replace(&*project.to_string_lossy(), &above.join("kites").to_string_lossy());
+    d.s.put("home/.pi/agent/sessions/--above-kites--/y.jsonl", format!("{below}\n"));
+    let note = d.pisess(&format!("list {}", above.display())).done().stderr;
+    assert!(
+        note.contains("(hint: projects in it that have sessions: ") && note.contains("above/kites)"),
+        "{note}"
+    );
     // A session in the directory is meant itself.
     d.s.put("elsewhere/here.jsonl", format!("{header}\n"));
     assert_eq!(run("list -l").quiet(), "./elsewhere/here.jsonl\n");
     std::fs::remove_file(project.join("here.jsonl")).unwrap();
-    std::fs::remove_file(project.join("rows.jsonl")).unwrap();
     // What writes does not reach that far.
     for line in ["migrate", "check --repair --backup"] {
         assert!(run(line).stderr.contains("no *.jsonl files found"), "{line}");
