@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub const LOOK: &str = "see `pisess --help`";
 
 /// Verbs of other tools, and the commands of pisess that correspond to them.
-const FROM_ELSEWHERE: [(&str, &str); 48] = [
+const FROM_ELSEWHERE: [(&str, &str); 49] = [
     ("abandon", "prune --branch REF"),
     ("blame", "stats --by file"),
     ("bookmark", "label"),
@@ -38,6 +38,7 @@ const FROM_ELSEWHERE: [(&str, &str); 48] = [
     ("gc", "prune --compacted"),
     ("history", "path"),
     ("info", "stats"),
+    ("last", "tree last"),
     ("log", "path"),
     ("ls", "list"),
     ("move", "relocate"),

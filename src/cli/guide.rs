@@ -14,7 +14,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
     (
         "2",
-        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed; of several sessions, those that did not fail may be",
+        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed (of several sessions, none that failed)",
     ),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (

@@ -140,6 +140,7 @@ fn a_name_that_nothing_has() {
         ("commit", "append"),
         ("reset", "switch"),
         ("fsck", "check"),
+        ("last", "tree last"),
         ("rebase", "pick"),
         ("revert", "pop"),
         ("tag", "label"),
