@@ -12,10 +12,7 @@ pub type GuideRow = (&'static str, &'static str);
 pub const EXIT_CODES: [GuideRow; 5] = [
     ("0", "success, or nothing to do"),
     ("1", "negative answer (for example: no match, nothing to compact), or a check found something"),
-    (
-        "2",
-        "failure: usage, unreadable or invalid input, unknown reference, I/O; nothing was changed (of several sessions, none that failed)",
-    ),
+    ("2", "failure: usage, unreadable or invalid input, unknown reference, I/O; what failed is unchanged"),
     ("3", "busy: the session is locked, or another program changed it; nothing was written"),
     (
         "4",
@@ -27,7 +24,7 @@ pub const EXIT_CODES: [GuideRow; 5] = [
 pub const REFERENCES: [GuideRow; 10] = [
     (
         "@",
-        "the leaf, from which the conversation continues; in `show`, `label`, `edit` and `pick`, the last entry of the conversation, even if a label, a name, a mark or a setting follows it",
+        "the leaf, from which the conversation continues; `show`, `label`, `edit` and `pick` pass over labels, names, marks and settings at the end, and so does `switch @~3`",
     ),
     ("-", "the previous leaf, as in `switch -`"),
     ("root", "the position before the first entry (an empty conversation)"),

@@ -1,6 +1,7 @@
 //! Hints for command lines that are not valid.
 
 use crate::cli::output::Failure;
+use crate::session::reference::is_form;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,7 +32,7 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
         .or_else(|| renamed(error, verb))
         .or_else(|| always_summarized(error, args, verb))
         .or_else(|| too_much(error, verb))
-        .or_else(|| too_little(error, verb));
+        .or_else(|| too_little(error, args, verb));
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
@@ -53,22 +54,28 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
 
 /// What users of git, ripgrep, jj, gh and ls type by habit, the command for which they do (`*` is any, and `` none), and the
 /// hint. A number of rows is written as `-n`.
-const HABITS: [(&str, &str, &str); 28] = [
+const HABITS: [(&str, &str, &str); 36] = [
     ("-C", "", "change the directory first, or give it to `list`, `grep` or `stats` as SESSION"),
     ("-C", "list", "give the directory as SESSION"),
     ("-E", "grep", "omit -E: every PATTERN is a regular expression"),
+    ("-L", "list", "did you mean --limit N?"),
     ("-P", "grep", "omit -P: every PATTERN is a regular expression"),
     ("-R", "grep", "omit -R: directories are searched at any depth"),
     ("-a", "tree", "did you mean --filter all?"),
     ("-b", "switch", "the next message begins a branch at REF; --label NAME labels it"),
     ("-c", "switch", "the next message begins a branch at REF; --label NAME labels it"),
     ("-d", "label", "did you mean --clear?"),
+    ("-g", "grep", "give the sessions or directories to search as SESSION"),
     ("-m", "append", "did you mean --user TEXT?"),
     ("-n", "grep", "omit -n: rows have the ids of their entries; --max-count N prints the first N"),
     ("-n", "list", "did you mean --limit N?"),
     ("-n", "tree", "did you mean --around N?"),
+    ("-o", "grep", "omit -o: a row shows the match and the text around it"),
     ("-t", "grep", "did you mean --role ROLE?"),
     ("-v", "", "did you mean --version?"),
+    ("--after", "*", "did you mean --since TIME?"),
+    ("--before", "*", "did you mean --until TIME?"),
+    ("--count-matches", "grep", "did you mean --count?"),
     ("--delete", "label", "did you mean --clear?"),
     ("--fix", "check", "did you mean --repair?"),
     ("--format", "context", "did you mean --as FORMAT?"),
@@ -76,9 +83,11 @@ const HABITS: [(&str, &str, &str); 28] = [
     ("--format", "*", "did you mean --json?"),
     ("--glob", "grep", "give the sessions or directories to search as SESSION"),
     ("--grep", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
+    ("--jq", "*", "pipe the output of --json into jq"),
     ("--limit", "grep", "did you mean --max-count N, of each session?"),
     ("--oneline", "tree", "omit --oneline: each entry is one row"),
     ("--project", "list", "give the directory of the project as SESSION"),
+    ("--reverse", "*", "pipe the rows into `tac`"),
     ("--search", "list", "`pisess grep -l PATTERN` lists the sessions that contain a text"),
     ("--type", "grep", "did you mean --role ROLE?"),
     (
@@ -141,7 +150,7 @@ fn too_much(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String>
 }
 
 /// Returns a hint for a command without SESSION: how to read all sessions, or the last one.
-fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> {
+fn too_little(error: &clap::Error, args: &[OsString], verb: Option<&clap::Command>) -> Option<String> {
     let has = |name: &str| verb.is_some_and(|verb| verb.get_arguments().any(|arg| arg.get_id() == name));
     let message = error.to_string();
     let lacks = |argument: &str| message.lines().any(|line| line.trim_end_matches("...").trim() == argument);
@@ -152,6 +161,13 @@ fn too_little(error: &clap::Error, verb: Option<&clap::Command>) -> Option<Strin
             return Some("give another session, or two entries, as in `pisess diff last @~3 @`".to_owned());
         }
         () if lacks("<REF>") => {
+            let reference = args.iter().filter_map(|arg| arg.to_str()).find(|arg| is_form(arg));
+            if let Some(reference) = reference {
+                return Some(format!(
+                    "the session comes first: pisess {} last {reference}",
+                    verb?.get_name()
+                ));
+            }
             return Some("`pisess branches` lists the branches, `pisess tree` all entries".to_owned());
         }
         () => return None,

@@ -260,6 +260,20 @@ impl OpenSession {
 
     /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
+        self.resolve_from(self.session.leaf, reference)
+    }
+
+    /// Returns the position that a reference to an entry above the leaf names: `@^` and `@~3` start at the last entry of the
+    /// conversation.
+    pub fn resolve_above(&self, reference: &str) -> Result<Position, Failure> {
+        self.resolve_from(self.last_of_conversation(), reference)
+    }
+
+    fn last_of_conversation(&self) -> Position {
+        label::last_of_conversation(&self.session, self.session.leaf)
+    }
+
+    fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS {
             let found = previous_leaf(&self.bodies());
             return found.map_err(|error| self.input.unreadable(error))?.ok_or_else(|| {
@@ -267,7 +281,7 @@ impl OpenSession {
                 failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
             });
         }
-        resolve(&self.session, reference).map_err(|error| Failure::reference(&self.input.name, &error))
+        resolve(&self.session, leaf, reference).map_err(|error| Failure::reference(&self.input.name, &error))
     }
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
@@ -293,7 +307,7 @@ impl OpenSession {
     /// the last one, not a label, a name, a mark or a setting after it.
     pub fn resolve_entry(&self, reference: &str) -> Result<Position, Failure> {
         match reference {
-            LEAF => Ok(label::last_of_conversation(&self.session, self.session.leaf)),
+            LEAF => Ok(self.last_of_conversation()),
             _ => self.resolve(reference),
         }
     }

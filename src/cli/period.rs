@@ -8,7 +8,7 @@ use pisess_json::time::{iso_string, parse_js_date};
 use std::ops::Range;
 
 /// The forms of a time, as an error lists them.
-const FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y), today, yesterday, a weekday, a date (2026-10-31, \
+const FORMS: &str = "give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, \
     2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z)";
 
 /// Examples of times, for completion.
@@ -17,6 +17,9 @@ pub const TIMES: [&str; 6] = ["today", "yesterday", "monday", "24h", "7d", "4w"]
 const DAY_MS: i64 = 86_400_000;
 /// The weekdays. The first of them is four days after 1 January 1970.
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+
+/// The units of ages as words; [`AGES`] has their beginnings.
+const UNITS: [&str; 6] = ["year", "month", "week", "day", "hour", "minute"];
 
 /// The period to read.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -71,11 +74,14 @@ fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
         .or_else(|| time(text, clock).map(moment))
 }
 
-/// Returns the milliseconds of an age such as `7d`.
+/// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads them.
 fn age(text: &str) -> Option<i64> {
     let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let count: u32 = text.strip_suffix(unit)?.parse().ok()?;
-    let (_, seconds) = AGES.into_iter().find(|&(known, _)| known == unit.trim_start())?;
+    let unit = unit.strip_suffix("ago").unwrap_or(unit).trim_matches([' ', '.']);
+    let word = unit.strip_suffix('s').unwrap_or(unit);
+    let is_unit = |known: &str| unit == known || UNITS.contains(&word) && word.starts_with(known);
+    let (_, seconds) = AGES.into_iter().find(|&(known, _)| is_unit(known))?;
     Some(i64::from(count) * seconds * 1000)
 }
 
@@ -134,6 +140,8 @@ mod tests {
             ("30min", "2026-11-24T23:00 2026-11-24T23:00"),
             ("12h", "2026-11-24T11:30 2026-11-24T11:30"),
             ("2 w", "2026-11-10T23:30 2026-11-10T23:30"),
+            ("3 days ago", "2026-11-21T23:30 2026-11-21T23:30"),
+            ("2.weeks", "2026-11-10T23:30 2026-11-10T23:30"),
             ("today", "2026-11-24T23:00 2026-11-25T23:00"),
             ("Yesterday", "2026-11-23T23:00 2026-11-24T23:00"),
             ("wednesday", "2026-11-24T23:00 2026-11-25T23:00"),
@@ -163,6 +171,8 @@ mod tests {
             "7x",
             "99999999999d",
             "mo",
+            "3 moons",
+            "ago",
             "someday",
             "2026-13",
             "2026-1",

@@ -199,8 +199,8 @@ pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui
     };
     let opaque = match report.opaque {
         0 => String::new(),
-        1 => "; 1 signature or image not searched".to_owned(),
-        n => format!("; {n} signatures and images not searched"),
+        1 => format!("; {removed}1 signature or image, which cannot be searched"),
+        n => format!("; {removed}{n} signatures and images, which cannot be searched"),
     };
     ui.status(&format!("{}: {secrets}{opaque}", session.name));
     if report.addresses > 0 {

@@ -43,7 +43,7 @@ pub struct PathsArgs {
     /// Print only the paths of the sessions that are found
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
-    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; with `grep -c`, the NUL replaces the colon
+    /// Like -l, but end each path with a NUL byte, as for `xargs -0`; `grep -c` prints the NUL instead of a colon
     #[arg(short = '0', long)]
     pub null: bool,
 }
@@ -225,7 +225,9 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
         [] => {}
         [path] => {
             let path = below_home(&path.to_string_lossy(), ui.home().as_deref());
-            ui.warn(&format!("{path}: the last line is incomplete (hint: pisess check {path})"));
+            ui.warn(&format!(
+                "{path}: the last line is incomplete (hint: `pisess check --repair --backup` removes it)"
+            ));
         }
         paths => ui.warn(&format!(
             "the last lines of {} sessions are incomplete (hint: `pisess check --all` names them)",

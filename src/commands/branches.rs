@@ -32,9 +32,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// One row is printed per branch, newest first: `*` if the leaf is on it, the id of its last entry,
 /// the age of that entry, the number of entries after the branch point, the size of its context in
-/// tokens (as the agent estimates it), and the last user message on it. A label follows the id of the
-/// last entry, or precedes the user message, whichever has it; the label of another entry follows that
-/// entry's id.
+/// tokens (as the agent estimates it), and the last user message on it. The label of the last entry
+/// follows its id, the label of the user message precedes it, and `[LABEL] on ID` is the label of
+/// another entry.
 ///
 /// A branch ends at an entry that is followed by nothing, or only by bookkeeping: labels, marks of `switch`,
 /// names and other entries that do not change what a model sees. If the leaf is in the middle of a
@@ -188,8 +188,8 @@ impl BranchList<'_> {
         [id].into_iter().chain(label.map(|label| (format!(" {label}"), styles.label))).collect()
     }
 
-    /// Returns the last user message of a branch, after its label. The label of the branch precedes both, with the id of
-    /// the entry that has it, if that is neither the user message nor the branch's last entry.
+    /// Returns the last user message of a branch, after its label. If another entry of the branch has one, that precedes
+    /// both, with the id of the entry.
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let question = self.question(branch);
         let mut said = Cell::new();
@@ -200,10 +200,10 @@ impl BranchList<'_> {
         let other = branch.labelled.filter(|_| branch.labelled != question);
         for ix in [other, question].into_iter().flatten().filter(|&ix| ix != end) {
             let Some(label) = self.drawing.label(ix) else { continue };
-            if Some(ix) == other {
-                said.push((visible(&format!("{} ", self.session.id(ix))), styles.dim));
-            }
             said.push((bracketed(&label) + " ", styles.label));
+            if Some(ix) == other {
+                said.push((visible(&format!("on {}  ", self.session.id(ix))), styles.dim));
+            }
         }
         if let Some(ix) = question {
             let row = self.drawing.row(ix);

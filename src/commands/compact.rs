@@ -57,10 +57,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// what was requested, what was done in which files, what failed and what remains to be done. The id
 /// of the new entry is printed, and on standard error the size of the context before and after, also with -n.
 ///
-/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi scales this estimate by what
-/// the provider reported with the last reply: if that is five times the estimate, 20k keep 4k of text. The size of the context, which
-/// --if-over compares, is what the provider reported with the last reply, if it did, with system prompt and tools. After
-/// a compaction the context has the summary (up to about 2,000 tokens) besides what is kept.
+/// --keep-recent-tokens counts the text of messages, as the agent estimates it. oh-my-pi compares its estimate with the
+/// size that the provider reported for the last request: if that is five times as large, it counts each message five
+/// times, and 20k keep 4k of text. --if-over compares the size that the provider reported, which includes system prompt and
+/// tools; if it reported none, the estimate. A compacted context consists of what is kept and the summary (up to about
+/// 2,000 tokens).
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input

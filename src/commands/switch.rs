@@ -10,7 +10,7 @@ use crate::load::Options;
 use crate::ops::label::last_of_conversation;
 use crate::ops::navigate::{navigate, return_to};
 use crate::ops::tree::rows;
-use crate::session::reference::{PREVIOUS, Position};
+use crate::session::reference::{LEAF, PREVIOUS, Position};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -61,7 +61,8 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let target = open.resolve(&args.to)?;
+    // Above the mark of a switch is where the session is already.
+    let target = if args.to == LEAF { open.session.leaf } else { open.resolve_above(&args.to)? };
     let navigate = if args.to == PREVIOUS { return_to } else { navigate };
     let navigation = navigate(&open.session, open.session.leaf, target);
     let place = described(&mut open, navigation.new_leaf, ui)?;

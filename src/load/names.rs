@@ -72,7 +72,9 @@ impl NameError {
                 "`last~1` is the session before `last`; an entry is given after its session, as in `last @^`"
                     .to_owned()
             }
-            NameError::Unknown { .. } => "check the path; `pisess list --all` lists all sessions".to_owned(),
+            NameError::Unknown { .. } => {
+                "quote a name or pattern of several words; `pisess list --all` lists all sessions".to_owned()
+            }
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }
     }

@@ -78,7 +78,7 @@ impl ReferenceError {
             ReferenceError::Unknown { name, .. } if ["HEAD", "@-"].contains(&&**name) => {
                 "the leaf is @, its parent @^; see `pisess --help` for all forms".to_owned()
             }
-            ReferenceError::Unknown { name, .. } if name.ends_with(".jsonl") => {
+            ReferenceError::Unknown { name, .. } if is_file_name(name) => {
                 "an entry is expected; the path of an output is given with -o".to_owned()
             }
             ReferenceError::Unknown { near, .. } if near.is_empty() => {
@@ -106,20 +106,29 @@ impl ReferenceError {
     }
 }
 
+/// Whether a name is more likely that of a file to write than of an entry.
+fn is_file_name(name: &str) -> bool {
+    [".jsonl", ".json", ".md", ".html"].iter().any(|end| name.ends_with(end))
+}
+
 enum Suffix<'a> {
     Up(usize),
     Nearest(&'a str),
 }
 
-/// Returns the position that `reference` names.
+/// Returns the position that `reference` names. `@`, `@^` and `@~3` start at `leaf`, which may be above the leaf of the
+/// session; `@^{label}` starts at that, so that it finds what is between the two.
 ///
 /// # Errors
 /// If it names no entry, or more than one.
-pub fn resolve(session: &Session, reference: &str) -> Result<Position, ReferenceError> {
+pub fn resolve(session: &Session, leaf: Position, reference: &str) -> Result<Position, ReferenceError> {
     let labels = Labels::new(session);
     let mut base = reference;
     let mut suffixes = Vec::new();
     let mut place = loop {
+        if base == LEAF {
+            break leaf;
+        }
         if let Some(place) = whole(session, &labels, base)? {
             break place;
         }
@@ -132,7 +141,9 @@ pub fn resolve(session: &Session, reference: &str) -> Result<Position, Reference
         }
     };
     while let Some((name, suffix)) = suffixes.pop() {
-        place = follow(session, place, name, &suffix)?;
+        let is_search = name == LEAF && matches!(suffix, Suffix::Nearest(_));
+        let from = if is_search { session.leaf } else { place };
+        place = follow(session, from, name, &suffix)?;
     }
     Ok(place)
 }
@@ -143,11 +154,8 @@ pub fn is_form(name: &str) -> bool {
     prefixed || matches!(name, LEAF | "root" | PREVIOUS) || split(name).is_some()
 }
 
-/// Resolves a reference without suffixes; returns `None` if it names nothing.
+/// Resolves a reference without suffixes, other than `@`; returns `None` if it names nothing.
 fn whole(session: &Session, labels: &Labels, name: &str) -> Result<Option<Position>, ReferenceError> {
-    if name == LEAF {
-        return Ok(Some(session.leaf));
-    }
     if name == "root" {
         return Ok(Some(None));
     }
@@ -286,7 +294,8 @@ mod tests {
     }
 
     fn named(reference: &str) -> Result<Option<usize>, ReferenceError> {
-        resolve(&session(), reference).map(|place| place.map(EntryIx::at))
+        let session = session();
+        resolve(&session, session.leaf, reference).map(|place| place.map(EntryIx::at))
     }
 
     #[test]

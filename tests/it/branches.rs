@@ -12,7 +12,7 @@ fn the_newest_first() {
     let s = Sandbox::with(&["tour.jsonl", TWO, "omp.jsonl"]);
     assert_snapshot!(s.unchanged("branches ./tour.jsonl"), @"
        id        age  entries  tokens  last user message
-    *  2f5dc03e  1mo       13    1.5k  648dc1b3 [green] Now a line for the changelog, for people who don't read code.
+    *  2f5dc03e  1mo       13    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.
        5c07d14b  1mo        8    3.5k  Hm. What would you do instead?
     ");
     assert_snapshot!(s.unchanged("branches --json ./tour.jsonl"), @r#"
@@ -30,7 +30,7 @@ fn the_newest_first() {
     ");
     assert_snapshot!(s.pisess("branches ./tour.jsonl").terminal(60).done().text().replace('\u{1b}', "␛"), @"
        ␛[2mid␛[0m        ␛[2mage␛[0m  ␛[2mentries␛[0m  ␛[2mtokens␛[0m  ␛[2mlast user message␛[0m
-    ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[2m648dc1b3␛[0m ␛[33m[green]␛[0m Now a l…
+    ␛[36m*␛[0m  ␛[2m2f5dc03e␛[0m  ␛[2m1mo␛[0m       13    1.5k  ␛[33m[green]␛[0m ␛[2mon 648dc1b3␛[0m  Now…
        ␛[2m5c07d14b␛[0m  ␛[2m1mo␛[0m        8    3.5k  Hm. What would you do in…
     ");
 }

@@ -375,7 +375,7 @@ fn what_cannot_be_searched_is_reported_and_the_rest_is_searched() {
     pisess: note: ./a.jsonl: no session header (hint: a session of pi or oh-my-pi starts with {"type":"session","id":…})
     pisess: note: ./b.jsonl: the file is empty (hint: an agent writes the header with the first message)
     pisess: note: ./c.jsonl: 2 lines that may match are not JSON, from line 3 (hint: pisess check ./c.jsonl)
-    pisess: note: ./c.jsonl: the last line is incomplete (hint: pisess check ./c.jsonl)
+    pisess: note: ./c.jsonl: the last line is incomplete (hint: `pisess check --repair --backup` removes it)
     "#);
     let named = s.pisess("grep -l midnight ./none ./tour.jsonl ./a.jsonl").done();
     assert_eq!((named.text().as_str(), named.code), ("./tour.jsonl\n", 2));

@@ -169,7 +169,10 @@ fn images_are_taken_out_of_lines_that_hold_nothing_else() {
     let image = r#"{"type":"message","id":"aaaa0001","parentId":null,"message":{"role":"user","content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     s.put("s.jsonl", format!("{header}\n{image}\n"));
     let done = s.pisess("redact ./s.jsonl -o -").done();
-    assert_eq!(done.stderr, "pisess: ./s.jsonl: no secrets found; 1 signature or image not searched\n");
+    assert_eq!(
+        done.stderr,
+        "pisess: ./s.jsonl: no secrets found; removed 1 signature or image, which cannot be searched\n"
+    );
     assert!(done.text().contains("[image removed: image/png, 6 bytes]"));
     assert!(s.run("redact -q ./s.jsonl --keep-images -o -").contains(image));
 }

@@ -245,7 +245,7 @@ fn transcripts_below_a_directory_are_ignored() {
 #[test]
 fn a_torn_session_is_noted() {
     let s = Sandbox::with(&["tour.jsonl", "hazards/torn-tail.jsonl"]);
-    let note = "pisess: note: ./torn-tail.jsonl: the last line is incomplete (hint: pisess check ./torn-tail.jsonl)\n";
+    let note = "pisess: note: ./torn-tail.jsonl: the last line is incomplete (hint: `pisess check --repair --backup` removes it)\n";
     for line in ["list", "stats", "grep no-such-word", "grep -c .", "stats --by day --json"] {
         let shown = |done: Done| done.stderr.replace(s.path("").to_str().unwrap(), "./");
         assert_eq!(shown(s.unchanged(&format!("{line} ."))), note, "{line}");

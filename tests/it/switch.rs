@@ -40,6 +40,18 @@ fn goes_to_another_branch() {
     assert!(s.bytes(TWO).starts_with(&fixture(TWO)));
 }
 
+/// Each step starts at the conversation, not at the mark of the step before.
+#[test]
+fn steps_back_add_up() {
+    let s = Sandbox::with(&[TWO]);
+    s.run("switch ./two-branches.jsonl 1a2b3c05");
+    for expected in ["now at 1a2b3c02  ", "now at root"] {
+        let done = s.pisess("switch ./two-branches.jsonl @~1").done();
+        assert!(done.stderr.contains(expected), "{}", done.stderr);
+    }
+    assert!(s.pisess("switch ./two-branches.jsonl @").done().stderr.contains("nothing to do"));
+}
+
 #[test]
 fn a_user_message_means_the_place_before_it() {
     let s = Sandbox::with(&[TWO]);

@@ -71,7 +71,7 @@ pub fn references(data: &[u8]) {
     );
     let session = loaded(&[HEADER, entries.as_bytes()].concat());
     let Ok(text) = std::str::from_utf8(data) else { return };
-    match resolve(&session, text) {
+    match resolve(&session, session.leaf, text) {
         Ok(position) => assert!(position.is_none_or(|ix| ix.at() < session.entries.len())),
         Err(error) => {
             let _ = (error.to_string(), error.hint());
