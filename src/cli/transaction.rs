@@ -25,7 +25,7 @@ use crate::session::Session;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
-use pisess_store::{self as store, Attempt, Committed, Fill, Freshness, Locked, NewFolder};
+use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -215,10 +215,7 @@ pub fn under_lock<T>(
     };
     let mut locked = store::lock(file, options)?;
     loop {
-        let grown = match locked.freshness() {
-            Freshness::Current => None,
-            Freshness::Stale => Some(input.reopened(locked.reopen()?)),
-        };
+        let grown = if locked.is_stale() { Some(input.reopened(locked.reopen()?)) } else { None };
         match attempt(grown, locked)? {
             (None, value) => return Ok((None, value)),
             (Some(Attempt::Done(committed)), value) => return Ok((Some(committed), value)),

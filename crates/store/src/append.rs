@@ -4,7 +4,7 @@
 //! between the last look at its size and the cut.
 
 use super::error::{FileChange, StoreError};
-use super::lock::{Freshness, Locked};
+use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl Locked {
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;
-        if self.look_again()? == Freshness::Stale {
+        if self.has_grown()? {
             drop(publish);
             return Ok(Attempt::Stale(Box::new(self)));
         }

@@ -189,7 +189,7 @@ pub enum FileChange {
     Truncated,
     /// The file changed before its old end.
     Edited,
-    /// The file is longer, and the caller did not read the rest.
+    /// The file is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it must be read again.
     Grown,
 }
 

@@ -40,14 +40,14 @@
 //! A change, from reading to disk:
 //!
 //! ```
-//! # use pisess_store::{Attempt, Freshness, SessionFile, WriteOptions, lock};
+//! # use pisess_store::{Attempt, SessionFile, WriteOptions, lock};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("s.jsonl");
 //! # std::fs::write(&path, "{}\n")?;
 //! let mut file = SessionFile::open(&path)?;
 //! let mut locked = lock(&file, &WriteOptions::default())?;
 //! let committed = loop {
-//!     if locked.freshness() == Freshness::Stale {
+//!     if locked.is_stale() {
 //!         file = locked.reopen()?;
 //!     }
 //!     // Load the file, decide on the change, then:
@@ -107,7 +107,7 @@ pub use error::{FileChange, LiveSign, Plain, StoreError};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, modified_ms, paths_in, with_suffix};
 pub use glance::{Glance, in_folder};
-pub use lock::{Freshness, Locked, WriteOptions, lock};
+pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use seen::{Seen, Since};

@@ -5,7 +5,7 @@ use super::files::{DISK, FileType, Files, Stat, unlock};
 use super::live;
 use super::pause::Pause;
 use super::session_file::SessionFile;
-use super::snapshot::{Compared, Snapshot};
+use super::snapshot::Snapshot;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -29,17 +29,6 @@ impl Default for WriteOptions {
     }
 }
 
-/// The result of comparing the file, under the lock, with what was read. Any other difference is
-/// [`StoreError::Changed`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Freshness {
-    /// The file is as it was read.
-    Current,
-    /// There is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
-    /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
-    Stale,
-}
-
 /// A session file under the lock. Dropping it without a commit changes nothing.
 #[derive(Debug)]
 #[must_use = "the lock is released when this is dropped"]
@@ -50,7 +39,7 @@ pub struct Locked {
     pub(super) resolved: PathBuf,
     pub(super) file: File,
     pub(super) base: Snapshot,
-    freshness: Freshness,
+    is_stale: bool,
     /// Whether a rewrite keeps what others append behind what it read.
     pub(super) carries_growth: bool,
     started: Instant,
@@ -100,10 +89,10 @@ pub(super) fn lock_on(
             return Err(changed(FileChange::Replaced));
         }
     }
-    let freshness = match file.snapshot.compare(files, &handle).map_err(failed)? {
-        Compared::Same => Freshness::Current,
-        Compared::Stale => Freshness::Stale,
-        Compared::Changed(change) => return Err(changed(change)),
+    let is_stale = match file.snapshot.compare(files, &handle).map_err(failed)? {
+        None => false,
+        Some(FileChange::Grown) => true,
+        Some(change) => return Err(changed(change)),
     };
     Ok(Locked {
         files,
@@ -112,7 +101,7 @@ pub(super) fn lock_on(
         resolved: resolved.to_owned(),
         file: handle,
         base: file.snapshot.clone(),
-        freshness,
+        is_stale,
         carries_growth: false,
         started,
         lock: held,
@@ -175,36 +164,34 @@ impl Locked {
         Locked { carries_growth: true, ..self }
     }
 
-    /// Returns the result of comparing the file, under the lock, with what was read.
-    pub fn freshness(&self) -> Freshness {
-        self.freshness
+    /// Whether there is more to read: another process appended. On overlayfs, also if a copy-up changed what `stat`
+    /// reports. [`Locked::reopen`] and decide again; until then nothing is written.
+    pub fn is_stale(&self) -> bool {
+        self.is_stale
     }
 
-    /// Opens the file again under the lock, to reload it after [`Freshness::Stale`] (rule 4). The commit is
-    /// then based on this file.
+    /// Opens the file again under the lock, to reload it if it is stale (rule 4). The commit is then based on this file.
     pub fn reopen(&mut self) -> Result<SessionFile, StoreError> {
         let file = SessionFile::open_on(self.files, &self.path)?;
         self.check_inode(&file.snapshot.stat)?;
         self.base = file.snapshot.clone();
-        self.freshness = Freshness::Current;
+        self.is_stale = false;
         Ok(file)
     }
 
     /// Compares once more before a commit: whether the path is still this file, and the file is as it was read
-    /// (rules 3 and 4). If the file has grown, this returns [`Freshness::Stale`], or an error once the time to
-    /// wait is over.
-    pub(super) fn look_again(&mut self) -> Result<Freshness, StoreError> {
+    /// (rules 3 and 4). Returns whether the file has grown; once the time to wait is over, that is an error.
+    pub(super) fn has_grown(&mut self) -> Result<bool, StoreError> {
         let here = self.files.stat_at(&self.resolved);
         let here = here.map_err(|error| gone(&self.path, "write", error))?;
         self.check_inode(&here)?;
-        self.freshness =
-            match self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))? {
-                Compared::Same => Freshness::Current,
-                Compared::Stale if self.is_out_of_time() => return Err(self.changed(FileChange::Grown)),
-                Compared::Stale => Freshness::Stale,
-                Compared::Changed(change) => return Err(self.changed(change)),
-            };
-        Ok(self.freshness)
+        let compared = self.base.compare(self.files, &self.file).map_err(|error| self.failed(error))?;
+        self.is_stale = match compared {
+            None => false,
+            Some(FileChange::Grown) if !self.is_out_of_time() => true,
+            Some(change) => return Err(self.changed(change)),
+        };
+        Ok(self.is_stale)
     }
 
     fn check_inode(&self, here: &Stat) -> Result<(), StoreError> {

@@ -12,11 +12,10 @@
 use super::append::{Attempt, Committed};
 use super::error::{FileChange, StoreError};
 use super::live;
-use super::lock::{Freshness, Locked};
+use super::lock::Locked;
 use super::pause::Pause;
 use super::publish_lock::PublishLock;
 use super::rewrite::{CLOSED_WITHIN, QUIET, RECENT, sync_folder};
-use super::snapshot::Compared;
 use super::temp::Temp;
 use std::io;
 
@@ -27,7 +26,7 @@ impl Locked {
     /// If it changed, another process may still write to it, or it cannot be removed.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
-        if self.look_again()? == Freshness::Stale {
+        if self.has_grown()? {
             drop(publish);
             return Ok(Attempt::Stale(Box::new(self)));
         }
@@ -51,7 +50,7 @@ impl Locked {
     /// # Errors
     /// As for [`Locked::remove`], or if it has grown.
     pub fn remove_companion(mut self) -> Result<(), StoreError> {
-        if self.look_again()? == Freshness::Stale {
+        if self.has_grown()? {
             return Err(self.changed(FileChange::Grown));
         }
         self.settle()?;
@@ -67,10 +66,8 @@ impl Locked {
         let mut pause = Pause::new(CLOSED_WITHIN);
         loop {
             let compared = self.base.compare_for_reading(self.files, &self.file);
-            match compared.map_err(|error| self.failed(error))? {
-                Compared::Same => {}
-                Compared::Stale => return Err(self.changed(FileChange::Grown)),
-                Compared::Changed(change) => return Err(self.changed(change)),
+            if let Some(change) = compared.map_err(|error| self.failed(error))? {
+                return Err(self.changed(change));
             }
             match self.files.is_being_written(&self.file) {
                 Some(true) if pause.is_over() => {

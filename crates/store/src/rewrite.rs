@@ -5,10 +5,10 @@ use super::attributes;
 use super::error::{FileChange, StoreError};
 use super::files::{FileType, Files};
 use super::live;
-use super::lock::{Freshness, Locked};
+use super::lock::Locked;
 use super::pause::Pause;
 use super::publish_lock::PublishLock;
-use super::snapshot::{Compared, Snapshot, read_range};
+use super::snapshot::{Snapshot, read_range};
 use super::temp::{Fill, Out, Temp};
 use std::fs::File;
 use std::io::{self, Write};
@@ -71,7 +71,7 @@ impl Locked {
         self.refuse_hard_links()?;
         // What is appended to a torn line is its rest.
         let carries = self.carries_growth && self.base.ends_with_newline();
-        if self.look_again()? == Freshness::Stale && !carries {
+        if self.has_grown()? && !carries {
             return Ok(None);
         }
         let mut temp = self.stage(write)?;
@@ -80,7 +80,7 @@ impl Locked {
         let mut backup = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
         let publish = PublishLock::take(self)?;
         let read = self.base.stat.size;
-        while self.look_again()? == Freshness::Stale {
+        while self.has_grown()? {
             if !carries || !self.carry(&mut temp)? {
                 return Ok(None);
             }
@@ -125,7 +125,7 @@ impl Locked {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
         // Whether what precedes the growth is still what was read is decided after it was looked at.
-        self.look_again()?;
+        self.has_grown()?;
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let grown = self.base.stat.size..now.stat.size;
         if grown.is_empty() {
@@ -166,10 +166,8 @@ impl Locked {
         if !self.files.stat_at(path)?.is_same_inode(&self.files.stat(&self.file)?) {
             return Ok(Some(FileChange::Replaced));
         }
-        Ok(match self.base.compare_for_reading(self.files, &self.file)? {
-            Compared::Changed(change) => Some(change),
-            Compared::Same | Compared::Stale => None,
-        })
+        let change = self.base.compare_for_reading(self.files, &self.file)?;
+        Ok(change.filter(|change| *change != FileChange::Grown))
     }
 
     /// Copies the old file with all its attributes, complete and synced before it gets the name, which must

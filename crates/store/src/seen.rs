@@ -1,9 +1,9 @@
 //! A file as a reader saw it, without a handle, to look again at what is at its path now.
 
-use super::error::StoreError;
+use super::error::{FileChange, StoreError};
 use super::files::{DISK, Files};
 use super::session_file::SessionFile;
-use super::snapshot::{Compared, Snapshot};
+use super::snapshot::Snapshot;
 use std::path::Path;
 
 /// A file as it was when it was read. It has no handle, so that thousands of files can be watched.
@@ -44,8 +44,8 @@ impl Seen {
         }
         // A change of the mode, say, keeps the content.
         Ok(match self.0.compare_for_reading(&DISK, file.handle()).map_err(failed)? {
-            Compared::Same | Compared::Stale => Since::Grown(file),
-            Compared::Changed(_) => Since::Replaced(file),
+            None | Some(FileChange::Grown) => Since::Grown(file),
+            Some(_) => Since::Replaced(file),
         })
     }
 }

@@ -1,10 +1,10 @@
 //! A session file opened for reading.
 
 use super::archive::{self, Archive};
-use super::error::StoreError;
+use super::error::{FileChange, StoreError};
 use super::files::{self, DISK, FileType, Files, Stat};
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
-use super::snapshot::{Compared, Snapshot};
+use super::snapshot::Snapshot;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ impl SessionFile {
     pub fn still_same(&self) -> Result<bool, StoreError> {
         let compared = self.snapshot.compare_for_reading(&DISK, &self.file);
         let compared = compared.map_err(|error| StoreError::io("read", &self.path, error))?;
-        Ok(matches!(compared, Compared::Same | Compared::Stale))
+        Ok(matches!(compared, None | Some(FileChange::Grown)))
     }
 }
 

@@ -24,15 +24,6 @@ pub(super) struct Snapshot {
     tail: Box<[u8]>,
 }
 
-/// The result of comparing a file with a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compared {
-    Same,
-    /// There is more to read, or all of it must be read again.
-    Stale,
-    Changed(FileChange),
-}
-
 impl Snapshot {
     pub fn take(files: &dyn Files, file: &File) -> io::Result<Snapshot> {
         let stat = files.stat(file)?;
@@ -43,12 +34,12 @@ impl Snapshot {
         })
     }
 
-    /// Compares with another handle to the same file in its current state. A change outside both ranges that keeps
-    /// the size shows only in the ctime, so even a `chmod` counts as a change.
+    /// Compares with another handle to the same file in its current state; `None` if it is the same. A change outside both
+    /// ranges that keeps the size shows only in the ctime, so even a `chmod` counts as a change.
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
-    /// its device and inode. Then the content decides: it must be read again.
-    pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
+    /// its device and inode. Then the content decides: it must be read again, as if the file had grown.
+    pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         let old = &self.stat;
         let is_moved = new.changed != old.changed || !new.is_same_inode(old);
@@ -56,20 +47,17 @@ impl Snapshot {
             return self.compare_content(files, file, &new);
         }
         if new.modified != old.modified || !files.copies_up(file) {
-            return Ok(Compared::Changed(FileChange::Edited));
+            return Ok(Some(FileChange::Edited));
         }
-        Ok(match self.compare_content(files, file, &new)? {
-            Compared::Same => Compared::Stale,
-            other => other,
-        })
+        Ok(self.compare_content(files, file, &new)?.or(Some(FileChange::Grown)))
     }
 
     /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter: the
     /// mtime is compared instead of the ctime.
-    pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Compared> {
+    pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {
-            return Ok(Compared::Changed(FileChange::Edited));
+            return Ok(Some(FileChange::Edited));
         }
         self.compare_content(files, file, &new)
     }
@@ -88,17 +76,17 @@ impl Snapshot {
         }
     }
 
-    fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Compared> {
+    fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Option<FileChange>> {
         let old = &self.stat;
         if new.size < old.size {
-            return Ok(Compared::Changed(FileChange::Truncated));
+            return Ok(Some(FileChange::Truncated));
         }
         let head = read_range(files, file, 0, old.size.min(HEAD_BYTES))?;
         let tail = read_range(files, file, tail_start(old.size), old.size)?;
         if head != self.head || tail != self.tail {
-            return Ok(Compared::Changed(FileChange::Edited));
+            return Ok(Some(FileChange::Edited));
         }
-        Ok(if new.size > old.size { Compared::Stale } else { Compared::Same })
+        Ok((new.size > old.size).then_some(FileChange::Grown))
     }
 
     /// Returns the first bytes of the file.

@@ -66,7 +66,7 @@ impl OpenArchive {
         let file = SessionFile::open(path)?;
         let mut locked = store::lock(&file, options)?;
         // On overlayfs, the lock may have copied the file.
-        let file = if locked.freshness() == store::Freshness::Stale { locked.reopen()? } else { file };
+        let file = if locked.is_stale() { locked.reopen()? } else { file };
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
         let not_one = || Failure::cannot(format_args!("{name} is not an archive")).path(&name);
         let archive =

@@ -1,6 +1,6 @@
 //! The other process of the tests in `store.rs`: `store-worker TASK SESSION`. It prints a line for each commit.
 
-use pisess::store::{Committed, Freshness, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
+use pisess::store::{Committed, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -57,7 +57,7 @@ fn patient() -> WriteOptions {
 fn append_numbered(session: &Path, turn: usize) -> String {
     let file = SessionFile::open(session).unwrap();
     let mut locked = lock(&file, &WriteOptions { is_omp: !turn.is_multiple_of(2), ..patient() }).unwrap();
-    if locked.freshness() == Freshness::Stale {
+    if locked.is_stale() {
         locked.reopen().unwrap();
     }
     let name = format!("{}.{turn}", std::process::id());

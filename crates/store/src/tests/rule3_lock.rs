@@ -1,6 +1,6 @@
 //! Rule 3: one writer at a time, and the path is still the file that was read.
 
-use super::super::{FileChange, Freshness};
+use super::super::FileChange;
 use super::*;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_held_lock_is_waited_for_and_then_busy() {
     // Force does not override another process's lock.
     assert!(lock_on(&DISK, &bench.open(), &forced(PI)).unwrap_err().is_busy());
     drop(held);
-    assert_eq!(bench.lock().unwrap().freshness(), Freshness::Current);
+    assert!(!bench.lock().unwrap().is_stale());
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
         held.take().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     });
     let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
-    assert_eq!(locked.freshness(), Freshness::Stale);
+    assert!(locked.is_stale());
 }
 
 /// While we waited for the lock, the file was replaced by another.
@@ -112,7 +112,7 @@ fn append_one(path: &Path, options: &WriteOptions, writer: usize, turn: usize) {
     use super::super::ReadAt;
     let mut file = SessionFile::open(path).unwrap();
     let mut locked = lock_on(&DISK, &file, options).unwrap();
-    if locked.freshness() == Freshness::Stale {
+    if locked.is_stale() {
         file = locked.reopen().unwrap();
     }
     let mut bytes = vec![0; file.len() as usize];

@@ -1,6 +1,6 @@
 //! Rule 4: what another process wrote between our read and our write is never lost and never overwritten.
 
-use super::super::{FileChange, Freshness, ReadAt};
+use super::super::{FileChange, ReadAt};
 use super::*;
 use std::os::unix::fs::FileExt;
 
@@ -10,9 +10,9 @@ fn growth_is_found_read_and_built_upon() {
     let file = bench.open();
     append_to(&bench.path, "other\n");
     let mut locked = lock_on(&DISK, &file, &now(PI)).unwrap();
-    assert_eq!(locked.freshness(), Freshness::Stale);
+    assert!(locked.is_stale());
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
-    assert_eq!(locked.freshness(), Freshness::Current);
+    assert!(!locked.is_stale());
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
@@ -46,7 +46,7 @@ fn an_append_in_progress_is_growth() {
     let path = bench.path.clone();
     seam.before("sleep", move || append_to(&path, "other\n"));
     let locked = lock_on(seam, &file, &now(PI)).unwrap();
-    assert_eq!(locked.freshness(), Freshness::Stale);
+    assert!(locked.is_stale());
 }
 
 /// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
@@ -313,7 +313,7 @@ fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, S
     let mut file = bench.open();
     let mut locked = lock_on(seam, &file, &options).unwrap();
     for turn in 0.. {
-        if locked.freshness() == Freshness::Stale {
+        if locked.is_stale() {
             file = locked.reopen().unwrap();
         }
         let attempt = if is_append {
@@ -364,7 +364,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     };
     let (bench, locked) = locked_after(true, of_ctime);
     let mut locked = locked.unwrap();
-    assert_eq!(locked.freshness(), Freshness::Stale);
+    assert!(locked.is_stale());
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), long.len() as u64);
     locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
     assert_eq!(bench.content(), format!("{long}{LINE}"));
