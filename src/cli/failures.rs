@@ -60,7 +60,8 @@ impl From<StoreError> for Failure {
         failure.path = error.path().map(|path| path.to_string_lossy().into_owned());
         failure.hint = error.hint().map(str::to_owned);
         failure.is_change = matches!(error, StoreError::Changed { .. });
-        failure.is_missing = matches!(error, StoreError::NotFound { doing: "read", .. });
+        let is_read = matches!(error, StoreError::Io { doing: "read", .. });
+        failure.is_missing = is_read && error.kind() == Some(io::ErrorKind::NotFound);
         failure
     }
 }

@@ -162,7 +162,7 @@ pub fn create_beside(
         return if is_same_content(&DISK, &old, &new.file, new.bytes).map_err(failed)? {
             Ok(beside)
         } else {
-            Err(StoreError::Exists { doing: "create", path: path.to_owned() })
+            Err(failed(io::ErrorKind::AlreadyExists.into()))
         };
     }
     if let Some(source) = source {
@@ -233,12 +233,12 @@ fn refuse_existing(
     force: bool,
     stat: &Stat,
 ) -> Result<(), StoreError> {
-    let (doing, owned) = ("create", path.to_owned());
+    let refused = |kind: io::ErrorKind| Err(StoreError::io("create", path, kind.into()));
     refuse_input(files, path, source, stat)?;
     match stat.kind {
-        FileType::Folder => Err(StoreError::IsFolder { doing, path: owned }),
-        _ if !force => Err(StoreError::Exists { doing, path: owned }),
-        _ if stat.links > 1 => Err(StoreError::HardLinked { path: owned, links: stat.links }),
+        FileType::Folder => refused(io::ErrorKind::IsADirectory),
+        _ if !force => refused(io::ErrorKind::AlreadyExists),
+        _ if stat.links > 1 => Err(StoreError::HardLinked { path: path.to_owned(), links: stat.links }),
         _ => Ok(()),
     }
 }

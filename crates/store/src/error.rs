@@ -12,24 +12,6 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The path, or one of its parent directories, does not exist.
-    #[error("cannot {doing} {}: no such file or directory", path.display())]
-    NotFound {
-        /// What was being done.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-    },
-
-    /// The path is a directory, but a file was expected.
-    #[error("cannot {doing} {}: it is a directory", path.display())]
-    IsFolder {
-        /// What was being done.
-        doing: &'static str,
-        /// The directory.
-        path: PathBuf,
-    },
-
     /// The path is a pipe, device or socket, but a regular file was expected.
     #[error("cannot {doing} {}: not a regular file", path.display())]
     NotRegular {
@@ -39,19 +21,9 @@ pub enum StoreError {
         path: PathBuf,
     },
 
-    /// The system denies access: owner, mode, a read-only file system, an immutable file.
-    #[error("cannot {doing} {}: {}", path.display(), Plain(source))]
-    Permission {
-        /// What was being done.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-
-    /// Any other error of the system: a full disk, a failing device.
-    #[error("cannot {doing} {}: {}", path.display(), Plain(source))]
+    /// An error of the system: there is no such file, access is denied, the disk is full. Also for an output or backup
+    /// that exists already (rule 6), and for a directory where a file was expected.
+    #[error("cannot {doing} {}: {}", path.display(), reason(source))]
     Io {
         /// What was being done.
         doing: &'static str,
@@ -59,15 +31,6 @@ pub enum StoreError {
         path: PathBuf,
         /// The system's error.
         source: io::Error,
-    },
-
-    /// The output or backup exists already (rule 6).
-    #[error("cannot {doing} {}: it already exists", path.display())]
-    Exists {
-        /// What was being done.
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
     },
 
     /// The output is the input itself, through another name, a link or a redirection.
@@ -212,16 +175,23 @@ impl StoreError {
     /// Returns the variant for an error of the system that occurred while accessing a file.
     pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
         let path = path.to_owned();
-        match source.kind() {
-            io::ErrorKind::NotFound => StoreError::NotFound { doing, path },
-            io::ErrorKind::IsADirectory => StoreError::IsFolder { doing, path },
-            io::ErrorKind::AlreadyExists => StoreError::Exists { doing, path },
-            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                StoreError::Permission { doing, path, source }
-            }
-            _ if is_in_use(&source) => StoreError::Busy { path, holder: None, waited: Duration::ZERO },
-            _ => StoreError::Io { doing, path, source },
+        if is_in_use(&source) {
+            return StoreError::Busy { path, holder: None, waited: Duration::ZERO };
         }
+        StoreError::Io { doing, path, source }
+    }
+
+    /// Returns the kind of the system's error; `None` for what the store refuses itself.
+    pub fn kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            StoreError::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
+    /// Whether the system denies access: owner, mode, a read-only file system, an immutable file.
+    pub(super) fn is_denied(&self) -> bool {
+        matches!(self.kind(), Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem))
     }
 
     /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead of 2).
@@ -248,12 +218,8 @@ impl StoreError {
     /// Returns the file or directory it concerns.
     pub fn path(&self) -> Option<&Path> {
         Some(match self {
-            StoreError::NotFound { path, .. }
-            | StoreError::IsFolder { path, .. }
-            | StoreError::NotRegular { path, .. }
-            | StoreError::Permission { path, .. }
+            StoreError::NotRegular { path, .. }
             | StoreError::Io { path, .. }
-            | StoreError::Exists { path, .. }
             | StoreError::SameAsInput { path }
             | StoreError::HardLinked { path, .. }
             | StoreError::Busy { path, .. }
@@ -271,22 +237,9 @@ impl StoreError {
     /// Returns what to try, if anything.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            StoreError::NotFound { doing: "read", .. } => {
-                "check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
-            }
-            StoreError::NotFound { doing: "create", .. } => "create the directory first",
-            StoreError::NotFound { .. } => return None,
-            StoreError::IsFolder { doing: "read", .. } => {
-                "give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories"
-            }
-            StoreError::IsFolder { .. } => "give the path of a file",
+            StoreError::Io { doing, source, .. } => return hint_for(doing, source.kind()),
             StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not an oh-my-pi lock",
             StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
-            StoreError::Permission { .. } => "check the owner and mode of the file and its directory",
-            StoreError::Io { source, .. } if is_full(source) => "free some space; the file is unchanged",
-            StoreError::Io { .. } => return None,
-            StoreError::Exists { doing: "back up to", .. } => "choose another suffix with --backup=SUFFIX",
-            StoreError::Exists { .. } => "choose another name, or overwrite it with --force",
             StoreError::SameAsInput { .. } => "give another path with -o",
             StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other links",
             StoreError::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
@@ -305,11 +258,36 @@ impl StoreError {
     }
 }
 
-fn is_full(source: &io::Error) -> bool {
-    matches!(
-        source.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
+/// Returns what to try after an error of the system.
+fn hint_for(doing: &str, kind: io::ErrorKind) -> Option<&'static str> {
+    use io::ErrorKind::*;
+    Some(match (kind, doing) {
+        (NotFound, "read") => {
+            "check the path; sessions are below ~/.pi/agent/sessions and ~/.omp/agent/sessions"
+        }
+        (NotFound, "create") => "create the directory first",
+        (IsADirectory, "read") => {
+            "give the path of a session in it; check, export, grep, list, migrate, redact --check and stats take directories"
+        }
+        (IsADirectory, _) => "give the path of a file",
+        (AlreadyExists, "back up to") => "choose another suffix with --backup=SUFFIX",
+        (AlreadyExists, _) => "choose another name, or overwrite it with --force",
+        (PermissionDenied | ReadOnlyFilesystem, _) => {
+            "check the owner and mode of the file and its directory"
+        }
+        (StorageFull | QuotaExceeded | FileTooLarge, _) => "free some space; the file is unchanged",
+        _ => return None,
+    })
+}
+
+/// Returns the system's error in words for the user.
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        io::ErrorKind::AlreadyExists => "it already exists".to_owned(),
+        _ => Plain(error).to_string(),
+    }
 }
 
 /// An I/O error without Rust's "(os error 28)", which does not help the user.

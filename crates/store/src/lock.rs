@@ -129,9 +129,9 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
 
 /// Returns [`StoreError::Changed`] for a file that was removed after it was read, else the error itself.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
-    match StoreError::io(doing, path, error) {
-        StoreError::NotFound { path, .. } => StoreError::Changed { path, change: FileChange::Removed },
-        other => other,
+    match error.kind() {
+        io::ErrorKind::NotFound => StoreError::Changed { path: path.to_owned(), change: FileChange::Removed },
+        _ => StoreError::io(doing, path, error),
     }
 }
 

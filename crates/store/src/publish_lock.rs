@@ -37,7 +37,7 @@ impl PublishLock {
         let path = beside(&locked.resolved);
         match wait_for(locked.files, &path, locked.options.wait) {
             // oh-my-pi cannot take its lock here either.
-            Err(StoreError::Permission { .. }) if locked.options.force => Ok(None),
+            Err(error) if error.is_denied() && locked.options.force => Ok(None),
             taken => taken.map(Some),
         }
     }

@@ -53,6 +53,11 @@ impl SessionFile {
         &self.file
     }
 
+    /// Returns its state when it was opened.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
     /// Returns the size when it was opened.
     #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
     pub fn len(&self) -> u64 {
@@ -75,11 +80,10 @@ impl SessionFile {
 }
 
 pub(super) fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
-    let (doing, path) = ("read", path.to_owned());
     match kind {
         FileType::Regular => Ok(()),
-        FileType::Folder => Err(StoreError::IsFolder { doing, path }),
-        FileType::Other => Err(StoreError::NotRegular { doing, path }),
+        FileType::Folder => Err(StoreError::io("read", path, io::ErrorKind::IsADirectory.into())),
+        FileType::Other => Err(StoreError::NotRegular { doing: "read", path: path.to_owned() }),
     }
 }
 

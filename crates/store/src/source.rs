@@ -53,9 +53,9 @@ impl Source {
     /// If it changed, or cannot be read.
     pub fn open(&self) -> Result<SessionFile, StoreError> {
         let changed = |change| StoreError::Changed { path: self.path.clone(), change };
-        let file = SessionFile::open(&self.path).map_err(|error| match error {
-            StoreError::NotFound { .. } => changed(FileChange::Removed),
-            error => error,
+        let file = SessionFile::open(&self.path).map_err(|error| match error.kind() {
+            Some(io::ErrorKind::NotFound) => changed(FileChange::Removed),
+            _ => error,
         })?;
         let (old, new) = (&self.seen.stat, &file.snapshot.stat);
         match () {

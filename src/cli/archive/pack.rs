@@ -191,7 +191,7 @@ fn write(facts: &[u8], sources: &[Source], to: &Path) -> Result<bool, Failure> {
     let made =
         store::create_checked(to, None, false, &mut |out| write_archive(facts, sources, out), &mut check);
     let mut made = match made {
-        Err(StoreError::Exists { .. }) => {
+        Err(error) if error.kind() == Some(io::ErrorKind::AlreadyExists) => {
             let there = Glance::open(to)?;
             return match check(&there) {
                 Ok(()) => Ok(false),

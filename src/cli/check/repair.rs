@@ -175,6 +175,7 @@ impl Repair<'_> {
 
     /// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
     fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
+        let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
         let mut number = 0;
         loop {
             let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
@@ -182,7 +183,7 @@ impl Repair<'_> {
             match store::create_beside(&beside, self.input.file(), false, &mut |out| {
                 checkup.write_rejected(out)
             }) {
-                Err(StoreError::Exists { .. }) if number < MOST_REJECTED => number += 1,
+                Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
                 made => return made,
             }
         }

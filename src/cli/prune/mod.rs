@@ -38,7 +38,7 @@ pub fn own_path(file: &SessionFile) -> PathBuf {
 /// Opens the file beside a session, if it exists.
 fn existing(path: &Path) -> Result<Option<SessionFile>, Failure> {
     match SessionFile::open(path) {
-        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => Ok(None),
         file => Ok(Some(file?)),
     }
 }

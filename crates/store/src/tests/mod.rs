@@ -22,7 +22,7 @@ use super::lock::{Locked, WriteOptions, lock_on};
 use super::session_file::SessionFile;
 use seam::Seam;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

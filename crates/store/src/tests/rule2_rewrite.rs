@@ -255,20 +255,20 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
     set(bench.folder.path(), 0o777);
     set(&bench.path, 0o444);
     let denied = as_nobody(|| bench.lock().map(drop)).unwrap_err();
-    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+    assert!(denied.is_denied(), "{denied:?}");
     assert!(denied.to_string().ends_with("permission denied"), "{denied}");
 
     set(&bench.path, 0o666);
     set(bench.folder.path(), 0o555);
     let denied = as_nobody(|| bench.rewrite(&DISK, &now(PI), NEW)).unwrap_err();
-    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+    assert!(denied.is_denied(), "{denied:?}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
     as_nobody(|| bench.append(&DISK, &now(PI))).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");
     let denied = as_nobody(|| super::super::create(&new, None, false, &mut |_| Ok(()))).unwrap_err();
-    assert!(matches!(denied, StoreError::Permission { .. }), "{denied:?}");
+    assert!(denied.is_denied(), "{denied:?}");
 
     set(&bench.path, 0o600);
     let denied = as_nobody(|| SessionFile::open(&bench.path).map(drop));
