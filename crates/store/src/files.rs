@@ -3,6 +3,7 @@
 //! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
 //! Handles are plain [`File`]s, so the seam needs no types of its own.
 
+use super::error::LiveSign;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -13,8 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 #[cfg_attr(windows, path = "files/os/windows.rs")]
 mod os;
 #[cfg_attr(target_os = "linux", path = "files/processes/linux.rs")]
-#[cfg_attr(windows, path = "files/processes/windows.rs")]
-#[cfg_attr(not(any(target_os = "linux", windows)), path = "files/processes/other.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "files/processes/other.rs")]
 mod processes;
 #[cfg_attr(
     not(any(target_os = "linux", target_os = "android", target_vendor = "apple")),
@@ -55,13 +55,6 @@ impl Stat {
     pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
-}
-
-/// A process that has a file open for writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Writer {
-    /// Its id, if the system reports that.
-    pub pid: Option<u32>,
 }
 
 /// The file operations needed for writing.
@@ -180,8 +173,8 @@ pub(super) trait Files: Sync + std::fmt::Debug {
         os::try_lock(file)
     }
 
-    /// Returns another process that has this inode open for writing, if the system reports one.
-    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<Writer> {
+    /// Returns the sign that another process has this inode open for writing, if the system reports one.
+    fn writer_of(&self, path: &Path, stat: &Stat) -> Option<LiveSign> {
         processes::writer_of(path, stat)
     }
 

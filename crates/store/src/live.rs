@@ -50,8 +50,8 @@ pub(super) fn refuse(
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {
             files.sleep(FORKING);
-            if let Some(writer) = files.writer_of(resolved, &stat) {
-                return live(LiveSign::OpenForWriting { pid: writer.pid });
+            if let Some(sign) = files.writer_of(resolved, &stat) {
+                return live(sign);
             }
         }
         let Some(ago) = just_written(files, file, &stat).map_err(failed)? else {

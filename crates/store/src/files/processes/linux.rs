@@ -1,7 +1,7 @@
 //! Linux: which processes have a file open for writing (rule 5), which file systems copy files up, copying within the
-//! kernel, and reserving space. Its counterparts are `windows.rs` and `other.rs`.
+//! kernel, and reserving space. Its counterpart is `other.rs`.
 
-use super::{Stat, Writer};
+use super::{LiveSign, Stat};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
@@ -79,14 +79,10 @@ pub(super) fn started(pid: u32) -> Option<SystemTime> {
 }
 
 /// Searches `/proc`. Processes of other users cannot be inspected and are skipped.
-pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<Writer> {
-    let processes = std::fs::read_dir("/proc").ok()?;
-    processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != std::process::id())
+pub(super) fn writer_of(path: &Path, stat: &Stat) -> Option<LiveSign> {
+    other_processes()
         .find(|pid| writes(*pid, path, stat) && !runs_this_program(*pid))
-        .map(|pid| Writer { pid: Some(pid) })
+        .map(|pid| LiveSign::OpenForWriting { pid: Some(pid) })
 }
 
 /// Agents are recognized by the name of their process, or by the script that an interpreter runs.
@@ -99,13 +95,15 @@ pub(super) fn agent_in(folders: &[PathBuf]) -> Option<u32> {
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         is_name(name.trim_end()) || words.split('\0').take(3).any(is_script)
     };
-    let processes = std::fs::read_dir("/proc").ok()?;
-    processes
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
-        .filter(|pid| *pid != std::process::id())
+    other_processes()
         .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| folders.contains(&cwd)))
         .find(|pid| is_agent(*pid))
+}
+
+fn other_processes() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|pid| *pid != std::process::id())
 }
 
 /// pisess is not oh-my-pi, and neither is a child of pisess between fork and exec, which has the same files

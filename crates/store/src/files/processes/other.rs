@@ -1,10 +1,13 @@
-//! Other systems, on which processes cannot be inspected.
+//! Other systems, on which processes cannot be inspected; on Windows, only the rights of an administrator would show more
+//! than whether a file is open.
 
-use super::{Stat, Writer};
+#[cfg(windows)]
+pub(super) use super::os::writer_of;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 /// Not supported here: the caller copies the bytes itself.
 pub fn send(_: &File, _: &Range<u64>, _: &File) -> io::Result<u64> {
@@ -21,11 +24,14 @@ pub(super) fn copies_up(_: &File) -> bool {
     false
 }
 
+/// On Windows, a new file can have the creation time of the one that had its name before, so the age of a file shows
+/// nothing.
 pub(super) fn sees_writers() -> bool {
     false
 }
 
-pub(super) fn writer_of(_: &Path, _: &Stat) -> Option<Writer> {
+#[cfg(not(windows))]
+pub(super) fn writer_of(_: &std::path::Path, _: &super::Stat) -> Option<super::LiveSign> {
     None
 }
 
@@ -33,12 +39,10 @@ pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
     None
 }
 
-/// Not determined on this system.
-pub(super) fn started(_: u32) -> Option<std::time::SystemTime> {
+pub(super) fn started(_: u32) -> Option<SystemTime> {
     None
 }
 
-/// Not determined on this system.
-pub(super) fn is_being_written(_: &std::fs::File) -> Option<bool> {
+pub(super) fn is_being_written(_: &File) -> Option<bool> {
     None
 }
