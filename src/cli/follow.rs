@@ -7,7 +7,7 @@ use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use pisess_store::{Seen, SessionFile, Since};
+use pisess_store::{SessionFile, Since, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -131,7 +131,7 @@ pub struct FollowedSession {
     pub open: OpenSession,
     path: PathBuf,
     /// The file as it was read; `None` if the session must be loaded again.
-    seen: Option<Seen>,
+    seen: Option<Snapshot>,
     /// The ids of the entries that there were, if the file was replaced.
     known: Option<HashSet<Vec<u8>>>,
     /// What was reported last about the file.
@@ -145,7 +145,7 @@ impl FollowedSession {
     /// If it is a stream.
     pub fn of(open: OpenSession) -> Result<FollowedSession, Failure> {
         let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
-        let (path, seen) = (file.path().to_owned(), Some(Seen::of(file)));
+        let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
         Ok(FollowedSession { open, path, seen, known: None, trouble: None })
     }
 
@@ -178,7 +178,7 @@ impl FollowedSession {
             Since::Grown(file) => (file, true),
             Since::Replaced(file) => (file, false),
         };
-        let (seen, input) = (Seen::of(&file), self.open.input.reopened(file));
+        let (seen, input) = (file.snapshot().clone(), self.open.input.reopened(file));
         let from = self.open.session.entries.len();
         let mut entries: Vec<_>;
         if has_grown && self.open.grow(&input)? {

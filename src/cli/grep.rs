@@ -12,7 +12,7 @@ use crate::session::Header;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::read::whole_lines::WholeLines;
 use foldhash::{HashMap, HashSet};
-use pisess_store::{ReadAt, Seen, SessionFile, Since};
+use pisess_store::{ReadAt, SessionFile, Since, Snapshot};
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub struct SearchState {
 /// What is known of a session that was searched.
 #[derive(Default)]
 struct SessionState {
-    seen: Option<Seen>,
+    seen: Option<Snapshot>,
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
     printed: HashSet<Vec<u8>>,
@@ -219,7 +219,7 @@ impl Searcher {
             }
             Ok(Since::Same) | Err(_) => return (known, None),
         };
-        known.seen = Some(Seen::of(&file));
+        known.seen = Some(file.snapshot().clone());
         let is_full = known.printed.len() as u64 >= self.most;
         if is_full || ui.stdout_is()(file.handle()) {
             return (known, None);
@@ -239,7 +239,7 @@ impl Searcher {
 
 impl SearchState {
     /// Remembers a session that was searched from the start.
-    pub fn take_in(&mut self, path: &Path, seen: Option<Seen>, mut answer: Matches) {
+    pub fn take_in(&mut self, path: &Path, seen: Option<Snapshot>, mut answer: Matches) {
         let mut known = SessionState { seen, ..SessionState::default() };
         known.take_in(&mut answer);
         self.sessions.insert(path.to_owned(), known);

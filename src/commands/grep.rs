@@ -15,7 +15,6 @@ use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
-use pisess_store::Seen;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -192,7 +191,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui,
         |path, input| {
             let answer = readers.with(|reader| searcher.search(path, input, reader))?;
-            Ok((answer, input.file().map(Seen::of)))
+            Ok((answer, input.file().map(|file| file.snapshot().clone())))
         },
         |ui, path, (answer, seen)| {
             searcher.print(path, &answer, &mut searched, ui)?;

@@ -67,7 +67,6 @@ pub mod workers;
 
 mod archive;
 mod read;
-mod seen;
 mod send;
 mod session_file;
 mod snapshot;
@@ -110,9 +109,9 @@ pub use glance::{Glance, in_folder};
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
-pub use seen::{Seen, Since};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Opened, SessionFile, open};
+pub use snapshot::{Since, Snapshot};
 pub use source::{Source, write_archive};
 pub use temp::Fill;
 

@@ -1,11 +1,13 @@
 //! The state of a file when it was read, to compare with later (rule 4).
 
-use super::error::FileChange;
-use super::files::{Files, Stat};
+use super::error::{FileChange, StoreError};
+use super::files::{DISK, Files, Stat};
 use super::pause::Pause;
 use super::read::resize;
+use super::session_file::SessionFile;
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 const HEAD_BYTES: u64 = 256;
@@ -16,16 +18,28 @@ const APPENDED_WITHIN: Duration = Duration::from_millis(100);
 /// The state of a file at one moment: its `stat`, its first 256 bytes, in which oh-my-pi overwrites its title in
 /// place, and its last 4 KB, in which an append that was undone and replaced would show.
 ///
-/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide.
+/// The bytes are kept, not a hash: 4 KB cost nothing and cannot collide. It has no handle, so that thousands of files can be
+/// watched.
 #[derive(Debug, Clone)]
-pub(super) struct Snapshot {
-    pub stat: Stat,
+pub struct Snapshot {
+    pub(super) stat: Stat,
     head: Box<[u8]>,
     tail: Box<[u8]>,
 }
 
+/// What is at the path of a file that was read.
+#[derive(Debug)]
+pub enum Since {
+    /// The same file, unchanged.
+    Same,
+    /// The same file, with more at its end.
+    Grown(SessionFile),
+    /// Another file, or one that was edited or truncated.
+    Replaced(SessionFile),
+}
+
 impl Snapshot {
-    pub fn take(files: &dyn Files, file: &File) -> io::Result<Snapshot> {
+    pub(super) fn take(files: &dyn Files, file: &File) -> io::Result<Snapshot> {
         let stat = files.stat(file)?;
         Ok(Snapshot {
             stat,
@@ -39,7 +53,7 @@ impl Snapshot {
     ///
     /// On overlayfs, the first open for writing copies the file up, which changes its ctime and may change
     /// its device and inode. Then the content decides: it must be read again, as if the file had grown.
-    pub fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
+    pub(super) fn compare(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         let old = &self.stat;
         let is_moved = new.changed != old.changed || !new.is_same_inode(old);
@@ -54,7 +68,11 @@ impl Snapshot {
 
     /// Compares for a reader, for whom renaming, replacing or changing the mode of the file does not matter: the
     /// mtime is compared instead of the ctime.
-    pub fn compare_for_reading(&self, files: &dyn Files, file: &File) -> io::Result<Option<FileChange>> {
+    pub(super) fn compare_for_reading(
+        &self,
+        files: &dyn Files,
+        file: &File,
+    ) -> io::Result<Option<FileChange>> {
         let new = self.settled(files, file)?;
         if new.size == self.stat.size && new.modified != self.stat.modified {
             return Ok(Some(FileChange::Edited));
@@ -76,6 +94,28 @@ impl Snapshot {
         }
     }
 
+    /// Looks at what is at the path now.
+    ///
+    /// # Errors
+    /// If there is no regular file that can be read.
+    pub fn look(&self, path: &Path) -> Result<Since, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        let (old, new) = (&self.stat, DISK.stat_at(path).map_err(failed)?);
+        let is_moved = !new.is_same_inode(old);
+        if !is_moved && (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed) {
+            return Ok(Since::Same);
+        }
+        let file = SessionFile::open(path)?;
+        if !file.snapshot.stat.is_same_inode(old) {
+            return Ok(Since::Replaced(file));
+        }
+        // A change of the mode, say, keeps the content.
+        Ok(match self.compare_for_reading(&DISK, file.handle()).map_err(failed)? {
+            None | Some(FileChange::Grown) => Since::Grown(file),
+            Some(_) => Since::Replaced(file),
+        })
+    }
+
     fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Option<FileChange>> {
         let old = &self.stat;
         if new.size < old.size {
@@ -90,12 +130,12 @@ impl Snapshot {
     }
 
     /// Returns the first bytes of the file.
-    pub fn head(&self) -> &[u8] {
+    pub(super) fn head(&self) -> &[u8] {
         &self.head
     }
 
     /// Whether the last line has its newline; true for an empty file.
-    pub fn ends_with_newline(&self) -> bool {
+    pub(super) fn ends_with_newline(&self) -> bool {
         self.tail.last().is_none_or(|byte| *byte == b'\n')
     }
 }
