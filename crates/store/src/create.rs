@@ -80,7 +80,27 @@ pub(super) fn create_on(
     }
     let target = resolve(path).map_err(failed)?;
     let folder = folder_of(&target);
-    let mut new = Temp::beside(files, &target).map_err(failed)?;
+    let mut new = staged(files, path, &target, source, content)?;
+    // Two creators cannot both succeed: this fails unless the name is still free at the rename.
+    let is_free = existing.is_none();
+    let rename = if is_free { Files::rename_new } else { Files::rename };
+    rename(files, &new.path, &target).map_err(failed)?;
+    new.placed();
+    let mut committed = Committed::new(path, new.bytes);
+    committed.troubles.extend(sync_folder(files, folder));
+    Ok(committed)
+}
+
+/// Returns the new file, complete and synced, but under a temporary name.
+fn staged(
+    files: &'static dyn Files,
+    path: &Path,
+    target: &Path,
+    source: Option<&SessionFile>,
+    content: Content<'_, '_>,
+) -> Result<Temp, StoreError> {
+    let failed = |error| StoreError::io("create", path, error);
+    let mut new = Temp::beside(files, target).map_err(failed)?;
     new.fill(path, content.write)?;
     if let Some(check) = content.check {
         check(&new).map_err(failed)?;
@@ -93,14 +113,7 @@ pub(super) fn create_on(
         files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
     files.sync(&new.file).map_err(failed)?;
-    // Two creators cannot both succeed: this fails unless the name is still free at the rename.
-    let is_free = existing.is_none();
-    let rename = if is_free { Files::rename_new } else { Files::rename };
-    rename(files, &new.path, &target).map_err(failed)?;
-    new.placed();
-    let mut committed = Committed::new(path, new.bytes);
-    committed.troubles.extend(sync_folder(files, folder));
-    Ok(committed)
+    Ok(new)
 }
 
 /// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it replaced its name back
@@ -148,8 +161,7 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = Temp::beside(&DISK, &target).map_err(failed)?;
-    new.fill(path, write)?;
+    let mut new = staged(&DISK, path, &target, source, Content::of(write))?;
     let mut beside = Beside {
         committed: Committed::new(path, new.bytes),
         new: None,
@@ -165,10 +177,6 @@ pub fn create_beside(
             Err(failed(io::ErrorKind::AlreadyExists.into()))
         };
     }
-    if let Some(source) = source {
-        attributes::permit_as(&DISK, &source.file, &new.file).map_err(failed)?;
-    }
-    DISK.sync(&new.file).map_err(failed)?;
     if beside.has_replaced {
         new.exchange(&beside.target).map_err(failed)?;
     } else {

@@ -9,7 +9,7 @@
 //! name without `.jsonl`. [`FoundFile::owner`] of such a file is the session.
 
 use super::error::StoreError;
-use super::files::{self, DISK, FileType, Files, Stat};
+use super::files::{self, DISK, FileType, Files};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -133,47 +133,16 @@ struct Folder {
     path: PathBuf,
     owner: Option<Arc<Path>>,
     named: bool,
-    /// This directory, and those above it through which the search reached it.
-    above: Arc<Above>,
+    /// Whether a symbolic link leads to it.
     linked: bool,
-}
-
-/// A chain of directories, by identity.
-#[derive(Debug, Default)]
-struct Above {
-    key: Option<Key>,
-    next: Option<Arc<Above>>,
-}
-
-impl Above {
-    fn holds(&self, key: &Key) -> bool {
-        std::iter::successors(Some(self), |above| above.next.as_deref())
-            .any(|above| above.key.as_ref() == Some(key))
-    }
-}
-
-/// The identity of a directory, independent of the path to it: its inode, or its real path if the system has
-/// no inodes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    Inode(u64, u64),
-    Path(PathBuf),
-}
-
-impl Key {
-    fn of(path: &Path, stat: &Stat) -> Key {
-        match (stat.device, stat.inode) {
-            (0, 0) => Key::Path(files::real(path).unwrap_or_else(|_| path.to_owned())),
-            (device, inode) => Key::Inode(device, inode),
-        }
-    }
 }
 
 #[derive(Default)]
 struct Search {
     reach: Reach,
     finding: FoundFiles,
-    folders: BTreeSet<Key>,
+    /// The directories that were searched, without symbolic links.
+    folders: BTreeSet<PathBuf>,
     /// The files that were given by their path.
     named: BTreeSet<PathBuf>,
 }
@@ -196,8 +165,7 @@ impl Search {
             return;
         }
         let start = self.finding.files.len();
-        let above = Arc::default();
-        let mut left = vec![Folder { path: path.to_owned(), owner, named: true, above, linked: false }];
+        let mut left = vec![Folder { path: path.to_owned(), owner, named: true, linked: false }];
         while let Some(folder) = left.pop() {
             self.folder(folder, &mut left);
         }
@@ -210,15 +178,15 @@ impl Search {
             let error = StoreError::io("read the directory", &folder.path, error);
             Trouble::Unreadable { error, named: folder.named }
         };
-        let stat = match DISK.stat_at(&folder.path) {
-            Ok(stat) => stat,
+        let real = match files::real(&folder.path) {
+            Ok(real) => real,
             Err(error) => return self.finding.troubles.push(unreadable(error)),
         };
-        let key = Key::of(&folder.path, &stat);
-        if folder.linked && folder.above.holds(&key) {
+        let holds_link = |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
+        if folder.linked && folder.path.parent().is_some_and(holds_link) {
             return self.finding.troubles.push(Trouble::Loop { path: folder.path });
         }
-        if !self.folders.insert(key.clone()) {
+        if !self.folders.insert(real) {
             return;
         }
         let mut content = Content::default();
@@ -234,7 +202,6 @@ impl Search {
             self.finding.shallow.push(folder.path.clone());
         }
         content.files.sort();
-        let above = Arc::new(Above { key: Some(key), next: Some(folder.above) });
         for (name, linked) in content.folders {
             let mut session = name.clone();
             session.push(".jsonl");
@@ -243,7 +210,7 @@ impl Search {
                 (owner, _) => owner.clone(),
             };
             let path = folder.path.join(name);
-            left.push(Folder { path, owner, named: false, above: above.clone(), linked });
+            left.push(Folder { path, owner, named: false, linked });
         }
         for name in content.files {
             self.file(folder.path.join(name), folder.owner.clone(), false);
