@@ -132,7 +132,7 @@ impl<'a> Raw<'a> {
 
     /// Iterates over the members in file order, including duplicates; none unless it is an object.
     pub fn members(self) -> impl Iterator<Item = (RawString<'a>, Raw<'a>)> {
-        Walk::new(self, b'{', |scanner| {
+        walk(self, b'{', |scanner| {
             let key = scanner.string().ok()?;
             scanner.peek();
             scanner.seek(scanner.pos() + 1);
@@ -142,41 +142,30 @@ impl<'a> Raw<'a> {
 
     /// Iterates over the items of an array; none unless it is one.
     pub fn items(self) -> impl Iterator<Item = Raw<'a>> {
-        Walk::new(self, b'[', |scanner| scanner.value().ok().map(Raw))
+        walk(self, b'[', |scanner| scanner.value().ok().map(Raw))
     }
 }
 
 /// Iterates over the members of an object or the items of an array, which `read` reads.
-struct Walk<'a, F> {
-    scanner: Scanner<'a>,
-    is_over: bool,
-    read: F,
-}
-
-impl<'a, T, F: FnMut(&mut Scanner<'a>) -> Option<T>> Walk<'a, F> {
-    fn new(value: Raw<'a>, open: u8, read: F) -> Self {
-        Walk { scanner: Scanner::document(value.0), is_over: value.first() != open, read }
-    }
-}
-
-impl<'a, T, F: FnMut(&mut Scanner<'a>) -> Option<T>> Iterator for Walk<'a, F> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        if self.is_over {
+fn walk<'a, T>(
+    value: Raw<'a>,
+    open: u8,
+    mut read: impl FnMut(&mut Scanner<'a>) -> Option<T>,
+) -> impl Iterator<Item = T> {
+    let mut scanner = Scanner::document(value.0);
+    let mut is_over = value.first() != open;
+    std::iter::from_fn(move || {
+        if is_over {
             return None;
         }
-        match self.scanner.peek() {
-            b'{' | b'[' if self.scanner.pos() == 0 => self.scanner.seek(1),
-            b',' => self.scanner.seek(self.scanner.pos() + 1),
+        match scanner.peek() {
+            b'{' | b'[' if scanner.pos() == 0 => scanner.seek(1),
+            b',' => scanner.seek(scanner.pos() + 1),
             _ => {}
         }
-        if matches!(self.scanner.peek(), b'}' | b']' | 0) {
-            self.is_over = true;
-            return None;
-        }
-        (self.read)(&mut self.scanner)
-    }
+        is_over = matches!(scanner.peek(), b'}' | b']' | 0);
+        if is_over { None } else { read(&mut scanner) }
+    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod keys;
 pub use keys::KeyCache;
 
 #[cfg(target_arch = "x86_64")]
-use self::blocks::x86_64::Vectors;
+use self::blocks::x86_64::has_avx2;
 use self::keys::Open;
 use crate::text::Text;
 use std::ops::Range;
@@ -85,7 +85,7 @@ pub struct Scanner<'a> {
     /// See [`Scanner::take_non_ascii`].
     non_ascii: Range<usize>,
     #[cfg(target_arch = "x86_64")]
-    vectors: Vectors,
+    has_avx2: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -98,7 +98,7 @@ impl<'a> Scanner<'a> {
             open: Vec::new(),
             non_ascii: NONE,
             #[cfg(target_arch = "x86_64")]
-            vectors: Vectors::detect(),
+            has_avx2: has_avx2(),
         }
     }
 

@@ -21,8 +21,6 @@ const CHOICES: usize = 8;
 /// The maximum number of bytes of one character in an escaped key: `\u0061`.
 const ESCAPE: usize = 6;
 
-type Words = [u64; TEXT / 8];
-
 /// A cache of the keys of objects, each with a name given by the caller.
 #[derive(Debug)]
 pub struct KeyCache<N> {
@@ -48,9 +46,9 @@ impl KeyIx {
 #[derive(Debug)]
 struct Node<N> {
     /// The key from the brace or comma before it to its colon, and then zeros.
-    text: Words,
+    text: [u64; TEXT / 8],
     /// Ones for the bytes of the text.
-    mask: Words,
+    mask: [u64; TEXT / 8],
     /// The number of bytes of the text.
     len: usize,
     name: N,
@@ -192,7 +190,7 @@ impl<N> Node<N> {
 }
 
 #[inline]
-fn words(bytes: &[u8; TEXT]) -> Words {
+fn words(bytes: &[u8; TEXT]) -> [u64; TEXT / 8] {
     let (words, _) = bytes.as_chunks();
     std::array::from_fn(|at| u64::from_ne_bytes(words[at]))
 }

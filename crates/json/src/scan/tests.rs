@@ -101,9 +101,7 @@ fn slowly(text: &[u8], from: usize) -> (Result<bool>, usize, Range<usize>) {
 fn scanners(text: &[u8]) -> Vec<Scanner<'_>> {
     let mut scanners = vec![Scanner::new(text)];
     #[cfg(target_arch = "x86_64")]
-    for vectors in [Vectors::Sse2, Vectors::Avx2].into_iter().filter(|older| *older < Vectors::detect()) {
-        scanners.push(Scanner { vectors, ..Scanner::new(text) });
-    }
+    scanners.push(Scanner { has_avx2: false, ..Scanner::new(text) });
     scanners
 }
 

@@ -10,24 +10,9 @@ use std::arch::x86_64::{
 /// The number of bytes of a string that are examined together.
 const BLOCK: usize = 64;
 
-/// The vector instructions of a processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Vectors {
-    /// Those that every x86-64 processor has.
-    Sse2,
-    /// AVX2, and BMI, which all processors with AVX2 have.
-    Avx2,
-}
-
-impl Vectors {
-    /// Returns what this processor has; the standard library caches it.
-    pub fn detect() -> Self {
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") {
-            Vectors::Avx2
-        } else {
-            Vectors::Sse2
-        }
-    }
+/// Whether the processor has AVX2, and BMI, which all processors with AVX2 have; the standard library caches it.
+pub fn has_avx2() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1")
 }
 
 impl Scanner<'_> {
@@ -36,15 +21,10 @@ impl Scanner<'_> {
     #[inline]
     #[allow(unsafe_code)]
     pub(super) fn string_end_in_blocks(&mut self) -> Option<StringEnd> {
-        // SAFETY: the only precondition is that the processor has the instructions, which `detect` checked.
-        match self.vectors {
-            Vectors::Sse2 => None,
-            Vectors::Avx2 => Some(unsafe { self.string_end_avx2() }),
-        }
+        // SAFETY: the only precondition is that the processor has the instructions, which `has_avx2` checked.
+        if self.has_avx2 { Some(unsafe { self.string_end_avx2() }) } else { None }
     }
-}
 
-impl Scanner<'_> {
     /// Walks to the end of a string in blocks.
     ///
     /// The positions of quotes and backslashes are unpredictable, so it branches only where one backslash follows
