@@ -19,6 +19,7 @@ use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, write_valid};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The session of a sub-agent, whose trajectory is embedded.
@@ -55,27 +56,18 @@ pub fn trajectory(
     agents: &[SubAgent],
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut named = vec![Named::No; agents.len()];
+    let (mut named, mut written) = (BTreeSet::new(), BTreeSet::new());
     Trajectory::new(contents, path, agents, &mut named, out).write(None)?;
     let mut separator = ",\n\"subagent_trajectories\":[\n";
-    while let Some(at) = named.iter().position(|named| *named == Named::Yes) {
+    while let Some(at) = named.difference(&written).next().copied() {
         let agent = &agents[at];
-        named[at] = Named::Written;
+        written.insert(at);
         out.write_all(separator.as_bytes())?;
         Trajectory::new(&agent.contents, &agent.path, agents, &mut named, out).write(Some(&agent.id))?;
         out.write_all(b"}")?;
         separator = ",\n";
     }
     out.write_all(if separator == ",\n" { b"]}\n" } else { b"}\n" })
-}
-
-/// Whether a result of what was written names a sub-agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Named {
-    No,
-    Yes,
-    /// And the sub-agent's trajectory is written.
-    Written,
 }
 
 /// Whether a step is there for the first time.
@@ -95,7 +87,8 @@ struct Trajectory<'a, 'o> {
     /// Reads the results of calls, which are further down than the reply.
     results: FileReader<'a>,
     agents: &'a [SubAgent<'a>],
-    named: &'o mut [Named],
+    /// The numbers of the sub-agents that results of what was written name.
+    named: &'o mut BTreeSet<usize>,
     /// The path of the session's file.
     path_name: &'a str,
     out: &'o mut dyn Write,
@@ -117,7 +110,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         contents: &'a Contents<'a>,
         path_name: &'a str,
         agents: &'a [SubAgent<'a>],
-        named: &'o mut [Named],
+        named: &'o mut BTreeSet<usize>,
         out: &'o mut dyn Write,
     ) -> Self {
         let session = contents.session;

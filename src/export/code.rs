@@ -4,6 +4,7 @@ use super::ansi;
 pub use super::highlight::Language;
 use super::highlight::words;
 use super::markup::{Markup, Tag, Word};
+use similar::ChangeTag;
 
 /// The lines and bytes of the section that is shown at first.
 const FIRST: (usize, usize) = (24, 4 * 1024);
@@ -48,39 +49,22 @@ pub fn output(text: &str, markup: &mut Markup) {
     });
 }
 
-/// The side of a diff that a line is on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// Both sides.
-    Both,
-    /// Only the right side.
-    Added,
-    /// Only the left side.
-    Removed,
-}
-
-/// Appends a diff.
-pub fn diff<'a>(lines: impl Iterator<Item = (Line, &'a str)>, markup: &mut Markup) {
+/// Appends a diff: its lines, each with the side that it is on.
+pub fn diff(lines: &[(ChangeTag, &str)], markup: &mut Markup) {
     markup.element(Tag::Diff, |markup| {
         let mut pen = Pen::new(markup);
-        let mut open = Line::Both;
-        for (line, text) in lines {
-            if line != open {
-                if open != Line::Both {
-                    pen.markup.close();
-                }
-                match line {
-                    Line::Added => pen.markup.open(Tag::Added),
-                    Line::Removed => pen.markup.open(Tag::Removed),
-                    Line::Both => {}
-                }
-                open = line;
+        for run in lines.chunk_by(|(one, _), (other, _)| one == other) {
+            let tag = match run[0].0 {
+                ChangeTag::Insert => Some(Tag::Added),
+                ChangeTag::Delete => Some(Tag::Removed),
+                ChangeTag::Equal => None,
+            };
+            tag.into_iter().for_each(|tag| pen.markup.open(tag));
+            for (_, text) in run {
+                pen.put(None, text);
+                pen.put(None, "\n");
             }
-            pen.put(None, text);
-            pen.put(None, "\n");
-        }
-        if open != Line::Both {
-            pen.markup.close();
+            tag.into_iter().for_each(|_| pen.markup.close());
         }
         pen.finish();
     });
@@ -171,10 +155,8 @@ mod tests {
     #[test]
     fn a_diff_is_its_lines() {
         let mut markup = Markup::new();
-        diff(
-            [(Line::Both, "a"), (Line::Removed, "b"), (Line::Added, "c"), (Line::Added, "d")].into_iter(),
-            &mut markup,
-        );
+        use ChangeTag::{Delete, Equal, Insert};
+        diff(&[(Equal, "a"), (Delete, "b"), (Insert, "c"), (Insert, "d")], &mut markup);
         assert_eq!(markup.finish(), "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04");
     }
 }

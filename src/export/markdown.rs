@@ -11,7 +11,7 @@ use super::commonmark::one_line;
 use super::entry_view::article;
 use super::markup::visible;
 use super::source::{Contents, Source, cut};
-use super::static_html::{Edits, name_of, time_of};
+use super::static_html::{edit_notes, name_of, time_of};
 use crate::ops::tree::rows;
 use crate::session::entry::EntryIx;
 use crate::session::labels::Labels;
@@ -26,7 +26,7 @@ mod writer;
 pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
-    let edits = Edits::of(&source, &path)?;
+    let edits = edit_notes(&source, &path)?;
     let labels = Labels::new(contents.session);
     let drawing = rows(contents.session, contents.leaf);
     let is_here = contents.on_path();
@@ -45,7 +45,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
         let text = writer::markdown(&article.markup, &is_here);
         let mut notes: Vec<String> = Vec::new();
         notes.extend(labels.name(ix).map(|label| format!("Label “{}”", label.to_string_lossy())));
-        notes.extend(edits.note(ix).map(str::to_owned));
+        notes.extend(edits.get(&ix).map(|note| (*note).to_owned()));
         // A message that contains only tool calls is left out: each call is shown with its result.
         if text.is_empty() && notes.is_empty() {
             continue;

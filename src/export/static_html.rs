@@ -18,7 +18,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     let source = Source::new(contents);
     let path = contents.path();
     let (edits, labels, is_here) =
-        (Edits::of(&source, &path)?, Labels::new(contents.session), contents.on_path());
+        (edit_notes(&source, &path)?, Labels::new(contents.session), contents.on_path());
     head(title, STATIC_STYLE, None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
     if let Some(note) = contents.note_of_path() {
@@ -28,7 +28,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
     for &ix in &path {
         let article = article(&source, ix)?;
         let body = html(&article.markup, &is_here, &article.images);
-        let (label, edit) = (labels.name(ix), edits.note(ix));
+        let (label, edit) = (labels.name(ix), edits.get(&ix).copied());
         // A message that contains only tool calls is omitted: each call is shown with its result.
         if body.as_str().is_empty() && edit.is_none() && label.is_none() {
             continue;
@@ -95,32 +95,24 @@ fn in_words(name: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// The edits on a path: whether each omits its entry.
-pub(super) struct Edits(HashMap<EntryIx, bool>);
-
-impl Edits {
-    /// Returns the last edit of each entry.
-    pub fn of(source: &Source, path: &[EntryIx]) -> io::Result<Edits> {
-        let mut edits = HashMap::default();
-        for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
-            let line = source.bodies.line(ix)?;
-            let line = Raw::checked(line.trim_ascii());
-            let target = line.get_text("targetId").and_then(|id| source.session.find(&id));
-            match (target, line.get("replacement")) {
-                (Some(target), Some(replacement)) => drop(edits.insert(target, replacement.is_null())),
-                (Some(target), None) => drop(edits.remove(&target)),
-                (None, _) => {}
+/// Returns the notes for the reader of entries that were edited on a path, by the last edit of each.
+pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMap<EntryIx, &'static str>> {
+    let mut notes = HashMap::default();
+    for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
+        let line = source.bodies.line(ix)?;
+        let line = Raw::checked(line.trim_ascii());
+        let Some(target) = line.get_text("targetId").and_then(|id| source.session.find(&id)) else {
+            continue;
+        };
+        match line.get("replacement") {
+            Some(new) if new.is_null() => {
+                notes.insert(target, "No longer sent to the model: an edit further down omits it.")
             }
-        }
-        Ok(Edits(edits))
+            Some(_) => {
+                notes.insert(target, "The model sees other content in its place: see the edit further down.")
+            }
+            None => notes.remove(&target),
+        };
     }
-
-    /// Returns the note for the reader of an edited entry.
-    pub fn note(&self, ix: EntryIx) -> Option<&'static str> {
-        Some(if *self.0.get(&ix)? {
-            "No longer sent to the model: an edit further down omits it."
-        } else {
-            "The model sees other content in its place: see the edit further down."
-        })
-    }
+    Ok(notes)
 }

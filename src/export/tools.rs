@@ -3,7 +3,7 @@
 //! A call and its result are two entries. Both are drawn at the result, and the call links there; a call
 //! without a result is drawn in its own place.
 
-use super::code::{self, Language, Line};
+use super::code::{self, Language};
 use super::markup::{Markup, Tag};
 use super::source::{cut, decoded};
 use super::view_parts::EntryView;
@@ -191,7 +191,7 @@ impl EntryView<'_> {
             _ => {}
         }
         // Some agents store only the headers of the hunks.
-        let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Line::Both);
+        let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != ChangeTag::Equal);
         let diff = details.get("diff").and_then(decoded).filter(|diff| changes(diff));
         if let Some(diff) = diff {
             self.changes(diff.lines().map(line_of_diff).collect());
@@ -207,30 +207,26 @@ impl EntryView<'_> {
 
     fn compared(&mut self, old: &str, new: &str) {
         if old.len() + new.len() > LONGEST_COMPARED {
-            let lines = old.lines().map(|line| (Line::Removed, line));
-            return self.changes(lines.chain(new.lines().map(|line| (Line::Added, line))).collect());
+            let lines = old.lines().map(|line| (ChangeTag::Delete, line));
+            return self.changes(lines.chain(new.lines().map(|line| (ChangeTag::Insert, line))).collect());
         }
         let diff = TextDiff::from_lines(old, new);
-        let marked: Vec<(Line, String)> = diff
+        let marked: Vec<(ChangeTag, String)> = diff
             .iter_all_changes()
             .map(|change| {
-                let (line, sign) = match change.tag() {
-                    ChangeTag::Equal => (Line::Both, ' '),
-                    ChangeTag::Insert => (Line::Added, '+'),
-                    ChangeTag::Delete => (Line::Removed, '-'),
-                };
-                (line, format!("{sign}{}", change.value().trim_end_matches(['\n', '\r'])))
+                let sign = change.tag();
+                (sign, format!("{sign}{}", change.value().trim_end_matches(['\n', '\r'])))
             })
             .collect();
-        self.changes(marked.iter().map(|(line, text)| (*line, text.as_str())).collect());
+        self.changes(marked.iter().map(|(side, text)| (*side, text.as_str())).collect());
     }
 
     /// Appends the first lines of a diff.
-    fn changes(&mut self, mut lines: Vec<(Line, &str)>) {
+    fn changes(&mut self, mut lines: Vec<(ChangeTag, &str)>) {
         let all = lines.len();
         lines.truncate(self.shown(all));
         if !lines.is_empty() {
-            code::diff(lines.iter().copied(), &mut self.markup);
+            code::diff(&lines, &mut self.markup);
         }
         self.omitted(all, "more ");
     }
@@ -326,11 +322,11 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn line_of_diff(line: &str) -> (Line, &str) {
+fn line_of_diff(line: &str) -> (ChangeTag, &str) {
     match line.as_bytes().first() {
-        Some(b'+') if !line.starts_with("+++") => (Line::Added, line),
-        Some(b'-') if !line.starts_with("---") => (Line::Removed, line),
-        _ => (Line::Both, line),
+        Some(b'+') if !line.starts_with("+++") => (ChangeTag::Insert, line),
+        Some(b'-') if !line.starts_with("---") => (ChangeTag::Delete, line),
+        _ => (ChangeTag::Equal, line),
     }
 }
 

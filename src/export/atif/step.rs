@@ -1,6 +1,6 @@
 //! The steps of a trajectory, and the values in them.
 
-use super::{Copied, Named, Trajectory, model_of};
+use super::{Copied, Trajectory, model_of};
 use crate::agents::oh_my_pi::message::starts_user_turn;
 use crate::export::source::{decoded, shown};
 use crate::session::content::{is_block, joined_text};
@@ -191,10 +191,10 @@ impl Trajectory<'_, '_> {
         let tool = message.get("toolName");
         let ends = places(Path::new(self.path_name), &details.map(sessions).unwrap_or_default());
         let mut references = Vec::new();
-        for (agent, named) in self.agents.iter().zip(&mut *self.named) {
+        for (number, agent) in self.agents.iter().enumerate() {
             if ends.contains(&end_of(&agent.path)) {
                 references.push(Object::new().str("trajectory_id", &agent.id).finish());
-                *named = if *named == Named::No { Named::Yes } else { *named };
+                self.named.insert(number);
             }
         }
         let is_error = message.get("isError").is_some_and(Raw::is_truthy);
