@@ -7,23 +7,6 @@ use super::{Result, Scanner};
 use crate::lanes::{LANE, special_masks};
 use std::ops::Range;
 
-/// How a walk over a string ended. Unlike a `Result<bool>`, it fits in a register.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StringEnd {
-    /// At the closing quote, without an escape.
-    Plain,
-    /// At the closing quote, after an escape.
-    Escaped,
-    /// At a control character, an invalid escape, or the end of the bytes.
-    Malformed,
-}
-
-impl StringEnd {
-    fn closed(escaped: bool) -> Self {
-        if escaped { StringEnd::Escaped } else { StringEnd::Plain }
-    }
-}
-
 impl Scanner<'_> {
     /// Walks from after the opening quote to after the closing one. Returns whether there was an escape.
     #[inline]
@@ -40,22 +23,22 @@ impl Scanner<'_> {
                 return Ok(false);
             }
         }
-        match self.long_string_end() {
-            StringEnd::Plain => Ok(false),
-            StringEnd::Escaped => Ok(true),
-            StringEnd::Malformed => Err(self.malformed()),
-        }
+        self.long_string_end().ok_or_else(|| self.malformed())
     }
 
-    fn long_string_end(&mut self) -> StringEnd {
+    /// Does the same, and returns `None` at a control character, an invalid escape, or the end of the bytes: unlike a
+    /// `Result<bool>`, that fits in a register.
+    #[allow(unsafe_code)]
+    fn long_string_end(&mut self) -> Option<bool> {
         #[cfg(target_arch = "x86_64")]
-        if let Some(end) = self.string_end_in_blocks() {
-            return end;
+        if self.has_avx2 {
+            // SAFETY: the only precondition is that the processor has the instructions, which was checked.
+            return unsafe { self.string_end_avx2() };
         }
         self.string_end_in_lanes(false)
     }
 
-    fn string_end_in_lanes(&mut self, mut escaped: bool) -> StringEnd {
+    fn string_end_in_lanes(&mut self, mut escaped: bool) -> Option<bool> {
         while let Some(lane) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<LANE>()) {
             let (mut special, high) = special_masks(lane);
             if high != 0 {
@@ -67,13 +50,13 @@ impl Scanner<'_> {
                 match lane[at] {
                     b'"' => {
                         self.pos += at + 1;
-                        return StringEnd::closed(escaped);
+                        return Some(escaped);
                     }
                     b'\\' => {
                         escaped = true;
                         let Some(end) = self.escape_end(self.pos + at) else {
                             self.pos += at;
-                            return StringEnd::Malformed;
+                            return None;
                         };
                         let end = end - self.pos;
                         if end >= LANE {
@@ -84,7 +67,7 @@ impl Scanner<'_> {
                     }
                     _ => {
                         self.pos += at;
-                        return StringEnd::Malformed;
+                        return None;
                     }
                 }
             }
@@ -94,18 +77,18 @@ impl Scanner<'_> {
     }
 
     /// Walks over the last bytes of the buffer, one at a time.
-    fn string_tail(&mut self, mut escaped: bool) -> StringEnd {
+    fn string_tail(&mut self, mut escaped: bool) -> Option<bool> {
         loop {
             match self.bytes.get(self.pos) {
                 Some(b'"') => {
                     self.pos += 1;
-                    return StringEnd::closed(escaped);
+                    return Some(escaped);
                 }
                 Some(b'\\') => {
                     escaped = true;
                     match self.escape_end(self.pos) {
                         Some(end) => self.pos = end,
-                        None => return StringEnd::Malformed,
+                        None => return None,
                     }
                 }
                 Some(&byte @ 0x20..) => {
@@ -114,7 +97,7 @@ impl Scanner<'_> {
                     }
                     self.pos += 1;
                 }
-                _ => return StringEnd::Malformed,
+                _ => return None,
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The walk over a string in blocks of 64 bytes, with vector instructions that only newer processors have.
 
 use super::super::{NONE, Scanner};
-use super::StringEnd;
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_set_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256,
     _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
@@ -16,22 +15,13 @@ pub fn has_avx2() -> bool {
 }
 
 impl Scanner<'_> {
-    /// Walks to the end of a string as [`Scanner::string_end`] does; `None` if the processor has no instructions for
-    /// blocks.
-    #[inline]
-    #[allow(unsafe_code)]
-    pub(super) fn string_end_in_blocks(&mut self) -> Option<StringEnd> {
-        // SAFETY: the only precondition is that the processor has the instructions, which `has_avx2` checked.
-        if self.has_avx2 { Some(unsafe { self.string_end_avx2() }) } else { None }
-    }
-
     /// Walks to the end of a string in blocks.
     ///
     /// The positions of quotes and backslashes are unpredictable, so it branches only where one backslash follows
     /// another, and at the end of the string, a `\u` escape and malformed bytes. The position and the range of bytes above
     /// 0x7f stay in registers.
     #[target_feature(enable = "avx2,bmi1")]
-    fn string_end_avx2(&mut self) -> StringEnd {
+    pub(super) fn string_end_avx2(&mut self) -> Option<bool> {
         let (bytes, mut pos) = (self.bytes, self.pos);
         let mut any_backslash = 0;
         // Whether the block's first byte follows a backslash that is not itself escaped.
@@ -64,13 +54,13 @@ impl Scanner<'_> {
                 self.pos -= 1;
                 match self.escape_end(self.pos) {
                     Some(end) => pos = end,
-                    None => break StringEnd::Malformed,
+                    None => break None,
                 }
             } else if block[at as usize] == b'"' {
                 self.pos += 1;
-                break StringEnd::closed(any_backslash != 0);
+                break Some(any_backslash != 0);
             } else {
-                break StringEnd::Malformed;
+                break None;
             }
         };
         self.note_non_ascii(non_ascii);
