@@ -98,21 +98,20 @@ pub fn redact(
     }
     let mut report = Report { addresses: addresses.len(), ..Report::default() };
     let (mut out, mut written) = (out, 0);
-    for line in lines {
-        let (number, is_clean, opaque) = (line.number, line.finds.is_clean(), line.finds.opaque);
-        let redacted = redactor.redact(line.finds);
-        let found = |secret: &Secret| Found { id: line.id.clone(), line: number, secret: secret.clone() };
-        report.found.extend(redacted.secrets.iter().map(found));
-        report.stuck.extend(redacted.stuck.iter().map(found));
+    for mut line in lines {
+        let (number, is_clean) = (line.number, line.finds.is_clean());
+        let found = |secret: Secret| Found { id: line.id.clone(), line: number, secret };
+        report.stuck.extend(redactor.stuck(&mut line.finds).into_iter().map(found));
+        report.found.extend(redactor.redact(&mut line.finds).into_iter().map(found));
         if is_clean {
             continue;
         }
-        report.opaque += opaque;
+        report.opaque += line.finds.opaque;
         report.lines += 1;
         if let Some(out) = &mut out {
             copy(source, between(written, line.span.start), *out)?;
             let bytes = source.read_range(line.span.range())?;
-            let redacted = redacted.line(&bytes);
+            let redacted = line.finds.without(&bytes);
             let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
             out.write_all(&if is_title { repadded(&redacted) } else { redacted })?;
             written = line.span.end();

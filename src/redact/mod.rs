@@ -66,16 +66,6 @@ pub struct Secret {
     pub is_ordinary: bool,
 }
 
-/// A line without its secrets.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Redacted {
-    /// The secrets, in the order of the line.
-    pub secrets: Vec<Secret>,
-    /// Secrets that cannot be replaced.
-    pub stuck: Vec<Secret>,
-    splices: Vec<Splice>,
-}
-
 /// Bytes of a line to replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Splice {
@@ -144,18 +134,20 @@ impl Redactor {
         }
     }
 
-    /// Numbers the secrets that were found in the next line.
-    pub fn redact(&mut self, finds: Finds) -> Redacted {
-        let mut redacted = Redacted { splices: finds.splices, ..Redacted::default() };
-        for hit in finds.stuck {
-            redacted.stuck.push(self.secret(hit).0);
-        }
-        for hit in finds.hits {
+    /// Numbers the secrets that were found in the next line, in their order, and plans their replacement.
+    pub fn redact(&mut self, finds: &mut Finds) -> Vec<Secret> {
+        let mut secrets = Vec::new();
+        for hit in std::mem::take(&mut finds.hits) {
             let (secret, range) = self.secret(hit);
-            redacted.splices.push(Splice { range, by: secret.placeholder.clone().into_bytes() });
-            redacted.secrets.push(secret);
+            finds.splices.push(Splice { range, by: secret.placeholder.clone().into_bytes() });
+            secrets.push(secret);
         }
-        redacted
+        secrets
+    }
+
+    /// Numbers the secrets in the next line that cannot be replaced.
+    pub fn stuck(&mut self, finds: &mut Finds) -> Vec<Secret> {
+        std::mem::take(&mut finds.stuck).into_iter().map(|hit| self.secret(hit).0).collect()
     }
 
     /// Removes the secrets from a text that is not a line.
@@ -167,7 +159,8 @@ impl Redactor {
         let mut found = Finds::default();
         self.each_line(&line, &mut |_, finds| found = finds);
         if !found.is_clean() {
-            line = self.redact(found).line(&line);
+            self.redact(&mut found);
+            line = found.without(&line);
             *text = Raw::checked(&line).text().unwrap_or_default().into_string_lossy();
         }
     }
@@ -233,22 +226,6 @@ impl Redactor {
         }
         self.numbers.insert(secret.to_vec(), (kind, *last));
         (kind, *last)
-    }
-}
-
-impl Redacted {
-    /// Returns the new line.
-    pub fn line(mut self, line: &[u8]) -> Vec<u8> {
-        self.splices.sort_by_key(|splice| splice.range.start);
-        let mut out = Vec::with_capacity(line.len());
-        let mut at = 0;
-        for splice in self.splices {
-            out.extend_from_slice(&line[at..splice.range.start]);
-            out.extend_from_slice(&splice.by);
-            at = splice.range.end;
-        }
-        out.extend_from_slice(&line[at..]);
-        out
     }
 }
 

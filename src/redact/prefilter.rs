@@ -11,7 +11,7 @@ use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, dfa};
 use std::array::from_fn;
 use std::collections::BTreeMap;
-use std::ops::{BitOr, BitOrAssign};
+use std::ops::BitOrAssign;
 use std::sync::LazyLock;
 
 /// What the needles in a line call for: rules to apply, and other searches.
@@ -51,16 +51,9 @@ impl Calls {
     }
 }
 
-impl BitOr for Calls {
-    type Output = Calls;
-    fn bitor(self, other: Calls) -> Calls {
-        Calls(self.0 | other.0)
-    }
-}
-
 impl BitOrAssign for Calls {
     fn bitor_assign(&mut self, other: Calls) {
-        *self = *self | other;
+        self.0 |= other.0;
     }
 }
 
@@ -180,8 +173,9 @@ impl Prefilter {
         let mut see = |state: StateID, text: usize, at: usize| {
             let rest = &texts[text][at + 1..];
             let needles = (0..automaton.match_len(state)).map(|index| automaton.match_pattern(state, index));
+            let mut all = Calls::default();
             let calls = needles.flat_map(|needle| &self.calls[needle.as_usize()]);
-            let all = calls.filter(|call| call.1(rest)).fold(Calls::default(), |all, call| all | call.0);
+            calls.filter(|call| call.1(rest)).for_each(|call| all |= call.0);
             if all != Calls::default() {
                 found(text, at, all);
             }

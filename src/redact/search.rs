@@ -33,6 +33,20 @@ impl Finds {
         self.hits.is_empty() && self.splices.is_empty()
     }
 
+    /// Returns a line without what is to be removed.
+    pub fn without(mut self, line: &[u8]) -> Vec<u8> {
+        self.splices.sort_by_key(|splice| splice.range.start);
+        let mut out = Vec::with_capacity(line.len());
+        let mut at = 0;
+        for splice in self.splices {
+            out.extend_from_slice(&line[at..splice.range.start]);
+            out.extend_from_slice(&splice.by);
+            at = splice.range.end;
+        }
+        out.extend_from_slice(&line[at..]);
+        out
+    }
+
     /// Whether there is a secret, or a placeholder of one.
     pub fn has_secrets(&self) -> bool {
         !self.hits.is_empty() || !self.stuck.is_empty() || !self.placeholders.is_empty()
@@ -127,13 +141,15 @@ impl Search {
 
     /// Returns what the needles in a text call for.
     fn calls_in(&self, text: &[u8]) -> Calls {
-        let own = self.needles.as_ref().map(|needles| needles.calls_in(text));
-        Prefilter::of_rules().calls_in(text) | own.unwrap_or_default()
+        let mut calls = Prefilter::of_rules().calls_in(text);
+        self.needles.iter().for_each(|needles| calls |= needles.calls_in(text));
+        calls
     }
 
     /// Returns what is found in a line with these needles.
     pub fn line(&self, line: &[u8], needles: &[Found]) -> Finds {
-        let calls = needles.iter().fold(Calls::default(), |all, found| all | found.calls);
+        let mut calls = Calls::default();
+        needles.iter().for_each(|found| calls |= found.calls);
         let mut finds = Finds::default();
         if calls.any(Calls::PLACEHOLDERS) {
             finds.placeholders = placeholders(line);
@@ -144,12 +160,12 @@ impl Search {
             finds.splices.clear();
             return finds;
         }
-        if calls.any(Calls::BLOCKS | Calls::ESCAPES) {
+        if calls.any(Calls::BLOCKS) || calls.any(Calls::ESCAPES) {
             add(opaque::blocks(line, self.options.keep_images), &mut finds.splices);
         }
         finds.opaque = finds.splices.len();
         if let Some(people) =
-            self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE | Calls::ESCAPES))
+            self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
         {
             let free = |one: &Splice| !finds.splices.iter().any(|other| overlap(&one.range, &other.range));
             let mut people = people.splices(line);

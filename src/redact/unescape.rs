@@ -4,6 +4,7 @@
 //! inside a string, and so on. The decoded text is matched, and the original bytes are replaced. A
 //! placeholder contains no quote and no backslash, so it is valid at any depth.
 
+use pisess_json::string::escape;
 use pisess_json::text::push_code_point;
 use std::borrow::Cow;
 use std::ops::Range;
@@ -51,10 +52,9 @@ impl<'a> Spoken<'a> {
         while let Some(backslash) = memchr::memchr(b'\\', &bytes[at..]) {
             text.extend_from_slice(&bytes[at..at + backslash]);
             at += backslash;
-            let (code_point, width) = escape(&bytes[at..]);
-            let Some(code_point) = code_point else {
+            let Some((code_point, width)) = escape(&bytes[at..]) else {
                 text.push(b'\\');
-                at += width;
+                at += 1;
                 continue;
             };
             runs.push(Run { text: text.len(), source: at, is_escape: true });
@@ -78,28 +78,6 @@ impl<'a> Spoken<'a> {
             run.source + if run.is_escape { 0 } else { at - run.text }
         })
     }
-}
-
-/// Returns the code point of the escape that `bytes` begin with, and its length; `None` for a backslash that
-/// does not begin one.
-fn escape(bytes: &[u8]) -> (Option<u32>, usize) {
-    let simple = match bytes.get(1) {
-        Some(b'"') => 0x22,
-        Some(b'\\') => 0x5c,
-        Some(b'/') => 0x2f,
-        Some(b'b') => 0x08,
-        Some(b'f') => 0x0c,
-        Some(b'n') => 0x0a,
-        Some(b'r') => 0x0d,
-        Some(b't') => 0x09,
-        Some(b'u') => {
-            let hex = bytes.get(2..6).and_then(|hex| std::str::from_utf8(hex).ok());
-            let unit = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok());
-            return unit.map_or((None, 1), |unit| (Some(unit), 6));
-        }
-        _ => return (None, 1),
-    };
-    (Some(simple), 2)
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     let mut rest = raw;
     while let Some(plain) = memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..plain]);
-        let (code_point, width) = escape(&rest[plain..]);
+        let (code_point, width) = unescaped(&rest[plain..]);
         push_escaped(code_point, &mut out);
         rest = &rest[plain + width..];
     }
@@ -56,7 +56,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
         rest = &rest[plain..];
         let Some(&first) = rest.first().filter(|_| left > 0) else { return left };
         let (piece, width) = if first == b'\\' {
-            let (code_point, width) = escape(rest);
+            let (code_point, width) = unescaped(rest);
             if code_point < 0x80 {
                 out.push(code_point as u8);
                 left -= 1;
@@ -96,7 +96,7 @@ pub fn is_blank(raw: &[u8]) -> bool {
         let window = &rest[..rest.len().min(256)];
         let (text, width) = match memchr(b'\\', window).unwrap_or(window.len()) {
             0 => {
-                let (code_point, width) = escape(rest);
+                let (code_point, width) = unescaped(rest);
                 let mut unit = Vec::with_capacity(4);
                 push_code_point(&mut unit, code_point);
                 (Text::from_wtf8(unit), width)
@@ -172,31 +172,38 @@ fn repaired_utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Returns the code point of the escape that `raw` starts with, and its length in bytes, as [`escape`] does; for anything
+/// else after a backslash, that byte.
+fn unescaped(raw: &[u8]) -> (u32, usize) {
+    let other = || (raw.get(1).map_or(0xfffd, |&byte| u32::from(byte)), raw.len().min(2));
+    escape(raw).unwrap_or_else(other)
+}
+
 /// Returns the code point of the escape that `raw` starts with, and its length in bytes; a pair of surrogate
-/// escapes is one code point.
-fn escape(raw: &[u8]) -> (u32, usize) {
+/// escapes is one code point. `None` for a backslash that does not begin an escape.
+pub fn escape(raw: &[u8]) -> Option<(u32, usize)> {
     let unit = |at: usize| {
         let hex = raw.get(at..at + 4).and_then(|hex| std::str::from_utf8(hex).ok());
         hex.and_then(|hex| u32::from_str_radix(hex, 16).ok())
     };
-    let simple = match raw.get(1) {
-        Some(b'b') => 0x08,
-        Some(b't') => 0x09,
-        Some(b'n') => 0x0a,
-        Some(b'f') => 0x0c,
-        Some(b'r') => 0x0d,
-        Some(b'u') => {
-            let high = unit(2).unwrap_or(0xfffd);
+    let simple = match raw.get(1)? {
+        b'b' => 0x08,
+        b't' => 0x09,
+        b'n' => 0x0a,
+        b'f' => 0x0c,
+        b'r' => 0x0d,
+        b'u' => {
+            let high = unit(2)?;
             let low = if raw.get(6..8) == Some(b"\\u") { unit(8) } else { None };
-            return match (high, low) {
+            return Some(match (high, low) {
                 (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => (join_surrogates(high, low), 12),
                 _ => (high, 6),
-            };
+            });
         }
-        Some(&other) => u32::from(other),
-        None => 0xfffd,
+        &byte @ (b'"' | b'\\' | b'/') => u32::from(byte),
+        _ => return None,
     };
-    (simple, raw.len().min(2))
+    Some((simple, 2))
 }
 
 #[cfg(test)]
@@ -215,23 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn invalid_utf8_becomes_the_replacement_character() {
-        assert_eq!(decode(b"a\xff\xfeb\xe2\x82").to_string_lossy(), "a\u{fffd}\u{fffd}b\u{fffd}");
-        assert_eq!(decode(b"\\n\xff").to_string_lossy(), "\n\u{fffd}");
+    fn what_is_no_escape_loses_its_backslash() {
+        for (raw, text) in [(r"C:\users\u", "C:usersu"), (r"\u12g4", "u12g4"), (r"\", "\u{fffd}")] {
+            assert_eq!(decode(raw.as_bytes()), text, "{raw}");
+        }
     }
 
     #[test]
-    fn a_head_is_cut_by_utf16_units() {
-        let head = |raw: &str, units| {
-            let mut out = Vec::new();
-            decode_head(raw.as_bytes(), units, &mut out);
-            Text::from_wtf8(out).into_owned()
-        };
-        assert_eq!(head("abcdef", 3), Text::from("abc"));
-        assert_eq!(head(r"a\n\u00e9😀z", 5), Text::from("a\né😀"));
-        assert_eq!(head(r"ab\ud83d\ude00", 3).utf16_len(), 3);
-        assert_eq!(head(&"é".repeat(300), 200), Text::from("é".repeat(200)));
-        assert_eq!(head(r"x", 200), Text::from("x"));
+    fn invalid_utf8_becomes_the_replacement_character() {
+        assert_eq!(decode(b"a\xff\xfeb\xe2\x82").to_string_lossy(), "a\u{fffd}\u{fffd}b\u{fffd}");
+        assert_eq!(decode(b"\\n\xff").to_string_lossy(), "\n\u{fffd}");
     }
 
     /// A head is the beginning of the whole decoded string, wherever it is cut and whatever is around the cut.
