@@ -3,19 +3,19 @@
 use super::output::{Exit, Failure, FailureKind};
 use crate::load::LoadError;
 use crate::session::reference::ReferenceError;
-use pisess_store::{Plain, StoreError, is_closed_pipe};
+use pisess_store::{StoreError, is_closed_pipe, plain};
 use std::io;
 
 impl Failure {
     /// Returns a failure to write standard output (exit 2). A closed pipe is success.
     pub fn output(error: io::Error) -> Self {
         let exit = if is_closed_pipe(&error) { Exit::Done } else { Exit::Cannot };
-        Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", Plain(&error)))
+        Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", plain(&error)))
     }
 
     /// Returns a failure to read a session.
     pub fn reading(name: &str, error: io::Error) -> Self {
-        Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", Plain(&error)))
+        Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", plain(&error)))
             .path(name)
     }
 

@@ -3,7 +3,7 @@
 use crate::cli::output::{Failure, Ui};
 use crate::ops::IdSource;
 use pisess_json::time::parse_js_date;
-use pisess_store::Plain;
+use pisess_store::plain;
 use uuid::{Builder, Uuid};
 
 /// Ids and times for one command.
@@ -70,7 +70,7 @@ impl Ids {
     fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
         if self.seed.is_none() {
             let random = ui.random().map_err(|error| {
-                Failure::cannot(format_args!("cannot get random bytes for ids: {}", Plain(&error)))
+                Failure::cannot(format_args!("cannot get random bytes for ids: {}", plain(&error)))
             })?;
             self.seed = Some(Uuid::from_bytes(random).to_string());
         }

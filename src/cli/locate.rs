@@ -188,7 +188,7 @@ fn header(path: &Path) -> Option<Header> {
 /// Returns what an archive records of its session, if it is one that can be read.
 pub fn facts(path: &Path) -> Option<Facts> {
     let archive = Archive::read(&Glance::open(path).ok()?).ok()??;
-    Facts::read(archive.head()).ok()
+    Facts::read(&archive.head).ok()
 }
 
 /// The end of the name of an archive, after that of the session.

@@ -66,8 +66,10 @@ fn parts(time: SystemTime) -> (i64, u32) {
 /// The table of an archive, and where its parts are.
 #[derive(Debug)]
 pub struct Archive {
-    members: Vec<Member>,
-    head: Vec<u8>,
+    /// Its files: first the session.
+    pub members: Vec<Member>,
+    /// What was written for lists.
+    pub head: Vec<u8>,
     pieces: Vec<Range<u64>>,
     session: Range<u64>,
 }
@@ -99,16 +101,6 @@ impl Archive {
             pieces.push(piece);
         }
         Ok(Some(Archive { members, head: table.split_off(end + 1), pieces, session: at..source.len() }))
-    }
-
-    /// Returns its files: first the session.
-    pub fn members(&self) -> &[Member] {
-        &self.members
-    }
-
-    /// Returns what was written for lists.
-    pub fn head(&self) -> &[u8] {
-        &self.head
     }
 
     /// Returns the content of a file other than the session; `None` if there is none of this name.

@@ -79,7 +79,7 @@ pub enum StoreError {
     },
 
     /// The file system has no advisory locks (rule 3).
-    #[error("cannot lock {}: {}", path.display(), Plain(source))]
+    #[error("cannot lock {}: {}", path.display(), plain(source))]
     NoLockSupport {
         /// The file.
         path: PathBuf,
@@ -88,7 +88,7 @@ pub enum StoreError {
     },
 
     /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule 2).
-    #[error("cannot rewrite {}: {what} cannot be kept: {}", path.display(), Plain(source))]
+    #[error("cannot rewrite {}: {what} cannot be kept: {}", path.display(), plain(source))]
     AttributesLost {
         /// The file.
         path: PathBuf,
@@ -112,7 +112,7 @@ pub enum StoreError {
 
     /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
     /// taken back, because other processes see them already.
-    #[error("cannot sync {}: {}; the new lines are written", path.display(), Plain(source))]
+    #[error("cannot sync {}: {}; the new lines are written", path.display(), plain(source))]
     UnsyncedAppend {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum StoreError {
 
     /// The change is in place, but its directory could not be synced: a power failure may still restore the
     /// old state. Only in [`super::Committed::troubles`].
-    #[error("cannot sync the directory {}: {}", folder.display(), Plain(source))]
+    #[error("cannot sync the directory {}: {}", folder.display(), plain(source))]
     Unsynced {
         /// The directory.
         folder: PathBuf,
@@ -132,7 +132,7 @@ pub enum StoreError {
 
     /// The file was rewritten, but data that another process wrote to the old one at that moment could not be
     /// carried over (rule 4). Only in [`super::Committed::troubles`].
-    #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), Plain(source))]
+    #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), plain(source))]
     GrowthLost {
         /// The file.
         path: PathBuf,
@@ -286,21 +286,14 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         io::ErrorKind::AlreadyExists => "it already exists".to_owned(),
-        _ => Plain(error).to_string(),
+        _ => plain(error),
     }
 }
 
-/// An I/O error without Rust's "(os error 28)", which does not help the user.
-pub struct Plain<'a>(pub &'a io::Error);
-
-impl fmt::Display for Plain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.0.to_string();
-        match text.split_once(" (os error") {
-            Some((text, _)) => f.write_str(&text.to_lowercase()),
-            None => f.write_str(&text),
-        }
-    }
+/// Returns the text of an I/O error without Rust's "(os error 28)", which does not help the user.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.to_lowercase())
 }
 
 fn process(holder: Option<u32>) -> String {

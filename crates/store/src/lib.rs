@@ -91,7 +91,6 @@ mod disk;
 mod error;
 mod files;
 mod find;
-mod glance;
 
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
@@ -102,15 +101,16 @@ pub use create::{
     same_file,
 };
 pub use disk::{Disk, OnDisk};
-pub use error::{FileChange, LiveSign, Plain, StoreError};
+pub use error::{FileChange, LiveSign, StoreError, plain};
 pub use files::{agent_in, is_closed_pipe};
-pub use find::{FoundFile, FoundFiles, Reach, Trouble, find, modified, modified_ms, paths_in, with_suffix};
-pub use glance::{Glance, in_folder};
+pub use find::{
+    FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
+};
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
-pub use session_file::{Opened, SessionFile, open};
+pub use session_file::{Glance, Opened, SessionFile, open};
 pub use snapshot::{Since, Snapshot};
 pub use source::{Source, write_archive};
 pub use temp::Fill;

@@ -19,8 +19,10 @@ const LEVEL: i32 = 3;
 /// A file to be archived: its name in the archive, and its state when it was found.
 #[derive(Debug)]
 pub struct Source {
-    member: Member,
-    path: PathBuf,
+    /// What the archive records about it.
+    pub member: Member,
+    /// Its path.
+    pub path: PathBuf,
     seen: Snapshot,
 }
 
@@ -35,16 +37,6 @@ impl Source {
     /// Finds a file.
     pub fn find(name: String, path: &Path) -> Result<Source, StoreError> {
         Ok(Source::of(name, &SessionFile::open(path)?))
-    }
-
-    /// Returns its path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns what the archive records about it.
-    pub fn member(&self) -> &Member {
-        &self.member
     }
 
     /// Opens the file, if it is as it was found (rule 4).
@@ -81,7 +73,7 @@ impl Source {
 
 /// Writes an archive of these files, of which the first is the session; `head` is what a list shows of it.
 pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
-    let files: Vec<&Member> = sources.iter().map(Source::member).collect();
+    let files: Vec<&Member> = sources.iter().map(|source| &source.member).collect();
     let mut first = serde_json::to_vec(&files)?;
     first.push(b'\n');
     first.extend_from_slice(head);
@@ -140,7 +132,7 @@ impl Archive {
     /// # Errors
     /// If the archive is damaged, a file changed since it was found, or one cannot be read.
     pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
-        let is_listed = |file: &Source| self.members().contains(&file.member);
+        let is_listed = |file: &Source| self.members.contains(&file.member);
         if !files.iter().all(is_listed) {
             return Ok(false);
         }

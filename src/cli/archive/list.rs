@@ -33,9 +33,9 @@ impl Archived {
         let archive = Archive::read(&file).map_err(|error| Failure::reading(&name, error))?;
         let archive =
             archive.ok_or_else(|| Failure::cannot(format_args!("{name} is not an archive")).path(&name))?;
-        let facts = Facts::read(archive.head()).map_err(|error| Failure::load(&name, error))?;
-        let bytes = archive.members().iter().map(|member| member.size).sum();
-        let (path, files) = (path.to_owned(), archive.members().len());
+        let facts = Facts::read(&archive.head).map_err(|error| Failure::load(&name, error))?;
+        let bytes = archive.members.iter().map(|member| member.size).sum();
+        let (path, files) = (path.to_owned(), archive.members.len());
         Ok(Archived { path, facts, files, bytes, archived: file.len() })
     }
 }

@@ -135,11 +135,11 @@ impl Packer<'_> {
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
         let is_new = write(&facts, &sources, to)?;
         let archived = Glance::open(to)?.len();
-        let bytes = (sources.iter().map(|source| source.member().size).sum(), archived);
+        let bytes = (sources.iter().map(|source| source.member.size).sum(), archived);
         match self.remove(&sources, locked) {
             Ok(Attempt::Done(committed)) => {
                 folder.keep();
-                folder_of(sources[0].path()).iter().for_each(|folder| store::remove_empty_folders(folder));
+                folder_of(&sources[0].path).iter().for_each(|folder| store::remove_empty_folders(folder));
                 Ok((Some(Attempt::Done(committed)), bytes))
             }
             other => {
@@ -174,7 +174,7 @@ impl Packer<'_> {
         for source in sources {
             source.open()?;
         }
-        for source in sources[1..].iter().filter(|source| !is_blob(&source.member().name)) {
+        for source in sources[1..].iter().filter(|source| !is_blob(&source.member.name)) {
             source.remove(&self.options())?;
         }
         locked.remove()

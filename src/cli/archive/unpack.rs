@@ -83,7 +83,7 @@ impl OpenArchive {
     }
 
     fn bytes(&self) -> (u64, u64) {
-        (self.archive.members().iter().map(|member| member.size).sum(), self.file.len())
+        (self.archive.members.iter().map(|member| member.size).sum(), self.file.len())
     }
 }
 
@@ -136,7 +136,7 @@ pub fn restore(
             .hint("to read the session as it is, give this path to any command")
         })
     };
-    let targets: Vec<PathBuf> = open.archive.members().iter().map(place).collect::<Result<_, _>>()?;
+    let targets: Vec<PathBuf> = open.archive.members.iter().map(place).collect::<Result<_, _>>()?;
     // If the session is there, too, it may be about to be archived: that is over before anything is decided.
     let there = store::modified(&session).map(|_| SessionFile::open(&session)).transpose()?;
     let _held = there.as_ref().map(|there| store::lock(there, options)).transpose()?;
@@ -146,7 +146,7 @@ pub fn restore(
     }
     let mut made = Made::default();
     let target = |name: &str| {
-        let at = open.archive.members().iter().position(|member| member.name == name);
+        let at = open.archive.members.iter().position(|member| member.name == name);
         at.map(|at| &targets[at]).filter(|target| missing.contains(target))
     };
     let written = open.archive.contents(&open.file, &mut |member, content| {
@@ -173,7 +173,7 @@ pub fn restore(
 fn missing<'t>(open: &OpenArchive, targets: &'t [PathBuf]) -> Result<Vec<&'t PathBuf>, Failure> {
     let is_there = |target: &&PathBuf| target.symlink_metadata().is_ok();
     let (there, missing): (Vec<_>, Vec<_>) = targets.iter().partition(is_there);
-    let members = open.archive.members();
+    let members = &open.archive.members;
     let is_blob_only = members
         .iter()
         .zip(targets)
@@ -224,7 +224,7 @@ pub fn delete(
         return Ok(result(Status::Planned));
     }
     if !force {
-        let title = Facts::read(open.archive.head()).map(|facts| facts.title.to_string_lossy().into_owned());
+        let title = Facts::read(&open.archive.head).map(|facts| facts.title.to_string_lossy().into_owned());
         let title = title.ok().filter(|title| !title.is_empty()).map(|title| format!(" ({title})"));
         if !ui.confirm(&format!("delete {}{}", open.name, title.unwrap_or_default()))? {
             return Err(Failure::no(format_args!("{} is not deleted", open.name)));

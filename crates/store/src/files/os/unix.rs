@@ -74,7 +74,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Without an exchange in the system, a second name of the old file keeps it.
 pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
-    match swap(new, old) {
+    match rename_with(new, old, true) {
         Err(error) if is_unsupported(&error) => exchange_by_links(new, old),
         done => done.map(|()| true),
     }
@@ -92,20 +92,22 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     Ok(is_kept)
 }
 
+/// Renames with a flag that not every system has: both names are exchanged, or none is replaced.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn swap(one: &Path, other: &Path) -> io::Result<()> {
+fn rename_with(from: &Path, to: &Path, is_exchange: bool) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+    let flag = if is_exchange { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    Ok(renameat_with(CWD, from, CWD, to, flag)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn swap(_: &Path, _: &Path) -> io::Result<()> {
+fn rename_with(_: &Path, _: &Path, _: bool) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match rename_noreplace(from, to) {
+    match rename_with(from, to, false) {
         Err(error) if is_unsupported(&error) => rename_without_flag(from, to),
         done => done,
     }
@@ -133,17 +135,6 @@ fn rename_without_flag(from: &Path, to: &Path) -> io::Result<()> {
         linked => linked?,
     }
     std::fs::remove_file(from)
-}
-
-#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_noreplace(from: &Path, to: &Path) -> io::Result<()> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_noreplace(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn is_unsupported(error: &io::Error) -> bool {
