@@ -124,8 +124,21 @@ pub fn modified(path: &Path) -> Option<SystemTime> {
 
 /// Returns the same in milliseconds since 1970; `None` also for a time before that.
 pub fn modified_ms(path: &Path) -> Option<i64> {
-    let since = modified(path)?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_millis()).ok()
+    ms_since_1970(modified(path)?)
+}
+
+pub(super) fn ms_since_1970(time: SystemTime) -> Option<i64> {
+    i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
+}
+
+/// Returns the session files directly in a directory, including hidden ones, with their modification times;
+/// none if the directory cannot be read.
+pub fn in_folder(folder: &Path) -> Vec<(PathBuf, SystemTime)> {
+    let mut content = Content::default();
+    // Entries read before an error are kept.
+    let _ = content.read(folder);
+    let paths = content.files.into_iter().map(|name| folder.join(name));
+    paths.filter_map(|path| Some((path.clone(), modified(&path)?))).collect()
 }
 
 /// A directory to be searched.
@@ -230,13 +243,13 @@ impl Search {
 /// The contents of a directory: the names of session files, and the names of subdirectories, each with whether it
 /// is a link.
 #[derive(Default)]
-pub(super) struct Content {
-    pub files: Vec<OsString>,
+struct Content {
+    files: Vec<OsString>,
     folders: Vec<(OsString, bool)>,
 }
 
 impl Content {
-    pub fn read(&mut self, folder: &Path) -> std::io::Result<()> {
+    fn read(&mut self, folder: &Path) -> std::io::Result<()> {
         for entry in std::fs::read_dir(folder)? {
             let entry = entry?;
             let name = entry.file_name();

@@ -1,8 +1,9 @@
-//! A session file opened for reading.
+//! Session files opened for reading.
 
 use super::archive::{self, Archive};
 use super::error::{FileChange, StoreError};
 use super::files::{self, DISK, FileType, Files, Stat};
+use super::find::ms_since_1970;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
 use super::snapshot::Snapshot;
 use std::fs::File;
@@ -79,7 +80,7 @@ impl SessionFile {
     }
 }
 
-pub(super) fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
+fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     match kind {
         FileType::Regular => Ok(()),
         FileType::Folder => Err(StoreError::io("read", path, io::ErrorKind::IsADirectory.into())),
@@ -89,9 +90,7 @@ pub(super) fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreE
 
 impl ReadAt for SessionFile {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
-        let wanted = buf.len().min(left);
-        files::read_at(&self.file, &mut buf[..wanted], offset)
+        read_before(self.snapshot.stat.size, &self.file, buf, offset)
     }
 
     fn file(&self) -> Option<&File> {
@@ -101,6 +100,51 @@ impl ReadAt for SessionFile {
     fn len(&self) -> u64 {
         self.snapshot.stat.size
     }
+}
+
+/// A regular file opened for reading only, without the snapshot that a later write would need (rule 4).
+#[derive(Debug)]
+pub struct Glance {
+    file: File,
+    stat: Stat,
+}
+
+impl Glance {
+    /// Opens it, following symbolic links.
+    pub fn open(path: &Path) -> Result<Glance, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        refuse_irregular(path, DISK.stat_at(path).map_err(failed)?.kind)?;
+        let file = DISK.open_read(path).map_err(failed)?;
+        let stat = DISK.stat(&file).map_err(failed)?;
+        refuse_irregular(path, stat.kind)?;
+        Ok(Glance { file, stat })
+    }
+
+    /// Returns the open file, to be compared with another.
+    pub fn handle(&self) -> &File {
+        &self.file
+    }
+
+    /// Returns when its content was last modified, in milliseconds since 1970.
+    pub fn modified_ms(&self) -> i64 {
+        ms_since_1970(self.stat.modified).unwrap_or_default()
+    }
+}
+
+impl ReadAt for Glance {
+    fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        read_before(self.stat.size, &self.file, buf, offset)
+    }
+
+    fn len(&self) -> u64 {
+        self.stat.size
+    }
+}
+
+fn read_before(end: u64, file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+    let left = usize::try_from(end.saturating_sub(offset)).unwrap_or(usize::MAX);
+    let wanted = buf.len().min(left);
+    files::read_at(file, &mut buf[..wanted], offset)
 }
 
 /// A path opened for reading: a file, or the content of a pipe (`<(zcat old.jsonl.gz)`, a FIFO), which can be

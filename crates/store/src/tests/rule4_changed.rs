@@ -97,8 +97,7 @@ fn any_other_change_is_refused() {
 /// A process that ignores locks changes the file between the lock and the commit.
 #[test]
 fn the_last_look_is_right_before_the_commit() {
-    type Act = fn(&Path);
-    let acts: [(FileChange, Act); 4] = [
+    let acts: [(FileChange, fn(&Path)); 4] = [
         (FileChange::Grown, |path| append_to(path, "other\n")),
         (FileChange::Truncated, |path| {
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(3).unwrap();
