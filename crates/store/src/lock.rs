@@ -207,12 +207,6 @@ impl Locked {
         StoreError::Changed { path: self.path.clone(), change }
     }
 
-    /// Returns a copy of a handle, as a child process would inherit it.
-    #[cfg(test)]
-    pub(super) fn duplicate_of_the_lock(&self) -> File {
-        self.lock.0.try_clone().expect("a descriptor is free")
-    }
-
     /// Returns a handle to the file that was locked, for reading only where it can be locked like that.
     pub(super) fn reading(&self) -> io::Result<File> {
         self.lock.0.try_clone()

@@ -11,11 +11,9 @@
 
 use super::append::{Attempt, Committed};
 use super::error::{FileChange, StoreError};
-use super::live;
 use super::lock::Locked;
-use super::pause::Pause;
 use super::publish_lock::PublishLock;
-use super::rewrite::{CLOSED_WITHIN, QUIET, RECENT, sync_folder};
+use super::rewrite::sync_folder;
 use super::temp::Temp;
 use std::io;
 
@@ -60,27 +58,10 @@ impl Locked {
 
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it since it was read.
     fn settle(&mut self) -> Result<(), StoreError> {
-        // From now on, whoever has the file open for writing is another process.
-        self.file = self.reading().map_err(|error| self.failed(error))?;
-        let mut is_quiet = live::distance(self.files.now(), self.base.stat.modified) >= RECENT;
-        let mut pause = Pause::new(CLOSED_WITHIN);
-        loop {
-            let compared = self.base.compare_for_reading(self.files, &self.file);
-            if let Some(change) = compared.map_err(|error| self.failed(error))? {
-                return Err(self.changed(change));
-            }
-            match self.files.is_being_written(&self.file) {
-                Some(true) if pause.is_over() => {
-                    let open = io::Error::other("another process has it open, and may write to it");
-                    return Err(self.failed(open));
-                }
-                Some(true) => pause.sleep(self.files),
-                _ if is_quiet => return Ok(()),
-                _ => {
-                    self.files.sleep(QUIET);
-                    is_quiet = true;
-                }
-            }
-        }
+        let closed = self.until_closed("another process has it open, and may write to it", &mut |own| {
+            let change = own.base.compare_for_reading(own.files, &own.file)?;
+            change.map_or(Ok(false), |change| Err(io::Error::other(own.changed(change))))
+        });
+        closed.map_err(|error| error.downcast().unwrap_or_else(|error| self.failed(error)))
     }
 }

@@ -19,14 +19,14 @@ use std::time::Duration;
 const CARRY_BYTES: u64 = 1 << 20;
 
 /// How long to wait for a process that has the old file open for writing: agents open it, write and close it.
-pub(super) const CLOSED_WITHIN: Duration = Duration::from_secs(2);
+const CLOSED_WITHIN: Duration = Duration::from_secs(2);
 
 /// How long the old file must not change if another process changed it recently, or if the system cannot tell whether it
 /// is open: a process may be about to open the file that it looked up before the rename.
-pub(super) const QUIET: Duration = Duration::from_millis(5);
+const QUIET: Duration = Duration::from_millis(5);
 
 /// How recent a change is after which another process is expected to append again.
-pub(super) const RECENT: Duration = Duration::from_secs(10);
+const RECENT: Duration = Duration::from_secs(10);
 
 impl Locked {
     /// Replaces the content with what the closure writes (rule 2). With `backup`, the old content is kept
@@ -204,41 +204,51 @@ impl Locked {
     /// Rule 4: a process that had the old file open may have written to it between our last comparison and
     /// the rename, or may do so now. What it wrote is appended to the new file. Returns the number of bytes.
     fn copy_growth(&mut self, new: &Temp) -> io::Result<u64> {
-        // From now on, whoever has the old file open for writing is another process.
-        self.file = self.reading()?;
-        let (start, mut end) = (self.base.stat.size, self.base.stat.size);
-        let is_recent = live::distance(self.files.now(), self.base.stat.modified) < RECENT;
-        let mut pause = Pause::new(CLOSED_WITHIN);
-        let mut is_quiet = !is_recent;
-        loop {
-            let size = self.files.stat(&self.file)?.size;
-            if size > end {
-                if end == start {
-                    self.close_last_line(new)?;
-                }
-                self.copy_range(&self.file, end..size, &new.file)?;
-                (end, is_quiet) = (size, false);
+        let start = self.base.stat.size;
+        let mut end = start;
+        self.until_closed("another process has the old file open, and may write to it", &mut |own| {
+            let size = own.files.stat(&own.file)?.size;
+            if size <= end {
+                return Ok(false);
             }
+            if end == start {
+                own.close_last_line(new)?;
+            }
+            own.copy_range(&own.file, end..size, &new.file)?;
+            end = size;
+            Ok(true)
+        })?;
+        if end > start {
+            self.files.sync(&new.file)?;
+        }
+        Ok(end - start)
+    }
+
+    /// Waits until nobody has the file open for writing, and nothing more happens to it. `look` returns whether something
+    /// has happened since it was called last; it is an error, `what`, if a process keeps the file open.
+    pub(super) fn until_closed(
+        &mut self,
+        what: &str,
+        look: &mut dyn FnMut(&Locked) -> io::Result<bool>,
+    ) -> io::Result<()> {
+        // From now on, whoever has the file open for writing is another process.
+        self.file = self.reading()?;
+        let is_recent = live::distance(self.files.now(), self.base.stat.modified) < RECENT;
+        let (mut pause, mut is_quiet) = (Pause::new(CLOSED_WITHIN), !is_recent);
+        loop {
+            is_quiet &= !look(self)?;
             match self.files.is_being_written(&self.file) {
-                Some(true) if pause.is_over() => {
-                    return Err(io::Error::other(
-                        "another process has the old file open, and may write to it",
-                    ));
-                }
+                Some(true) if pause.is_over() => return Err(io::Error::other(what)),
                 Some(true) => pause.sleep(self.files),
-                // It may have been written to since its size was asked for.
-                _ if self.files.stat(&self.file)?.size > end => {}
-                _ if is_quiet => break,
+                // It may have been written to since it was looked at.
+                _ if look(self)? => is_quiet = false,
+                _ if is_quiet => return Ok(()),
                 _ => {
                     self.files.sleep(QUIET);
                     is_quiet = true;
                 }
             }
         }
-        if end > start {
-            self.files.sync(&new.file)?;
-        }
-        Ok(end - start)
     }
 
     /// Appends a newline to the new file if its last line is torn, so that what follows begins a line; but not if

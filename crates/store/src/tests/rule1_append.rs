@@ -14,13 +14,6 @@ fn a_line_goes_to_the_end() {
 }
 
 #[test]
-fn a_missing_newline_comes_first() {
-    let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
-    bench.append(&DISK, &now(PI)).unwrap();
-    assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
-}
-
-#[test]
 fn nothing_is_nothing_and_half_a_line_is_refused() {
     let bench = Bench::new("{\"torn");
     bench.lock().unwrap().append(b"").unwrap().done().unwrap();

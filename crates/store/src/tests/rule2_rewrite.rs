@@ -4,15 +4,6 @@ use super::seam::{EEXIST, EOPNOTSUPP, EPERM};
 use super::*;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
-#[test]
-fn the_new_content_takes_the_place_of_the_old() {
-    let bench = Bench::new(OLD);
-    let committed = bench.rewrite(&DISK, &now(PI), NEW).unwrap();
-    assert_eq!(bench.content(), NEW);
-    assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
-    assert_eq!(bench.names(), ["s.jsonl"]);
-}
-
 /// The file is synced before it gets its name, and the directory after.
 #[test]
 fn the_order_is_write_sync_rename_sync() {
@@ -303,14 +294,4 @@ fn a_closure_that_fails_changes_nothing() {
     // The error is returned unchanged: it determines the exit code.
     assert!(error.unwrap_err().is_busy());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-}
-
-#[test]
-fn a_batch_syncs_each_folder_once_and_reports() {
-    let bench = Bench::new(OLD);
-    let batch = super::super::Batch::new();
-    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
-    assert!(batch.finish().is_empty());
-    assert_eq!(bench.names(), ["s.bak", "s.jsonl"]);
 }

@@ -174,7 +174,7 @@ fn the_lock_is_given_back_although_another_handle_is_open() {
     for is_append in [true, false] {
         let bench = Bench::new(OLD);
         let locked = bench.lock().unwrap();
-        let _as_in_a_child = locked.duplicate_of_the_lock();
+        let _as_in_a_child = locked.reading().unwrap();
         if is_append {
             locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
         } else {

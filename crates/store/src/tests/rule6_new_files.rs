@@ -161,37 +161,27 @@ fn what_is_no_file_is_written_through() {
     assert!(!fs::metadata("/dev/full").unwrap().is_file());
 }
 
+/// A backup has the content and the attributes of the old file, and shares nothing with the new one: an append to one does
+/// not appear in the other, and both can be rewritten.
 #[test]
-fn a_backup_is_the_old_file_and_never_overwrites() {
+fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
     let bench = Bench::new(OLD);
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o640)).unwrap();
+    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
+    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
     let backup = bench.at("s.jsonl.bak");
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
     bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
-    assert_eq!(bench.content(), NEW);
-    assert_eq!(fs::metadata(&backup).unwrap().nlink(), 1);
-
-    let error = bench.lock().unwrap().rewrite(Some(&backup), write).unwrap_err();
-    assert!(error.kind() == Some(ErrorKind::AlreadyExists) && error.path() == Some(&backup), "{error:?}");
-    assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), bench.names().len()), (OLD, 2));
-}
-
-/// A backup has the attributes of the old file and shares nothing with the new one: an append to one does not
-/// appear in the other, and both can be rewritten.
-#[test]
-fn a_backup_is_a_file_of_its_own() {
-    let bench = Bench::new(OLD);
-    let backup = bench.at("s.jsonl.bak");
-    let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::from_secs(9_999);
-    fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
-    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
     assert_eq!(fs::metadata(&backup).unwrap().modified().unwrap(), written);
+
     append_to(&bench.path, LINE);
     append_to(&backup, "other\n");
+    let error = bench.lock().unwrap().rewrite(Some(&backup), write).unwrap_err();
+    assert!(error.kind() == Some(ErrorKind::AlreadyExists) && error.path() == Some(&backup), "{error:?}");
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
     assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
+    assert_eq!(bench.names().len(), 2);
     for path in [&bench.path, &backup] {
         rewrite(lock_on(&DISK, &SessionFile::open(path).unwrap(), &now(PI)).unwrap(), OLD).unwrap();
     }
