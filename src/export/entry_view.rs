@@ -44,8 +44,9 @@ impl EntryView<'_> {
             Kind::ContextEdit => self.edit(line),
             Kind::Label => self.label(line),
             Kind::SessionInit => {
-                self.fold("System prompt", line.get("systemPrompt"));
-                self.fold("Task", line.get("task"));
+                for (title, key) in [("System prompt", "systemPrompt"), ("Task", "task")] {
+                    self.fold(title, &line.get(key).and_then(decoded).unwrap_or_default());
+                }
                 self.rest("settings", line, &["systemPrompt", "task"]);
             }
             Kind::ModelChange
@@ -105,7 +106,7 @@ impl EntryView<'_> {
         for (name, text) in message.get("sections").map(js::entries).unwrap_or_default() {
             let name = cut(&name.to_string_lossy(), 100);
             match decoded(text) {
-                Some(text) => self.fold_text(&format!("Section {name}"), &text),
+                Some(text) => self.fold(&format!("Section {name}"), &text),
                 None => self.markup.words(Tag::Note, &format!("Section {name} removed")),
             }
         }

@@ -68,7 +68,7 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .json("cwd", &or_null(cwd.as_deref()))
         .str("agent", session.agent().name)
         .str("session", &session.header.id.to_string_lossy())
-        .json("left", &or_null(contents.note().as_deref()))
+        .json("left", &or_null(contents.note(None).as_deref()))
         .str("made", concat!("pisess ", env!("CARGO_PKG_VERSION")))
         .number("leaf", contents.leaf.and_then(|leaf| contents.number(leaf)).map_or(-1.0, f64::from))
         .json("ids", &array(ids))

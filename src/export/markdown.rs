@@ -31,7 +31,7 @@ pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Re
     let drawing = rows(contents.session, contents.leaf);
     let is_here = contents.on_path();
     writeln!(out, "# {}", line(title))?;
-    if let Some(note) = contents.note_of_path() {
+    if let Some(note) = contents.note(contents.others()) {
         write!(out, "\n*{}*\n", line(&note))?;
     }
     let mut model: Option<String> = None;

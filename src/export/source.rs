@@ -165,17 +165,8 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Returns what a page leaves out, for its reader.
-    pub fn note(&self) -> Option<String> {
-        self.note_with(None)
-    }
-
-    /// Returns what a document of the path to the leaf leaves out, for its reader.
-    pub fn note_of_path(&self) -> Option<String> {
-        self.note_with(self.others())
-    }
-
-    fn note_with(&self, others: Option<String>) -> Option<String> {
+    /// Returns for the reader what is left out, and the [`Contents::others`] of a document of the path.
+    pub fn note(&self, others: Option<String>) -> Option<String> {
         let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
         self.cuts.note(all.saturating_sub(self.entries.len()), others)
     }

@@ -21,7 +21,7 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
         (edit_notes(&source, &path)?, Labels::new(contents.session), contents.on_path());
     head(title, STATIC_STYLE, None, out)?;
     writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
-    if let Some(note) = contents.note_of_path() {
+    if let Some(note) = contents.note(contents.others()) {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
     let mut model: Option<String> = None;

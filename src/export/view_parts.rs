@@ -125,15 +125,8 @@ impl<'s> EntryView<'s> {
         }
     }
 
-    /// Appends a text, folded.
-    pub fn fold(&mut self, title: &str, value: Option<Raw>) {
-        if let Some(text) = value.and_then(decoded) {
-            self.fold_text(title, &text);
-        }
-    }
-
-    /// Appends a text that is at hand, folded, unless it is empty.
-    pub fn fold_text(&mut self, title: &str, text: &str) {
+    /// Appends a text, folded, unless it is empty.
+    pub fn fold(&mut self, title: &str, text: &str) {
         if text.trim().is_empty() {
             return;
         }

@@ -25,9 +25,9 @@ use crate::session::dialect::Dialect;
 use crate::session::reference::Position;
 use crate::session::usage::Usage;
 use pisess_store::{
-    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile, StoreError,
-    WriteOptions,
+    self as store, Archive, Attempt, Beside, Committed, Glance, Locked, ReadAt, SessionFile, WriteOptions,
 };
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the path as given, or with links resolved if it is a symbolic link.
