@@ -27,7 +27,7 @@ pub fn stringify(value: Raw) -> Text<'static> {
     Text::from_wtf8(writer.out)
 }
 
-/// Returns `String(number)` for a finite number.
+/// Returns `String(number)`.
 pub fn number(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned(); // ryu-js writes -0 this way, too, but does not guarantee it.
@@ -63,19 +63,9 @@ pub fn string(value: Raw<'_>) -> Text<'_> {
 fn scalar(value: Raw<'_>) -> Text<'_> {
     match (value.text(), value.number()) {
         (Some(text), _) => text,
-        (_, Some(number)) => Text::from(number_text(number)),
+        (_, Some(value)) => Text::from(number(value)),
         _ if value.is_object() => Text::from("[object Object]"),
         _ => Text::from_wtf8(value.bytes()),
-    }
-}
-
-/// Returns `String(number)`, also for numbers that are not finite.
-pub fn number_text(value: f64) -> String {
-    match value {
-        _ if value.is_finite() => number(value),
-        _ if value.is_nan() => "NaN".to_owned(),
-        _ if value > 0.0 => "Infinity".to_owned(),
-        _ => "-Infinity".to_owned(),
     }
 }
 
@@ -165,7 +155,7 @@ pub fn fixed1(number: f64) -> String {
 
 /// Returns `number.toLocaleString()` of a whole number: with separated thousands.
 pub fn grouped(number: f64) -> String {
-    let digits = number_text(number);
+    let digits = self::number(number);
     let (sign, digits) = digits.strip_prefix('-').map_or(("", digits.as_str()), |digits| ("-", digits));
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return format!("{sign}{digits}");

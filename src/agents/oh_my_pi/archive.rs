@@ -244,7 +244,7 @@ fn data_size(bytes: f64) -> String {
     match bytes {
         1_000_000.0.. => format!("{} MB", js::fixed1(bytes / 1_000_000.0)),
         1_000.0.. => format!("{} KB", js::fixed1(bytes / 1_000.0)),
-        _ => format!("{} B", js::number_text(bytes)),
+        _ => format!("{} B", js::number(bytes)),
     }
 }
 

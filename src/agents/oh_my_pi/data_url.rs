@@ -41,7 +41,7 @@ pub fn elided(text: &Text) -> Text<'static> {
             chars += elided - utf16_len(marker.as_bytes()) as f64;
         }
         let media_type = String::from_utf8_lossy(&found["type"]);
-        let note = format!("[data URL omitted: {media_type}, {} base64 chars]", js::number_text(chars));
+        let note = format!("[data URL omitted: {media_type}, {} base64 chars]", js::number(chars));
         out.extend_from_slice(note.as_bytes());
         if !is_wrapped {
             out.extend_from_slice(close.map_or(&b""[..], |close| close.as_bytes()));

@@ -92,7 +92,7 @@ fn middle_left_out(truncation: Raw) -> Text<'static> {
         let size = size(bytes);
         return format!("Showing head and tail bytes of {count} line{}; {size} elided", many(lines)).into();
     }
-    let shown = js::number_text(js::operand(output_lines).min(lines));
+    let shown = js::number(js::operand(output_lines).min(lines));
     concat(&[&"Showing ", &shown, &" of ", &js::template(total_lines), &" lines; middle elided"])
 }
 
@@ -208,7 +208,7 @@ fn place<'a>(message: &'a Text) -> Option<(Text<'static>, Text<'a>)> {
 fn size(bytes: f64) -> String {
     const K: f64 = 1024.0;
     match bytes {
-        _ if bytes < K => format!("{}B", js::number_text(bytes)),
+        _ if bytes < K => format!("{}B", js::number(bytes)),
         _ if bytes < K * K => format!("{}KB", js::fixed1(bytes / K)),
         _ if bytes < K * K * K => format!("{}MB", js::fixed1(bytes / (K * K))),
         _ if bytes.is_nan() => "NaNGB".to_owned(),
