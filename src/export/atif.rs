@@ -47,9 +47,7 @@ pub fn has_steps(contents: &Contents) -> bool {
 }
 
 /// Writes the trajectory of the path to the leaf, with those of the sub-agents that its results name, and of theirs.
-///
-/// # Errors
-/// If reading or writing fails, or the compactions keep the same entries over and over.
+/// It is an error if the compactions keep the same entries over and over.
 pub fn trajectory(
     contents: &Contents,
     path: &str,

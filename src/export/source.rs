@@ -266,9 +266,6 @@ impl<'a> Source<'a> {
     }
 
     /// Calls `see` with the block of the call that a result answers, or with `null` if there is none.
-    ///
-    /// # Errors
-    /// If the line of the call cannot be read.
     pub fn with_call(&self, id: &[u8], result: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
         let Some(ix) = self.contents.call(id, result) else {
             see(Raw::NULL);

@@ -42,9 +42,6 @@ pub enum Rendition {
 }
 
 /// Returns the indexes of the values that are in an export: none, if it is correct.
-///
-/// # Errors
-/// If reading fails, or a piece of a page cannot be decoded.
 pub fn left_over(format: Rendition, written: &dyn ReadAt, values: &[Value]) -> io::Result<BTreeSet<usize>> {
     let mut searchers: Vec<_> =
         Spelling::ALL.into_iter().filter_map(|form| Searcher::new(form, values)).collect();

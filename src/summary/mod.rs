@@ -58,9 +58,6 @@ pub struct Material<'a> {
 
 /// Returns the built-in summary. Results of tool calls are read in the newest messages only. Secrets get the placeholders
 /// of `redactor`.
-///
-/// # Errors
-/// If a line cannot be read.
 pub fn extract<B: EntryReader>(
     material: &Material,
     session: &Session,

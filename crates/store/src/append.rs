@@ -36,10 +36,7 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    /// Returns the commit, or an error if the file has grown.
-    ///
-    /// # Errors
-    /// [`StoreError::Changed`] if the attempt is stale. For callers that do not try again.
+    /// Returns the commit, or an error if the file has grown: for callers that do not try again.
     pub fn done(self) -> Result<Committed, StoreError> {
         match self {
             Attempt::Done(committed) => Ok(committed),
@@ -57,9 +54,6 @@ impl Committed {
 impl Locked {
     /// Appends whole lines, each ending in a newline, preceded by a newline if the last line has none (rule 1). If
     /// `lines` is empty, nothing changes.
-    ///
-    /// # Errors
-    /// If the lines cannot be written, or the file changed other than by growing.
     pub fn append(mut self, lines: &[u8]) -> Result<Attempt, StoreError> {
         let bytes = self.closed_before(lines)?;
         let publish = PublishLock::take(&self)?;

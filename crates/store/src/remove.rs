@@ -18,10 +18,7 @@ use super::temp::Temp;
 use std::io;
 
 impl Locked {
-    /// Removes the file. If it has grown, nothing is removed.
-    ///
-    /// # Errors
-    /// If it changed, another process may still write to it, or it cannot be removed.
+    /// Removes the file. If it has grown, changed, or another process may still write to it, nothing is removed.
     pub fn remove(mut self) -> Result<Attempt, StoreError> {
         let publish = PublishLock::take(&self)?;
         if self.has_grown()? {
@@ -44,9 +41,6 @@ impl Locked {
     }
 
     /// Removes a file that belongs to the session, if it is as it was read and nobody has it open for writing.
-    ///
-    /// # Errors
-    /// As for [`Locked::remove`], or if it has grown.
     pub fn remove_companion(mut self) -> Result<(), StoreError> {
         if self.has_grown()? {
             return Err(self.changed(FileChange::Grown));

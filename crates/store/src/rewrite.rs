@@ -306,5 +306,5 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 
 pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError> {
     let source = files.sync_folder(folder).err()?;
-    Some(StoreError::Unsynced { folder: folder.to_owned(), source })
+    Some(StoreError::Unsynced { path: folder.to_owned(), source })
 }

@@ -70,10 +70,8 @@ const GAP: u64 = 4;
 /// Pieces that are shorter on average, in bytes, are joined and written at once.
 const SHORT: usize = 512;
 
-/// Writes pieces to an open file, in order. Several threads read, and the calling one writes.
-///
-/// # Errors
-/// If reading or writing fails. The pieces before the failure may have been written.
+/// Writes pieces to an open file, in order. Several threads read, and the calling one writes. The pieces before a failure
+/// may have been written.
 pub fn send_pieces<'a>(
     pieces: Pieces<'a, impl Iterator<Item = Piece<'a>> + Send>,
     workers: usize,

@@ -95,9 +95,6 @@ impl Snapshot {
     }
 
     /// Looks at what is at the path now.
-    ///
-    /// # Errors
-    /// If there is no regular file that can be read.
     pub fn look(&self, path: &Path) -> Result<Since, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         let (old, new) = (&self.stat, DISK.stat_at(path).map_err(failed)?);

@@ -40,9 +40,6 @@ impl Source {
     }
 
     /// Opens the file, if it is as it was found (rule 4).
-    ///
-    /// # Errors
-    /// If it changed, or cannot be read.
     pub fn open(&self) -> Result<SessionFile, StoreError> {
         let changed = |change| StoreError::Changed { path: self.path.clone(), change };
         let file = SessionFile::open(&self.path).map_err(|error| match error.kind() {
@@ -59,9 +56,6 @@ impl Source {
     }
 
     /// Removes the file, whose content is in an archive, if it is as it was found and no agent has it open.
-    ///
-    /// # Errors
-    /// If it cannot be locked, changed, or cannot be removed.
     pub fn remove(&self, options: &WriteOptions) -> Result<(), StoreError> {
         lock(&self.open()?, options)?.remove_companion()
     }
@@ -128,9 +122,6 @@ impl Write for Pieces<'_> {
 impl Archive {
     /// Whether these files are in the archive as they are now. It may contain others, which a run that was killed removed
     /// already.
-    ///
-    /// # Errors
-    /// If the archive is damaged, a file changed since it was found, or one cannot be read.
     pub fn holds(&self, source: &dyn ReadAt, files: &[Source]) -> io::Result<bool> {
         let is_listed = |file: &Source| self.members.contains(&file.member);
         if !files.iter().all(is_listed) {
