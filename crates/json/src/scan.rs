@@ -187,43 +187,40 @@ impl<'a> Scanner<'a> {
     /// Walks over an object; `member` is called at each value and must walk over it.
     #[inline]
     pub fn object(&mut self, mut member: impl FnMut(&mut Self, RawString<'a>) -> Result<()>) -> Result<()> {
-        self.expect(b'{')?;
-        if self.peek() == b'}' {
-            self.pos += 1;
-            return Ok(());
-        }
-        loop {
-            let key = self.string()?;
-            self.expect(b':')?;
-            member(self, key)?;
-            match self.peek() {
-                b',' => self.pos += 1,
-                b'}' => {
-                    self.pos += 1;
-                    return Ok(());
-                }
-                _ => return Err(self.malformed()),
-            }
-        }
+        self.container(b'{', b'}', |scanner| {
+            let key = scanner.string()?;
+            scanner.expect(b':')?;
+            member(scanner, key)
+        })
     }
 
     /// Walks over an array; `item` is called at each value and must walk over it.
     #[inline]
-    pub fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
-        self.expect(b'[')?;
-        if self.peek() == b']' {
+    pub fn array(&mut self, item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        self.container(b'[', b']', item)
+    }
+
+    #[inline]
+    fn container(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        self.expect(open)?;
+        if self.peek() == close {
             self.pos += 1;
             return Ok(());
         }
         loop {
             item(self)?;
-            match self.peek() {
-                b',' => self.pos += 1,
-                b']' => {
-                    self.pos += 1;
-                    return Ok(());
-                }
-                _ => return Err(self.malformed()),
+            let next = self.peek();
+            if next != b',' && next != close {
+                return Err(self.malformed());
+            }
+            self.pos += 1;
+            if next == close {
+                return Ok(());
             }
         }
     }
