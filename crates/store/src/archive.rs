@@ -12,11 +12,12 @@
 
 use super::error::StoreError;
 use super::read::{MEMORY, ReadAt, Spooled, resize, spool_named};
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 use zrip::FrameDecoder;
 
 pub(super) const HEAD: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
@@ -40,28 +41,20 @@ pub struct Member {
 impl Member {
     /// Returns a file of this name, size, time and mode.
     pub fn new(name: String, size: u64, modified: SystemTime, mode: u32) -> Member {
-        Member { name, size, modified: parts(modified), mode: mode & 0o777 }
+        let nanoseconds = Timestamp::try_from(modified).unwrap_or_default().as_nanosecond();
+        let modified = (nanoseconds.div_euclid(SECOND) as i64, nanoseconds.rem_euclid(SECOND) as u32);
+        Member { name, size, modified, mode: mode & 0o777 }
     }
 
     /// Returns when its content was last modified.
     pub fn modified(&self) -> SystemTime {
         let (seconds, nanoseconds) = self.modified;
-        let whole = Duration::from_secs(seconds.unsigned_abs());
-        let second = if seconds < 0 { UNIX_EPOCH.checked_sub(whole) } else { UNIX_EPOCH.checked_add(whole) };
-        let exact =
-            second.and_then(|second| second.checked_add(Duration::from_nanos(u64::from(nanoseconds))));
-        exact.unwrap_or(UNIX_EPOCH)
+        Timestamp::new(seconds, nanoseconds as i32).unwrap_or_default().into()
     }
 }
 
-fn parts(time: SystemTime) -> (i64, u32) {
-    let seconds = |time: Duration| i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    match time.duration_since(UNIX_EPOCH) {
-        Ok(after) => (seconds(after), after.subsec_nanos()),
-        Err(before) if before.duration().subsec_nanos() == 0 => (-seconds(before.duration()), 0),
-        Err(before) => (-seconds(before.duration()) - 1, 1_000_000_000 - before.duration().subsec_nanos()),
-    }
-}
+/// A second in nanoseconds.
+const SECOND: i128 = 1_000_000_000;
 
 /// The table of an archive, and where its parts are.
 #[derive(Debug)]
