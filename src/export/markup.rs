@@ -308,31 +308,24 @@ impl Markup {
 
     /// Opens an element.
     pub fn open(&mut self, tag: Tag) {
-        let start = self.out.len();
-        self.push_open(start, |out| {
-            out.push(OPEN);
-            out.push(tag.code());
-        });
+        self.push_open(&[OPEN, tag.code()], "");
     }
 
     /// Opens an element with a value.
     pub fn open_with(&mut self, tag: Tag, value: &str) {
-        let start = self.out.len();
-        self.push_open(start, |out| {
-            out.push(OPEN_WITH);
-            out.push(tag.code());
-            // Newlines in a value have no meaning.
-            push_shown(out, &value.replace(['\n', '\r', '\t'], " "));
-            out.push(VALUE);
-        });
+        // Newlines in a value have no meaning.
+        let value = visible(&value.replace(['\n', '\r', '\t'], " "));
+        self.push_open(&[OPEN_WITH, tag.code()], &format!("{value}{VALUE}"));
     }
 
-    fn push_open(&mut self, start: usize, push: impl FnOnce(&mut String)) {
+    fn push_open(&mut self, mark: &[char], value: &str) {
         if self.section.open.len() + self.outside.len() >= MOST_LEVELS {
             self.section.open.push(None);
             return;
         }
-        push(&mut self.out);
+        let start = self.out.len();
+        self.out.extend(mark);
+        self.out += value;
         self.section.elements += 1;
         self.section.open.push(Some(start..self.out.len()));
     }
