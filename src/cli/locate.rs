@@ -10,7 +10,7 @@ use crate::session::period::Period;
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
 use pisess_store::{
-    self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, Trouble, with_suffix,
+    self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, with_suffix,
 };
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -257,6 +257,6 @@ pub fn everything(ui: &Ui) -> Vec<PathBuf> {
 fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
     let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
     let mut finding = store::find(&folders, Reach::Whole);
-    finding.troubles.iter_mut().for_each(Trouble::unnamed);
+    finding.troubles.iter_mut().for_each(|trouble| trouble.named = false);
     finding
 }

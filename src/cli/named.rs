@@ -35,7 +35,7 @@ pub fn sessions(places: &Places, paths: &[PathBuf], all: bool, ui: &mut Ui) -> F
         _ => return named_by(paths, Reach::Whole, false, ui),
     };
     let FoundFiles { files, troubles, .. } = places.find(&scope);
-    troubles.iter().for_each(|trouble| ui.warn(&trouble.to_string()));
+    troubles.iter().for_each(|trouble| ui.warn(&trouble.text));
     FoundSessions { files, by_name: Vec::new(), failures: Vec::new(), scope }
 }
 
@@ -83,9 +83,9 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
 pub fn failures(troubles: Vec<Trouble>, is_strict: bool, ui: &mut Ui) -> Vec<Failure> {
     let mut failures = Vec::new();
     for trouble in troubles {
-        match trouble {
-            Trouble::Unreadable { error, named } if named || is_strict => failures.push(error.into()),
-            trouble => ui.warn(&trouble.to_string()),
+        match trouble.error {
+            Some(error) if trouble.named || is_strict => failures.push(error.into()),
+            _ => ui.warn(&trouble.text),
         }
     }
     failures

@@ -18,9 +18,7 @@ use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
-use pisess_store::{
-    self as store, FoundFile, Glance, Locked, SessionFile, StoreError, Trouble, WriteOptions,
-};
+use pisess_store::{self as store, FoundFile, Glance, Locked, SessionFile, StoreError, WriteOptions};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -294,7 +292,7 @@ impl Batch<'_> {
     fn heads(&mut self, ui: &mut Ui) -> Vec<(PathBuf, Header)> {
         let found = Places::of(ui).find(&Scope::All);
         let mut failures: Vec<Failure> =
-            found.troubles.into_iter().filter_map(Trouble::unreadable).map(Failure::from).collect();
+            found.troubles.into_iter().filter_map(|trouble| trouble.error).map(Failure::from).collect();
         let mut heads = Vec::new();
         for FoundFile { path, .. } in found.files.into_iter().filter(|file| file.owner.is_none()) {
             match Glance::open(&path).map(|file| read_header(&file)) {

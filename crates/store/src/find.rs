@@ -12,7 +12,6 @@ use super::error::StoreError;
 use super::files::{self, DISK, FileType, Files};
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -53,57 +52,22 @@ pub struct FoundFiles {
 
 /// A problem with one path of a search.
 #[derive(Debug)]
-pub enum Trouble {
-    /// It cannot be read.
-    Unreadable {
-        /// The system's error.
-        error: StoreError,
-        /// Whether the path itself was given.
-        named: bool,
-    },
-    /// A symbolic link that leads to a directory above it.
-    Loop {
-        /// The link.
-        path: PathBuf,
-    },
-    /// A name that is not UTF-8; the file is found, but its name cannot be printed unchanged.
-    NotUtf8 {
-        /// The path.
-        path: PathBuf,
-    },
+pub struct Trouble {
+    /// What is unusual about the path.
+    pub text: String,
+    /// The error, if it cannot be read.
+    pub error: Option<StoreError>,
+    /// Whether the path itself was given.
+    pub named: bool,
 }
 
 impl Trouble {
-    /// Marks it as a problem with a path that was not given.
-    pub fn unnamed(&mut self) {
-        if let Trouble::Unreadable { named, .. } = self {
-            *named = false;
-        }
+    fn unreadable(error: StoreError, named: bool) -> Trouble {
+        Trouble { text: error.to_string(), error: Some(error), named }
     }
 
-    /// Returns the error of a path that cannot be read.
-    pub fn unreadable(self) -> Option<StoreError> {
-        match self {
-            Trouble::Unreadable { error, .. } => Some(error),
-            Trouble::Loop { .. } | Trouble::NotUtf8 { .. } => None,
-        }
-    }
-
-    /// Whether a given path cannot be read.
-    pub fn is_failure(&self) -> bool {
-        matches!(self, Trouble::Unreadable { named: true, .. })
-    }
-}
-
-impl fmt::Display for Trouble {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Trouble::Unreadable { error, .. } => error.fmt(f),
-            Trouble::Loop { path } => {
-                write!(f, "{}: a symbolic link to a parent directory; not followed", path.display())
-            }
-            Trouble::NotUtf8 { path } => write!(f, "{}: the name is not UTF-8", path.display()),
-        }
+    fn note(path: &Path, what: &str) -> Trouble {
+        Trouble { text: format!("{}: {what}", path.display()), error: None, named: false }
     }
 }
 
@@ -166,8 +130,7 @@ impl Search {
             Ok(stat) => stat,
             Err(error) => {
                 let error = StoreError::io("read", path, error);
-                self.finding.troubles.push(Trouble::Unreadable { error, named: true });
-                return;
+                return self.finding.troubles.push(Trouble::unreadable(error, true));
             }
         };
         let owner = owner_of(path);
@@ -188,8 +151,7 @@ impl Search {
     /// Adds the files of a directory, and appends its subdirectories to `left`.
     fn folder(&mut self, folder: Folder, left: &mut Vec<Folder>) {
         let unreadable = |error| {
-            let error = StoreError::io("read the directory", &folder.path, error);
-            Trouble::Unreadable { error, named: folder.named }
+            Trouble::unreadable(StoreError::io("read the directory", &folder.path, error), folder.named)
         };
         let real = match files::real(&folder.path) {
             Ok(real) => real,
@@ -197,7 +159,8 @@ impl Search {
         };
         let holds_link = |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
         if folder.linked && folder.path.parent().is_some_and(holds_link) {
-            return self.finding.troubles.push(Trouble::Loop { path: folder.path });
+            let what = "a symbolic link to a parent directory; not followed";
+            return self.finding.troubles.push(Trouble::note(&folder.path, what));
         }
         if !self.folders.insert(real) {
             return;
@@ -232,7 +195,7 @@ impl Search {
 
     fn file(&mut self, path: PathBuf, owner: Option<Arc<Path>>, named: bool) {
         if path.to_str().is_none() {
-            self.finding.troubles.push(Trouble::NotUtf8 { path: path.clone() });
+            self.finding.troubles.push(Trouble::note(&path, "the name is not UTF-8"));
         }
         if named || !self.named.contains(&path) {
             self.finding.files.push(FoundFile { path, owner, named });
@@ -324,7 +287,7 @@ mod tests {
 
     fn troubles(finding: &FoundFiles, root: &Path) -> Vec<String> {
         let root = format!("{}/", root.display());
-        finding.troubles.iter().map(|trouble| trouble.to_string().replace(&root, "")).collect()
+        finding.troubles.iter().map(|trouble| trouble.text.replace(&root, "")).collect()
     }
 
     #[test]
@@ -401,7 +364,7 @@ mod tests {
         let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
         assert_eq!(troubles(&finding, root), ["cannot read none: no such file or directory"]);
-        assert!(finding.troubles[0].is_failure());
+        assert!(finding.troubles[0].named && finding.troubles[0].error.is_some());
     }
 
     #[cfg(unix)]

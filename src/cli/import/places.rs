@@ -43,7 +43,7 @@ fn folders(origin: Origin, ui: &Ui) -> Vec<PathBuf> {
 /// Returns the sessions of an agent; those of sub-agents have their own files. Reports directories that cannot be read.
 pub fn foreign(origin: Origin, ui: &mut Ui) -> Vec<FoundFile> {
     let found = store::find(&folders(origin, ui), Reach::Whole);
-    found.troubles.into_iter().for_each(|trouble| ui.warn(&trouble.to_string()));
+    found.troubles.into_iter().for_each(|trouble| ui.warn(&trouble.text));
     let unnamed = |file: FoundFile| FoundFile { named: false, ..file };
     found.files.into_iter().map(unnamed).collect()
 }
