@@ -80,7 +80,7 @@ pub fn redact(
     out: Option<&mut dyn Write>,
 ) -> io::Result<Report> {
     let (mut lines, mut addresses) = search(source, redactor, workers)?;
-    if redactor.has_given_values() && lines.iter().any(|line| line.is_summary) {
+    if redactor.search.has_values() && lines.iter().any(|line| line.is_summary) {
         number(source, redactor, workers)?;
     }
     redactor.number(numberable(&lines));
@@ -88,7 +88,7 @@ pub fn redact(
     let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
     if !found.is_empty() {
         addresses.retain(|address| !found.iter().any(|value| contains(&value.bytes, address)));
-        redactor.search_for(found);
+        redactor.search.extend(found);
         let (mut again, _) = search(source, redactor, workers)?;
         again.append(&mut lines);
         // Of two results for a line, the first knows more values.
@@ -145,7 +145,7 @@ pub fn left_over(
     report: &mut Report,
     workers: usize,
 ) -> io::Result<Vec<Found>> {
-    redactor.search_for(redactor.found());
+    redactor.search.extend(redactor.found());
     let again = redact(copy, redactor, workers, None)?;
     let all = again.found.into_iter().chain(again.stuck);
     let (kept, left) = all.partition(|found| found.secret.is_ordinary);
@@ -204,7 +204,7 @@ fn search_range(
     let mut searched = Searched::default();
     let _: ControlFlow<()> = reader.read(source, range, |LineChunk { start, bytes }| {
         let mut counted = 0;
-        redactor.each_line(bytes, &mut |line, finds| {
+        redactor.search.each_line(bytes, &mut |line, finds| {
             if finds.is_clean() && !finds.has_secrets() {
                 return;
             }

@@ -33,8 +33,8 @@ use foldhash::{HashMap, HashSet};
 pub use people::People;
 use pisess_json::text::Text;
 use pisess_json::{Raw, string};
-pub use search::Finds;
-use search::{Hit, Search};
+use search::Hit;
+pub use search::{Finds, Search};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use values::Value;
@@ -77,7 +77,8 @@ struct Splice {
 
 /// Removes secrets from the lines of one session, in file order.
 pub struct Redactor {
-    search: Search,
+    /// What finds them.
+    pub search: Search,
     /// The kind and number of each secret seen, for its placeholder.
     numbers: HashMap<Vec<u8>, (&'static str, usize)>,
     /// The last number used for each kind.
@@ -102,12 +103,6 @@ impl Redactor {
             last: BTreeMap::new(),
             taken: HashSet::default(),
         }
-    }
-
-    /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
-    /// newline excluded, and what was found in it.
-    pub fn each_line(&self, bytes: &[u8], line: &mut dyn FnMut(Range<usize>, Finds)) {
-        self.search.each_line(bytes, line);
     }
 
     /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is an entry with a summary.
@@ -157,7 +152,7 @@ impl Redactor {
         }
         let mut line = string::encoded(&Text::from(&**text));
         let mut found = Finds::default();
-        self.each_line(&line, &mut |_, finds| found = finds);
+        self.search.each_line(&line, &mut |_, finds| found = finds);
         if !found.is_clean() {
             self.redact(&mut found);
             line = found.without(&line);
@@ -190,22 +185,11 @@ impl Redactor {
         })
     }
 
-    /// Whether values were given by the user, which have kinds of their own.
-    pub fn has_given_values(&self) -> bool {
-        self.search.has_values()
-    }
-
     /// Removes the secrets found so far from a text, wherever they are in it, as [`Redactor::clean`] does.
     pub fn clean_found(&mut self, text: &mut String) {
         let found = self.found().into_iter().filter(|value| !value.is_ordinary());
-        self.search_for(found.collect());
+        self.search.extend(found.collect());
         self.clean(text);
-    }
-
-    /// Searches for these values as well, from now on only in the lines that may contain one of them.
-    pub fn search_for(&mut self, values: Vec<Value>) {
-        let search = std::mem::replace(&mut self.search, Search::new(Vec::new(), Options::default()));
-        self.search = search.extended(values);
     }
 
     /// Returns the placeholder of a secret; a new one gets the next number of its kind.

@@ -14,7 +14,8 @@ pub struct People {
     home: Regex,
     /// Matches the names of users, as whole words; `None` if none is known.
     names: Option<Regex>,
-    needles: Vec<Vec<u8>>,
+    /// Literals, at least one of which is in every line with a home directory or a name.
+    pub(super) needles: Vec<Vec<u8>>,
 }
 
 /// Users that exist on every machine: not names of people.
@@ -53,11 +54,6 @@ impl People {
             names: names_expression.as_deref().map(build),
             needles: needles.into_iter().chain(own).collect(),
         }
-    }
-
-    /// Returns literals, at least one of which is in every line with a home directory or a name.
-    pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
-        self.needles.iter().map(Vec::as_slice)
     }
 
     /// Returns replacements for the home directories and names in a line of JSON.

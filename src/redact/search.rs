@@ -1,6 +1,5 @@
 //! Finds what is to be removed from lines. A search changes nothing, so any number of threads can share it.
 
-use super::people::People;
 use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
 use super::unescape::{Spoken, levels};
@@ -79,7 +78,7 @@ const NAMES: [&str; 9] = [
 ];
 
 /// The rules, the values given by the user, and the options.
-pub(super) struct Search {
+pub struct Search {
     options: Options,
     values: Vec<Value>,
     exact: Exact,
@@ -93,17 +92,22 @@ impl Search {
     /// Returns a search for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Search {
         let exact = Exact::new(&values);
-        let values_in = exact.needles().map(|needle| (needle, Calls::VALUES));
-        let people = options.people.iter().flat_map(People::needles).map(|needle| (needle, Calls::PEOPLE));
+        let values_in = exact.needles.iter().map(|needle| (needle.as_slice(), Calls::VALUES));
+        let people = options
+            .people
+            .iter()
+            .flat_map(|people| &people.needles)
+            .map(|needle| (needle.as_slice(), Calls::PEOPLE));
         let is_any = !values.is_empty() || options.people.is_some();
         let needles = is_any.then(|| Prefilter::new(values_in.chain(people)));
         Search { options, values, exact, needles, is_narrow: false }
     }
 
-    /// Returns a search for more values, which skips the lines that contain none.
-    pub fn extended(self, more: Vec<Value>) -> Search {
-        let values = self.values.into_iter().chain(more).collect();
-        Search { is_narrow: true, ..Search::new(values, self.options) }
+    /// Searches for these values as well, from now on only in the lines that may contain one of them.
+    pub fn extend(&mut self, more: Vec<Value>) {
+        self.values.extend(more);
+        let (values, options) = (std::mem::take(&mut self.values), std::mem::take(&mut self.options));
+        *self = Search { is_narrow: true, ..Search::new(values, options) };
     }
 
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
@@ -129,7 +133,7 @@ impl Search {
         }
     }
 
-    /// Whether it searches for values, besides what the rules find.
+    /// Whether it searches for values, which have kinds of their own, besides what the rules find.
     pub fn has_values(&self) -> bool {
         !self.values.is_empty()
     }

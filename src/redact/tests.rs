@@ -14,7 +14,7 @@ fn redactor(values: &[&str]) -> Redactor {
 /// Returns the line without its secrets, which are found as in a file.
 fn line(redactor: &mut Redactor, line: &str) -> (String, Vec<Secret>) {
     let mut all = Vec::new();
-    redactor.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
+    redactor.search.each_line(line.as_bytes(), &mut |_, finds| all.push(finds));
     redactor.number(all.iter().map(|finds| (finds, false)));
     let mut finds = all.pop().unwrap_or_default();
     let secrets = redactor.redact(&mut finds);
@@ -391,7 +391,7 @@ fn the_look_at_needles_misses_nothing() {
     let file = lines.join("\n");
     let redactor = redactor(&[]);
     let mut found = BTreeMap::new();
-    redactor.each_line(file.as_bytes(), &mut |range, finds| {
+    redactor.search.each_line(file.as_bytes(), &mut |range, finds| {
         found.insert(range.start, finds);
     });
     let (mut start, mut hits) = (0, 0);

@@ -124,7 +124,7 @@ pub struct Exact {
     /// For each spelling, the index of its value.
     spelled: Vec<usize>,
     /// Literals, at least one of which is in the raw bytes of every line that contains a value.
-    needles: Vec<Vec<u8>>,
+    pub needles: Vec<Vec<u8>>,
 }
 
 impl Exact {
@@ -143,11 +143,6 @@ impl Exact {
             builder.match_kind(MatchKind::LeftmostLongest).build(patterns).expect("values of a file fit")
         });
         Exact { searcher, spelled, needles }
-    }
-
-    /// Returns the literals to search for in raw bytes.
-    pub fn needles(&self) -> impl Iterator<Item = &[u8]> {
-        self.needles.iter().map(Vec::as_slice)
     }
 
     /// Calls `found` with each occurrence and the index of its value.
@@ -241,7 +236,7 @@ mod tests {
             let text = STANDARD_NO_PAD.encode([before.as_bytes(), &value.bytes, b"after"].concat());
             assert_eq!(hits(text.as_bytes()), 1, "{before}");
         }
-        assert!(exact.needles().all(|needle| needle.len() >= 3));
+        assert!(exact.needles.iter().all(|needle| needle.len() >= 3));
         assert!(raw_needles(b"/a/b/c").contains(&br"\/".to_vec()));
     }
 }
