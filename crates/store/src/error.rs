@@ -1,7 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
 use super::files::{is_closed_pipe, is_in_use, is_stdout};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -104,33 +103,35 @@ pub enum StoreError {
 }
 
 /// How a file changed since it was read (rule 4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // Each is explained by its message.
 pub enum FileChange {
-    /// The path is another file now.
+    #[error("it was replaced by another file")]
     Replaced,
-    /// The path does not exist any more.
+    #[error("it was removed")]
     Removed,
-    /// The file is shorter than it was.
+    #[error("it was truncated")]
     Truncated,
-    /// The file changed before its old end.
+    /// It changed before its old end.
+    #[error("it was changed")]
     Edited,
-    /// The file is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it must be read again.
+    /// It is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it must be read again.
+    #[error("it has grown")]
     Grown,
 }
 
 /// The evidence that a running oh-my-pi owns a file (rule 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // Each is explained by its message.
 pub enum LiveSign {
-    /// A process holds the file open for writing.
+    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
     OpenForWriting {
         /// The process, if the system reports which one it is.
         pid: Option<u32>,
     },
-    /// The last entry was written a moment ago and is not one that closes a session.
-    JustWritten {
-        /// How long ago.
-        ago: Duration,
-    },
+    /// The last entry is not one that closes a session.
+    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
+    JustWritten { ago: Duration },
 }
 
 impl StoreError {
@@ -260,29 +261,4 @@ pub fn plain(error: &io::Error) -> String {
 
 fn process(holder: Option<u32>) -> String {
     holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
-}
-
-impl fmt::Display for FileChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FileChange::Replaced => "it was replaced by another file",
-            FileChange::Removed => "it was removed",
-            FileChange::Truncated => "it was truncated",
-            FileChange::Edited => "it was changed",
-            FileChange::Grown => "it has grown",
-        })
-    }
-}
-
-impl fmt::Display for LiveSign {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LiveSign::OpenForWriting { pid } => {
-                write!(f, "{} has it open for writing, as a running oh-my-pi does", process(*pid))
-            }
-            LiveSign::JustWritten { ago } => {
-                write!(f, "oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())
-            }
-        }
-    }
 }
