@@ -67,9 +67,6 @@ pub struct Archive {
     session: Range<u64>,
 }
 
-/// Receives a file of an archive, and its content.
-pub type Take<'a> = dyn FnMut(&Member, &mut dyn Read) -> io::Result<()> + 'a;
-
 impl Archive {
     /// Whether a file that begins with these bytes is an archive.
     pub(super) fn begins(start: &[u8]) -> bool {
@@ -111,7 +108,11 @@ impl Archive {
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.
-    pub fn contents(&self, source: &dyn ReadAt, take: &mut Take) -> io::Result<()> {
+    pub fn contents(
+        &self,
+        source: &dyn ReadAt,
+        take: &mut dyn FnMut(&Member, &mut dyn Read) -> io::Result<()>,
+    ) -> io::Result<()> {
         if let [_, others @ ..] = &self.members[..]
             && !others.is_empty()
         {
@@ -159,7 +160,12 @@ pub(super) fn session_in(
 }
 
 /// Decompresses a stream that contains these files, one after another, and nothing else.
-fn unpack(source: &dyn ReadAt, ranges: &[Range<u64>], members: &[Member], take: &mut Take) -> io::Result<()> {
+fn unpack(
+    source: &dyn ReadAt,
+    ranges: &[Range<u64>],
+    members: &[Member],
+    take: &mut dyn FnMut(&Member, &mut dyn Read) -> io::Result<()>,
+) -> io::Result<()> {
     let mut stream = decoder(source, ranges);
     for member in members {
         let mut content = (&mut stream).take(member.size);

@@ -62,12 +62,14 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(error)),
         }
-        match look(files, path).map_err(failed)? {
-            Holder::Stale(content) => steal(files, path, &content).map_err(failed)?,
-            Holder::Alive(holder) if pause.is_over() => {
+        match stale(files, path).map_err(failed)? {
+            Some(content) => steal(files, path, &content).map_err(failed)?,
+            None if pause.is_over() => {
+                let held = read(files, path).map_err(failed)?;
+                let holder = held.and_then(|(content, _)| owner(&content)).map(|(pid, _)| pid);
                 return Err(StoreError::Busy { path: path.to_owned(), holder, waited: wait });
             }
-            Holder::Alive(_) => pause.sleep(files),
+            None => pause.sleep(files),
         }
     }
 }
@@ -85,32 +87,24 @@ fn sign(files: &'static dyn Files, path: &Path, file: &std::fs::File) -> io::Res
     }
 }
 
-enum Holder {
-    Stale(Box<[u8]>),
-    /// The lock may be held, by the process with this id if known. A lock that was released meanwhile, and a
-    /// dangling link, count as held, too.
-    Alive(Option<u32>),
-}
-
-fn look(files: &dyn Files, path: &Path) -> io::Result<Holder> {
-    let Some((content, modified)) = read(files, path)? else {
-        return Ok(Holder::Alive(None));
-    };
-    // If the clock was set back since, the modification time is in the future. Such a lock is respected no
-    // longer than any other: only the distance counts.
-    let age = distance(files.now(), modified);
-    Ok(match owner(&content) {
-        None if age > MALFORMED_FOR => Holder::Stale(content),
-        None => Holder::Alive(None),
-        // It has our process id, but we do not hold it: it was left by an earlier process with the same id.
-        // In containers, ids repeat. Threads of one process exclude each other by the lock of rule 3.
-        Some((pid, _)) if pid == std::process::id() || !files.is_alive(pid) => Holder::Stale(content),
-        // The process that has this id now started after the lock was taken.
-        Some((pid, since)) if files.started(pid).is_some_and(|start| start > since + REUSED_AFTER) => {
-            Holder::Stale(content)
+/// Returns the content of a lock whose owner is gone; `None` for one that may be held, was released meanwhile, or is a
+/// dangling link.
+fn stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
+    let Some((content, modified)) = read(files, path)? else { return Ok(None) };
+    let is_stale = match owner(&content) {
+        // If the clock was set back since, the modification time is in the future. Such a lock is respected no
+        // longer than any other: only the distance counts.
+        None => distance(files.now(), modified) > MALFORMED_FOR,
+        // If it has our process id, but we do not hold it, it was left by an earlier process with the same id: in
+        // containers, ids repeat. Threads of one process exclude each other by the lock of rule 3. The last condition: the
+        // process that has this id now started after the lock was taken.
+        Some((pid, since)) => {
+            pid == std::process::id()
+                || !files.is_alive(pid)
+                || files.started(pid).is_some_and(|start| start > since + REUSED_AFTER)
         }
-        Some((pid, _)) => Holder::Alive(Some(pid)),
-    })
+    };
+    Ok(is_stale.then_some(content))
 }
 
 fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
