@@ -43,27 +43,6 @@ pub fn mixed(secret: &[u8]) -> bool {
         && !is_placeholder(secret)
 }
 
-/// Whether a token has GitHub's classic form. A valid checksum in the last six characters suffices, but a
-/// wrong one does not reject a token: forks of GitHub compute it differently.
-pub fn classic_github(secret: &[u8]) -> bool {
-    has_checksum(secret) || mixed(secret)
-}
-
-/// Whether the last six of the 36 characters after the prefix are the CRC-32 of the 30 before, in base 62
-/// (the form of GitHub and npm).
-fn has_checksum(token: &[u8]) -> bool {
-    const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let Some((random, digits)) = token.get(4..40).and_then(|rest| rest.split_at_checked(30)) else {
-        return false;
-    };
-    let mut left = crc32fast::hash(random);
-    digits.iter().rev().all(|&digit| {
-        let expected = DIGITS[(left % 62) as usize];
-        left /= 62;
-        digit == expected
-    })
-}
-
 /// Whether there is a key between the delimiter lines: examples in documents have dots there.
 pub fn pem(secret: &[u8]) -> bool {
     let base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
@@ -239,23 +218,5 @@ mod tests {
         assert!(password(b"hunter2"));
         assert!(assigned(b"prod-foobar-secret-42"));
         assert!(assigned(b"9f8e7d6c5b4a3921"));
-    }
-
-    #[test]
-    fn checksums_of_github() {
-        // Made for this test: thirty characters and their checksum.
-        let random = "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0";
-        let mut left = crc32fast::hash(random.as_bytes());
-        let mut digits = Vec::new();
-        for _ in 0..6 {
-            digits.push(
-                b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"[(left % 62) as usize],
-            );
-            left /= 62;
-        }
-        digits.reverse();
-        let token = format!("ghp_{random}{}", String::from_utf8(digits).unwrap());
-        assert!(has_checksum(token.as_bytes()));
-        assert!(!has_checksum(format!("ghp_{random}000000").as_bytes()));
     }
 }

@@ -5,7 +5,7 @@
 //! for this table. Strings that only look random are not covered: entropy alone would report every long
 //! identifier.
 
-use super::resemblance::{assigned, classic_github, drawn, mixed, passphrase, password, pem, random};
+use super::resemblance::{assigned, drawn, mixed, passphrase, password, pem, random};
 use regex::bytes::{Captures, Match, Regex};
 use std::sync::OnceLock;
 
@@ -132,7 +132,7 @@ pub static RULES: [Rule; 80] = [
     Rule::checked("cerebras-key", &["csk-"], r"(?-u)csk-[a-z0-9]{40,52}\b", mixed),
     Rule::checked("nvidia-key", &["nvapi-"], r"(?-u)nvapi-[A-Za-z0-9_-]{60,72}", mixed),
     // Forges and registries.
-    Rule::checked("github-pat", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"(?-u)gh[pousr]_[A-Za-z0-9]{36,255}\b", classic_github),
+    Rule::checked("github-pat", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], r"(?-u)gh[pousr]_[A-Za-z0-9]{36,255}\b", mixed),
     Rule::checked("github-pat", &["github_pat_"], r"(?-u)github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}", mixed),
     Rule::new("github-app-token", &["ghs_"], r"(?-u)ghs_[0-9]+_eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+"),
     Rule::checked("gitlab-token", &["glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glimt-", "glagent-", "gloas-"], r"(?-u)gl(?:pat|dt|rt|cbt|ptt|ft|soat|imt|agent|oas)-[A-Za-z0-9_.-]{20,300}", mixed),
