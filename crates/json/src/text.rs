@@ -151,12 +151,6 @@ impl<'a> Text<'a> {
 
     /// Compares as JavaScript does by default, by UTF-16 unit: astral characters sort before U+E000.
     pub fn cmp_utf16(&self, other: &Text) -> Ordering {
-        // U+E000 and all later characters start with this byte or a greater one; before them, both orders are the same.
-        const E000: u8 = 0xee;
-        let differ = self.0.iter().zip(&*other.0).find(|(a, b)| a != b);
-        if differ.is_none_or(|(a, b)| a.max(b) < &E000) {
-            return self.0.cmp(&other.0);
-        }
         let order = |c: u32| if c >= 0x1_0000 { (high_surrogate(c), c) } else { (c, 0) };
         self.code_points().map(order).cmp(other.code_points().map(order))
     }
