@@ -86,7 +86,6 @@ mod publish_lock;
 mod remove;
 mod source;
 
-mod below;
 mod disk;
 mod error;
 mod files;
@@ -95,12 +94,11 @@ mod find;
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
 pub use batch::Batch;
-pub use below::{files_below, remove_empty_folders};
 pub use create::{
     Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
     same_file,
 };
-pub use disk::{Disk, OnDisk};
+pub use disk::{Disk, OnDisk, files_below, remove_empty_folders};
 pub use error::{FileChange, LiveSign, StoreError, plain};
 pub use files::{agent_in, is_closed_pipe};
 pub use find::{
