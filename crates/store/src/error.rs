@@ -1,6 +1,6 @@
 //! Errors of reading and writing files, with messages a user can act on.
 
-use super::files::{is_closed_pipe, is_in_use, is_stdout};
+use super::files::{LiveSign, is_closed_pipe, is_in_use, is_stdout, process};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -118,20 +118,6 @@ pub enum FileChange {
     /// It is longer, and the caller did not read the rest. After a copy-up on overlayfs, all of it must be read again.
     #[error("it has grown")]
     Grown,
-}
-
-/// The evidence that a running oh-my-pi owns a file (rule 5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // Each is explained by its message.
-pub enum LiveSign {
-    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
-    OpenForWriting {
-        /// The process, if the system reports which one it is.
-        pid: Option<u32>,
-    },
-    /// The last entry is not one that closes a session.
-    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
-    JustWritten { ago: Duration },
 }
 
 impl StoreError {
@@ -257,8 +243,4 @@ fn reason(error: &io::Error) -> String {
 pub fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error").map_or(text.clone(), |(text, _)| text.to_lowercase())
-}
-
-fn process(holder: Option<u32>) -> String {
-    holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }

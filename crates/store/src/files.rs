@@ -3,7 +3,6 @@
 //! What a call does on a disk is the method of the trait; tests override all that can fail by ones that fail at call N.
 //! Handles are plain [`File`]s, so the seam needs no types of its own.
 
-use super::error::LiveSign;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -55,6 +54,25 @@ impl Stat {
     pub fn is_same_inode(&self, other: &Stat) -> bool {
         (self.device, self.inode) == (other.device, other.inode)
     }
+}
+
+/// The evidence that a running oh-my-pi owns a file (rule 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // Each is explained by its message.
+pub enum LiveSign {
+    #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
+    OpenForWriting {
+        /// The process, if the system reports which one it is.
+        pid: Option<u32>,
+    },
+    /// The last entry is not one that closes a session.
+    #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
+    JustWritten { ago: Duration },
+}
+
+/// Returns the name of a process, as far as it is known.
+pub(super) fn process(holder: Option<u32>) -> String {
+    holder.map_or("another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 /// The file operations needed for writing.

@@ -99,8 +99,8 @@ pub use create::{
     same_file,
 };
 pub use disk::{Disk, OnDisk, files_below, remove_empty_folders};
-pub use error::{FileChange, LiveSign, StoreError, plain};
-pub use files::{agent_in, is_closed_pipe};
+pub use error::{FileChange, StoreError, plain};
+pub use files::{LiveSign, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };
@@ -108,8 +108,8 @@ pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
-pub use session_file::{Glance, Opened, SessionFile, open};
-pub use snapshot::{Since, Snapshot};
+pub use session_file::{Glance, Opened, SessionFile, Since, open};
+pub use snapshot::Snapshot;
 pub use source::{Source, write_archive};
 pub use temp::Fill;
 

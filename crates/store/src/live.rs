@@ -21,8 +21,8 @@
 //! that closes a session. Nor does it apply if processes can be inspected and the inode was created before these
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
-use super::error::{LiveSign, StoreError};
-use super::files::{Files, Stat};
+use super::error::StoreError;
+use super::files::{Files, LiveSign, Stat};
 use super::snapshot::read_range;
 use serde::Deserialize;
 use std::borrow::Cow;

@@ -102,6 +102,38 @@ impl ReadAt for SessionFile {
     }
 }
 
+/// What is at the path of a file that was read.
+#[derive(Debug)]
+pub enum Since {
+    /// The same file, unchanged.
+    Same,
+    /// The same file, with more at its end.
+    Grown(SessionFile),
+    /// Another file, or one that was edited or truncated.
+    Replaced(SessionFile),
+}
+
+impl Snapshot {
+    /// Looks at what is at the path now.
+    pub fn look(&self, path: &Path) -> Result<Since, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        let (old, new) = (&self.stat, DISK.stat_at(path).map_err(failed)?);
+        let is_moved = !new.is_same_inode(old);
+        if !is_moved && (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed) {
+            return Ok(Since::Same);
+        }
+        let file = SessionFile::open(path)?;
+        if !file.snapshot.stat.is_same_inode(old) {
+            return Ok(Since::Replaced(file));
+        }
+        // A change of the mode, say, keeps the content.
+        Ok(match self.compare_for_reading(&DISK, file.handle()).map_err(failed)? {
+            None | Some(FileChange::Grown) => Since::Grown(file),
+            Some(_) => Since::Replaced(file),
+        })
+    }
+}
+
 /// A regular file opened for reading only, without the snapshot that a later write would need (rule 4).
 #[derive(Debug)]
 pub struct Glance {

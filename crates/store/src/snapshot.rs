@@ -1,13 +1,11 @@
 //! The state of a file when it was read, to compare with later (rule 4).
 
-use super::error::{FileChange, StoreError};
-use super::files::{DISK, Files, Stat};
+use super::error::FileChange;
+use super::files::{Files, Stat};
 use super::pause::Pause;
 use super::read::resize;
-use super::session_file::SessionFile;
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 const HEAD_BYTES: u64 = 256;
@@ -25,17 +23,6 @@ pub struct Snapshot {
     pub(super) stat: Stat,
     head: Box<[u8]>,
     tail: Box<[u8]>,
-}
-
-/// What is at the path of a file that was read.
-#[derive(Debug)]
-pub enum Since {
-    /// The same file, unchanged.
-    Same,
-    /// The same file, with more at its end.
-    Grown(SessionFile),
-    /// Another file, or one that was edited or truncated.
-    Replaced(SessionFile),
 }
 
 impl Snapshot {
@@ -92,25 +79,6 @@ impl Snapshot {
             }
             pause.sleep(files);
         }
-    }
-
-    /// Looks at what is at the path now.
-    pub fn look(&self, path: &Path) -> Result<Since, StoreError> {
-        let failed = |error| StoreError::io("read", path, error);
-        let (old, new) = (&self.stat, DISK.stat_at(path).map_err(failed)?);
-        let is_moved = !new.is_same_inode(old);
-        if !is_moved && (new.size, new.modified, new.changed) == (old.size, old.modified, old.changed) {
-            return Ok(Since::Same);
-        }
-        let file = SessionFile::open(path)?;
-        if !file.snapshot.stat.is_same_inode(old) {
-            return Ok(Since::Replaced(file));
-        }
-        // A change of the mode, say, keeps the content.
-        Ok(match self.compare_for_reading(&DISK, file.handle()).map_err(failed)? {
-            None | Some(FileChange::Grown) => Since::Grown(file),
-            Some(_) => Since::Replaced(file),
-        })
     }
 
     fn compare_content(&self, files: &dyn Files, file: &File, new: &Stat) -> io::Result<Option<FileChange>> {

@@ -1,7 +1,6 @@
 //! Files that fail on demand, a clock that advances only by sleeping, and other processes that act between two calls.
 
-use super::super::error::LiveSign;
-use super::super::files::{DISK, Files, Stat};
+use super::super::files::{DISK, Files, LiveSign, Stat};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
