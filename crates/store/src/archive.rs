@@ -49,7 +49,8 @@ impl Member {
     /// Returns when its content was last modified.
     pub fn modified(&self) -> SystemTime {
         let (seconds, nanoseconds) = self.modified;
-        Timestamp::new(seconds, nanoseconds as i32).unwrap_or_default().into()
+        let time = Timestamp::new(seconds, nanoseconds as i32).and_then(SystemTime::try_from);
+        time.unwrap_or(SystemTime::UNIX_EPOCH)
     }
 }
 
