@@ -139,7 +139,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         return Err(failure);
     }
-    let batch = Batch::new();
+    let batch = Batch::default();
     // An argument that was not found, or a directory that could not be searched.
     let missing =
         |failure: &Failure| Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure);

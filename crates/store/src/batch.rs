@@ -18,11 +18,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// An empty batch.
-    pub fn new() -> Batch {
-        Batch::default()
-    }
-
     /// Does the same as [`Locked::rewrite`], but leaves the directory to be synced later.
     pub fn rewrite(
         &self,

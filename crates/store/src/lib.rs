@@ -76,7 +76,6 @@ mod attributes;
 mod batch;
 mod create;
 mod lock;
-mod pause;
 mod rewrite;
 mod temp;
 

@@ -1,9 +1,8 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
 use super::error::{FileChange, StoreError};
-use super::files::{DISK, FileType, Files, Stat, unlock};
+use super::files::{DISK, FileType, Files, Pause, Stat, unlock};
 use super::live;
-use super::pause::Pause;
 use super::session_file::SessionFile;
 use super::snapshot::Snapshot;
 use std::fs::{File, TryLockError};

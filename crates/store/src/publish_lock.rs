@@ -4,10 +4,9 @@
 //! during a write or a rename, never during an fsync or while a summary is made.
 
 use super::error::StoreError;
-use super::files::{FileType, Files};
+use super::files::{FileType, Files, Pause};
 use super::live::distance;
 use super::lock::Locked;
-use super::pause::Pause;
 use super::snapshot::read_range;
 use std::ffi::OsString;
 use std::io;

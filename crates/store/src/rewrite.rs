@@ -3,10 +3,9 @@
 use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::{FileChange, StoreError};
-use super::files::{FileType, Files};
+use super::files::{FileType, Files, Pause};
 use super::live;
 use super::lock::Locked;
-use super::pause::Pause;
 use super::publish_lock::PublishLock;
 use super::snapshot::{Snapshot, read_range};
 use super::temp::{Fill, Out, Temp};

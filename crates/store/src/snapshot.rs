@@ -1,8 +1,7 @@
 //! The state of a file when it was read, to compare with later (rule 4).
 
 use super::error::FileChange;
-use super::files::{Files, Stat};
-use super::pause::Pause;
+use super::files::{Files, Pause, Stat};
 use super::read::resize;
 use std::fs::File;
 use std::io;

@@ -57,6 +57,11 @@ impl Bench {
         self.folder.path().join(name)
     }
 
+    fn fifo(&self, name: &str) -> PathBuf {
+        make_fifo(&self.at(name));
+        self.at(name)
+    }
+
     fn open(&self) -> SessionFile {
         SessionFile::open(&self.path).unwrap()
     }
@@ -101,6 +106,10 @@ fn now(is_omp: bool) -> WriteOptions {
 
 fn forced(is_omp: bool) -> WriteOptions {
     WriteOptions { force: true, ..now(is_omp) }
+}
+
+fn make_fifo(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 fn append_to(path: &Path, text: &str) {

@@ -135,8 +135,7 @@ fn a_stream_is_spooled_to_memory_or_to_a_file() {
     }
     assert!(up_to(0, b"").is_empty());
     let bench = Bench::new(OLD);
-    let fifo = bench.at("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = bench.fifo("fifo");
     assert!(matches!(SessionFile::open(&fifo), Err(StoreError::NotRegular { .. })));
     let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
     let Opened::Stream(stream) = open(&fifo, |_| true).unwrap() else { panic!() };

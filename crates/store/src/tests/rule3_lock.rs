@@ -66,7 +66,7 @@ fn a_lock_on_another_file_is_none() {
 #[test]
 fn without_lock_support_it_wants_force() {
     let bench = Bench::new(OLD);
-    let seam = Seam::without_locks().leak();
+    let seam = Seam { has_no_locks: true, ..Seam::new() }.leak();
     let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
     assert!(matches!(error, StoreError::NoLockSupport { .. }) && !error.is_busy(), "{error:?}");
     bench.append(seam, &forced(PI)).unwrap();
@@ -126,7 +126,7 @@ fn append_one(path: &Path, options: &WriteOptions, writer: usize, turn: usize) {
 #[test]
 fn what_is_no_file_in_the_session_s_place_does_not_block() {
     let puts: [fn(&Path); 3] = [
-        |path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success()),
+        make_fifo,
         |path| fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
     ];
@@ -161,7 +161,7 @@ fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     let path = bench.path.clone();
     seam.before("open_read", move || {
         fs::remove_file(&path).unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        make_fifo(&path);
     });
     let error = SessionFile::open_on(&seam, &bench.path).unwrap_err();
     assert!(matches!(error, StoreError::NotRegular { .. }), "{error:?}");

@@ -355,7 +355,7 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     let long = format!("{OLD}{}\n", "x".repeat(20_000));
     let locked_after = |is_overlay: bool, act: fn(&Path)| {
         let bench = Bench::new(&long);
-        let seam = if is_overlay { Seam::overlay() } else { Seam::new() }.leak();
+        let seam = Seam { is_overlay, ..Seam::new() }.leak();
         let path = bench.path.clone();
         seam.before("open_append", move || act(&path));
         let locked = lock_on(seam, &bench.open(), &now(PI));

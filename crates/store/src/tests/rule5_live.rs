@@ -160,7 +160,7 @@ fn a_lock_from_the_future_is_robbed_too() {
 #[test]
 fn a_lock_that_is_no_file_is_refused() {
     let puts: [fn(&Path); 3] = [
-        |path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success()),
+        make_fifo,
         |path| fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
     ];
@@ -227,8 +227,7 @@ fn a_full_disk_leaves_no_lock_behind() {
 fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let bench = Bench::new(OLD);
     // The other test run waits for a reader of its log, and has the session as its standard input.
-    let fifo = bench.at("log");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = bench.fifo("log");
     let holding = fs::OpenOptions::new().read(true).append(true).open(&bench.path).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "none", "--logfile"]).arg(&fifo);
@@ -353,7 +352,7 @@ fn a_fresh_copy_of_an_old_session_is_not_live() {
 fn an_old_file_that_nobody_holds_is_not_live() {
     let bench = Bench::new(OLD);
     let in_a_minute = fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
-    let blind = Seam::blind();
+    let blind = Seam { is_blind: true, ..Seam::new() };
     blind.freeze(in_a_minute);
     append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
     fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();

@@ -73,8 +73,7 @@ fn a_file_that_is_refused_after_it_was_written_does_not_appear() {
     check(true, true, &other).unwrap();
     assert_eq!(fs::read_to_string(&other).unwrap(), NEW);
     // What is in a FIFO cannot be taken back.
-    let fifo = bench.at("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = bench.fifo("fifo");
     for (accepts, wanted) in [(false, ""), (true, NEW)] {
         let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
         assert_eq!(check(accepts, false, &fifo).is_ok(), accepts);
@@ -149,8 +148,7 @@ fn other_places_are_refused_or_followed() {
 #[test]
 fn what_is_no_file_is_written_through() {
     let bench = Bench::new(OLD);
-    let fifo = bench.at("fifo");
-    assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    let fifo = bench.fifo("fifo");
     let reader = Command::new("cat").arg(&fifo).stdout(Stdio::piped()).spawn().unwrap();
     make(&fifo, Some(&bench.open()), false).unwrap();
     assert_eq!(reader.wait_with_output().unwrap().stdout, NEW.as_bytes());

@@ -45,9 +45,11 @@ struct State {
 #[derive(Default)]
 pub struct Seam {
     fault: Option<(usize, Fault)>,
-    is_blind: bool,
-    has_no_locks: bool,
-    is_overlay: bool,
+    /// Whether other processes cannot be inspected.
+    pub is_blind: bool,
+    pub has_no_locks: bool,
+    /// Whether `statfs` reports overlayfs.
+    pub is_overlay: bool,
     state: Mutex<State>,
 }
 
@@ -81,21 +83,6 @@ impl Seam {
 
     pub fn failing_at(call: usize, fault: Fault) -> Seam {
         Seam { fault: Some((call, fault)), ..Seam::default() }
-    }
-
-    /// Returns a file system without locks.
-    pub fn without_locks() -> Seam {
-        Seam { has_no_locks: true, ..Seam::default() }
-    }
-
-    /// Returns a file system that `statfs` reports as overlayfs.
-    pub fn overlay() -> Seam {
-        Seam { is_overlay: true, ..Seam::default() }
-    }
-
-    /// Returns a system on which other processes cannot be inspected.
-    pub fn blind() -> Seam {
-        Seam { is_blind: true, ..Seam::default() }
     }
 
     pub fn leak(self) -> &'static Seam {
