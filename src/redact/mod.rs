@@ -75,7 +75,8 @@ struct Splice {
     by: Vec<u8>,
 }
 
-/// Removes secrets from the lines of one session, in file order.
+/// Removes secrets from the lines of one session, in file order; by default, what the rules find.
+#[derive(Default)]
 pub struct Redactor {
     /// What finds them.
     pub search: Search,
@@ -87,22 +88,10 @@ pub struct Redactor {
     taken: HashSet<(String, usize)>,
 }
 
-impl Default for Redactor {
-    /// Returns a redactor for what the rules find.
-    fn default() -> Redactor {
-        Redactor::new(Vec::new(), Options::default())
-    }
-}
-
 impl Redactor {
     /// Returns a redactor for these values, in addition to the rules.
     pub fn new(values: Vec<Value>, options: Options) -> Redactor {
-        Redactor {
-            search: Search::new(values, options),
-            numbers: HashMap::default(),
-            last: BTreeMap::new(),
-            taken: HashSet::default(),
-        }
+        Redactor { search: Search::new(values, options), ..Redactor::default() }
     }
 
     /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is an entry with a summary.

@@ -78,6 +78,7 @@ const NAMES: [&str; 9] = [
 ];
 
 /// The rules, the values given by the user, and the options.
+#[derive(Default)]
 pub struct Search {
     options: Options,
     values: Vec<Value>,

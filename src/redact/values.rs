@@ -118,7 +118,7 @@ fn env_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
 }
 
 /// Finds exact values in text, even if they are URL- or base64-encoded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Exact {
     searcher: Option<AhoCorasick>,
     /// For each spelling, the index of its value.
