@@ -5,7 +5,7 @@
 
 use super::markup::Word;
 
-/// Calls `put` with the pieces of `text`, in order.
+/// Calls `put` with the pieces of `text`, in order; some may be empty.
 pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
     if !text.contains(['\x1b', '\r', '\x08']) {
         return put(None, text);
@@ -26,20 +26,14 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
 fn pieces<'a>(line: &'a str, word: &mut Option<Word>, put: &mut dyn FnMut(Option<Word>, &'a str)) {
     let mut rest = line;
     while let Some(at) = rest.find(['\x1b', '\x08']) {
-        put_some(*word, &rest[..at], put);
+        put(*word, &rest[..at]);
         let sequence = sequence(&rest[at..]);
         if let Some(codes) = sequence.strip_prefix("\x1b[").and_then(|codes| codes.strip_suffix('m')) {
             select(codes, word);
         }
         rest = &rest[at + sequence.len()..];
     }
-    put_some(*word, rest, put);
-}
-
-fn put_some<'a>(word: Option<Word>, text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
-    if !text.is_empty() {
-        put(word, text);
-    }
+    put(*word, rest);
 }
 
 /// Returns the control sequence at the start of `text`.
@@ -100,7 +94,7 @@ mod tests {
 
     fn read(text: &str) -> String {
         let mut out = String::new();
-        words(text, &mut |word, text| match word {
+        words(text, &mut |word, text| match word.filter(|_| !text.is_empty()) {
             Some(word) => out += &format!("<{}:{text}>", word.code()),
             None => out += text,
         });

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn what_is_folded_takes_no_lines() {
         let height = |make: &dyn Fn(&mut Markup)| {
-            let mut markup = Markup::new();
+            let mut markup = Markup::default();
             make(&mut markup);
             lines(&markup)
         };

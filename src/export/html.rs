@@ -193,7 +193,7 @@ mod tests {
     use crate::export::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         make(&mut markup);
         let images = [("good", "AAAA"), ("bad", "AA\" onerror=")];
         let images = images.map(|(name, data)| (name.to_owned(), data.to_owned()));

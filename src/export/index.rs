@@ -250,7 +250,7 @@ pub fn row(row: &Row) -> String {
         }
         None => parts.push(&body),
     }
-    let mut markup = super::markup::Markup::new();
+    let mut markup = super::markup::Markup::default();
     for (at, part) in parts.into_iter().enumerate() {
         // Tabs of the session become spaces.
         markup.text(if at == 0 { "" } else { "\t" });

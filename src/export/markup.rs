@@ -219,11 +219,6 @@ struct Section {
 }
 
 impl Markup {
-    /// Returns empty markup.
-    pub fn new() -> Markup {
-        Markup::default()
-    }
-
     /// Returns the markup so far.
     pub fn as_str(&self) -> &str {
         &self.out
@@ -408,7 +403,7 @@ mod tests {
 
     #[test]
     fn no_text_is_a_mark() {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         let every: String = (0..=0x10_ffff).filter_map(char::from_u32).collect();
         markup.text(&every);
         markup.element_with(Tag::Link, &every, |m| m.word(Some(Word::Keyword), &every));
@@ -418,7 +413,7 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deep_keeps_its_text() {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         (0..1000).for_each(|_| markup.open(Tag::Quote));
         markup.text("deep");
         (0..1000).for_each(|_| markup.close());
@@ -430,7 +425,7 @@ mod tests {
 
     #[test]
     fn a_divided_section_opens_again_what_was_open() {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         markup.section(|m| {
             m.element_with(Tag::Numbers, "7", |m| {
                 m.words(Tag::Item, "one");

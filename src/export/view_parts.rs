@@ -42,7 +42,7 @@ impl<'s> EntryView<'s> {
     /// Returns a view that is still empty.
     pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
         let facts = Facts { usage: source.session.usage_of(ix).copied(), ..Facts::default() };
-        EntryView { source, ix, markup: Markup::new(), images: Vec::new(), text: String::new(), facts }
+        EntryView { source, ix, markup: Markup::default(), images: Vec::new(), text: String::new(), facts }
     }
 
     /// Appends a text as Markdown, and keeps its source.

@@ -6,20 +6,21 @@ use crate::export::markup::{Event, Markup, Tag};
 
 /// Returns markup as Markdown. `is_here` returns whether the document contains the entry with this number.
 pub fn markdown(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new();
     writer.write(markup, is_here);
     writer.finish()
 }
 
 /// Returns markup as a quotation in Markdown.
 pub fn quoted(markup: &Markup, is_here: &dyn Fn(&str) -> bool) -> String {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new();
     writer.open(Tag::Quote, "");
     writer.write(markup, is_here);
     writer.close();
     writer.finish()
 }
 
+#[derive(Default)]
 struct Writer {
     out: String,
     open: Vec<(Tag, String)>,
@@ -35,22 +36,11 @@ struct Writer {
     cells: Vec<&'static str>,
 }
 
-impl Default for Writer {
-    fn default() -> Self {
-        Writer {
-            out: String::new(),
-            open: Vec::new(),
-            prefix: Vec::new(),
-            held: None,
-            ended: true,
-            starts_line: true,
-            numbers: Vec::new(),
-            cells: Vec::new(),
-        }
-    }
-}
-
 impl Writer {
+    fn new() -> Self {
+        Writer { ended: true, starts_line: true, ..Writer::default() }
+    }
+
     fn write(&mut self, markup: &Markup, is_here: &dyn Fn(&str) -> bool) {
         for event in markup.events_without(|tag, value| tag == Tag::Call && is_here(value)) {
             match event {
@@ -357,13 +347,13 @@ mod tests {
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         commonmark::push(text, Breaks::Soft, &mut markup);
         super::markdown(&markup, &|_| false)
     }
 
     fn shape(text: &str) -> String {
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         commonmark::push(text, Breaks::Soft, &mut markup);
         markup.finish()
     }
@@ -388,7 +378,7 @@ mod tests {
     #[test]
     fn no_content_ends_the_block_it_stands_in() {
         let hostile = "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
-        let mut markup = Markup::new();
+        let mut markup = Markup::default();
         markup.element(Tag::Fold, |m| {
             m.words(Tag::Summary, hostile);
             m.section(|m| {
