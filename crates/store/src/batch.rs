@@ -28,18 +28,14 @@ impl Batch {
         let Some((committed, _)) = locked.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(locked)));
         };
-        self.note(locked.folder().to_owned());
-        backup.map(folder_of).into_iter().for_each(|folder| self.note(folder.to_owned()));
+        let changed = [Some(&*locked.resolved), backup].into_iter().flatten().map(folder_of);
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).extend(changed.map(Path::to_owned));
         Ok(Attempt::Done(committed))
-    }
-
-    fn note(&self, folder: PathBuf) {
-        self.folders.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
     }
 
     /// Syncs each directory once. Returns an error for each one that could not be synced.
     pub fn finish(self) -> Vec<StoreError> {
         let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
-        folders.iter().filter_map(|folder| sync_folder(&DISK, folder)).collect()
+        folders.iter().filter_map(|folder| sync_folder(&DISK, folder).err()).collect()
     }
 }

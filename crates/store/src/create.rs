@@ -68,7 +68,6 @@ pub(super) fn create_on(
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let folder = folder_of(&target);
     let mut new = staged(files, path, &target, source, write, check, member)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
@@ -76,7 +75,7 @@ pub(super) fn create_on(
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
     let mut committed = Committed::new(path, new.bytes);
-    committed.troubles.extend(sync_folder(files, folder));
+    committed.troubles.extend(sync_folder(files, folder_of(&target)).err());
     Ok(committed)
 }
 
@@ -176,14 +175,14 @@ pub fn create_beside(
         new.placed();
     }
     beside.new = Some(new);
-    beside.committed.troubles.extend(sync_folder(&DISK, folder_of(&beside.target)));
+    beside.committed.troubles.extend(sync_folder(&DISK, folder_of(&beside.target)).err());
     Ok(beside)
 }
 
 /// Removes a file whose content is safely on disk elsewhere.
 pub fn remove(path: &Path) -> Result<(), StoreError> {
     DISK.unlink(path).map_err(|error| StoreError::io("remove", path, error))?;
-    sync_folder(&DISK, folder_of(path)).map_or(Ok(()), Err)
+    sync_folder(&DISK, folder_of(path))
 }
 
 /// A directory that was made for a new file. If it is dropped, it is removed again, with those above it that were made
@@ -200,8 +199,8 @@ impl NewFolder {
         let missing = path.ancestors().take_while(|folder| !folder.exists());
         let folder = NewFolder { made: missing.map(Path::to_owned).collect() };
         std::fs::create_dir_all(path).map_err(|error| StoreError::io("create", path, error))?;
-        let unsynced = folder.made.iter().find_map(|made| sync_folder(&DISK, folder_of(made)));
-        unsynced.map_or(Ok(folder), Err)
+        folder.made.iter().try_for_each(|made| sync_folder(&DISK, folder_of(made)))?;
+        Ok(folder)
     }
 
     /// Keeps it.
@@ -222,8 +221,7 @@ pub fn move_new(from: &Path, to: &Path) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("move to", to, error);
     std::fs::create_dir_all(folder_of(to)).map_err(failed)?;
     DISK.rename_new(from, to).map_err(failed)?;
-    let unsynced = [to, from].into_iter().find_map(|path| sync_folder(&DISK, folder_of(path)));
-    unsynced.map_or(Ok(()), Err)
+    [to, from].into_iter().try_for_each(|path| sync_folder(&DISK, folder_of(path)))
 }
 
 fn refuse_existing(

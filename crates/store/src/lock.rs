@@ -214,8 +214,4 @@ impl Locked {
     pub(super) fn failed(&self, error: io::Error) -> StoreError {
         StoreError::io("write", &self.path, error)
     }
-
-    pub(super) fn folder(&self) -> &Path {
-        self.resolved.parent().unwrap_or(Path::new("/"))
-    }
 }

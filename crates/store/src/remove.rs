@@ -13,7 +13,7 @@ use super::append::{Attempt, Committed};
 use super::error::{FileChange, StoreError};
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
-use super::rewrite::sync_folder;
+use super::rewrite::{folder_of, sync_folder};
 use super::temp::Temp;
 use std::io;
 
@@ -36,7 +36,7 @@ impl Locked {
         }
         drop(aside);
         let mut committed = Committed::new(&self.path, 0);
-        committed.troubles.extend(sync_folder(self.files, self.folder()));
+        committed.troubles.extend(sync_folder(self.files, folder_of(&self.resolved)).err());
         Ok(Attempt::Done(committed))
     }
 
@@ -47,7 +47,7 @@ impl Locked {
         }
         self.settle()?;
         self.files.unlink(&self.resolved).map_err(|error| self.failed(error))?;
-        sync_folder(self.files, self.folder()).map_or(Ok(()), Err)
+        sync_folder(self.files, folder_of(&self.resolved))
     }
 
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it since it was read.

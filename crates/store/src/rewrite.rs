@@ -52,8 +52,8 @@ impl Locked {
         let Some((mut committed, new)) = self.replace(backup, write)? else {
             return Ok(Attempt::Stale(Box::new(self)));
         };
-        for folder in [Some(self.folder()), backup.map(folder_of)].into_iter().flatten() {
-            committed.troubles.extend(sync_folder(self.files, folder));
+        for folder in [Some(&*self.resolved), backup].into_iter().flatten().map(folder_of) {
+            committed.troubles.extend(sync_folder(self.files, folder).err());
         }
         then();
         drop(new);
@@ -303,7 +303,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Option<StoreError> {
-    let source = files.sync_folder(folder).err()?;
-    Some(StoreError::Unsynced { path: folder.to_owned(), source })
+pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Result<(), StoreError> {
+    files.sync_folder(folder).map_err(|source| StoreError::Unsynced { path: folder.to_owned(), source })
 }

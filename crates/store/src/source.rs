@@ -7,7 +7,7 @@ use super::read::ReadAt;
 use super::send::copy_range;
 use super::session_file::SessionFile;
 use super::snapshot::Snapshot;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use zrip::FrameEncoder;
 
@@ -74,7 +74,7 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     write_skippable(HEAD, &first, out)?;
     let Some((session, others)) = sources.split_first() else { return Ok(()) };
     if !others.is_empty() {
-        let mut encoder = encoder(Pieces { piece: Vec::new(), out: &mut *out })?;
+        let mut encoder = encoder(BufWriter::with_capacity(PIECE_BYTES, Frames(&mut *out)))?;
         others.iter().try_for_each(|source| source.copy(&mut encoder))?;
         encoder.finish()?.flush()?;
     }
@@ -94,27 +94,16 @@ fn write_skippable(number: [u8; 4], content: &[u8], out: &mut dyn Write) -> io::
     out.write_all(content)
 }
 
-/// Writes a stream as skippable frames.
-struct Pieces<'a> {
-    piece: Vec<u8>,
-    out: &'a mut dyn Write,
-}
+/// Writes each piece of a stream as a skippable frame.
+struct Frames<'a>(&'a mut dyn Write);
 
-impl Write for Pieces<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(PIECE_BYTES - self.piece.len());
-        self.piece.extend_from_slice(&bytes[..taken]);
-        if self.piece.len() == PIECE_BYTES {
-            self.flush()?;
-        }
-        Ok(taken)
+impl Write for Frames<'_> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        write_skippable(PIECE, piece, self.0)?;
+        Ok(piece.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if !self.piece.is_empty() {
-            write_skippable(PIECE, &self.piece, self.out)?;
-            self.piece.clear();
-        }
         Ok(())
     }
 }
