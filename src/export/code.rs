@@ -15,23 +15,18 @@ const MORE: (usize, usize) = (400, 16 * 1024);
 /// The length in bytes above which code is not coloured.
 const LONGEST_COLOURED: usize = 4 << 20;
 
-/// Appends a block of code.
-pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup: &mut Markup) {
-    element(Tag::Block, name, text, language, markup);
-}
-
 /// Appends the lines of a file from line `first` on.
 pub fn lines(text: &str, first: u64, language: Option<&'static Language>, markup: &mut Markup) {
     let name = language.map_or("", Language::name);
-    element(Tag::Block, &format!("{name} {first}"), text, language, markup);
+    block(text, &format!("{name} {first}"), language, markup);
 }
 
-fn element(tag: Tag, value: &str, text: &str, language: Option<&'static Language>, markup: &mut Markup) {
+/// Appends a block of code; `name` is the value of [`Tag::Block`].
+pub fn block(text: &str, name: &str, language: Option<&'static Language>, markup: &mut Markup) {
     let text = text.strip_suffix('\n').unwrap_or(text);
-    let language = language.filter(|_: &&Language| text.len() <= LONGEST_COLOURED);
-    markup.element_with(tag, value, |markup| {
+    markup.element_with(Tag::Block, name, |markup| {
         let mut pen = Pen::new(markup);
-        match language {
+        match language.filter(|_| text.len() <= LONGEST_COLOURED) {
             Some(language) => words(text, language, &mut |word, text| pen.put(word, text)),
             None => pen.put(None, text),
         }

@@ -14,12 +14,9 @@ pub fn fit(
     most: u64,
     write: &dyn Fn(&Contents, &mut dyn Write) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let fits = |contents: &Contents| {
-        let mut counter = Counter { left: most, is_full: false };
-        match write(contents, &mut counter) {
-            Err(_) if counter.is_full => Ok(false),
-            done => done.map(|()| true),
-        }
+    let fits = |contents: &Contents| match write(contents, &mut Counter(most)) {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => Ok(false),
+        done => done.map(|()| true),
     };
     let asked = contents.cuts;
     let fewer = LINES.into_iter().filter(|&lines| asked.lines.is_none_or(|asked| lines < asked));
@@ -44,21 +41,12 @@ pub fn fit(
     Ok(enough.is_some())
 }
 
-/// Counts bytes, and fails once there are too many.
-struct Counter {
-    left: u64,
-    is_full: bool,
-}
+/// Counts down the bytes that may still be written, and fails if there are more.
+struct Counter(u64);
 
 impl Write for Counter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.left.checked_sub(bytes.len() as u64) {
-            Some(left) => self.left = left,
-            None => {
-                self.is_full = true;
-                return Err(io::ErrorKind::FileTooLarge.into());
-            }
-        }
+        self.0 = self.0.checked_sub(bytes.len() as u64).ok_or(io::ErrorKind::FileTooLarge)?;
         Ok(bytes.len())
     }
 

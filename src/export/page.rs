@@ -24,7 +24,7 @@ use flate2::write::GzEncoder;
 use foldhash::HashMap;
 use pisess_store::workers::in_order;
 use sha2::{Digest, Sha256};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 
 /// The number of bytes of the session in a piece.
@@ -84,7 +84,7 @@ pub fn page(
     let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(), out)?;
     if attach {
-        let mut pieces = Pieces { bytes: Vec::new(), out };
+        let mut pieces = BufWriter::with_capacity(PIECE as usize, SessionPieces(out));
         contents.write_session(&mut pieces)?;
         pieces.flush()?;
     }
@@ -126,24 +126,17 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
 }
 
-/// Writes bytes in pieces of the attached session.
-struct Pieces<'a> {
-    bytes: Vec<u8>,
-    out: &'a mut dyn Write,
-}
+/// Writes bytes as a piece of the attached session.
+struct SessionPieces<'a>(&'a mut dyn Write);
 
-impl Write for Pieces<'_> {
+impl Write for SessionPieces<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() as u64 >= PIECE {
-            self.flush()?;
-        }
+        piece("class=\"session\"", bytes, self.0)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let bytes = std::mem::take(&mut self.bytes);
-        if bytes.is_empty() { Ok(()) } else { piece("class=\"session\"", &bytes, self.out) }
+        Ok(())
     }
 }
 

@@ -37,13 +37,14 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
         let in_element = |begin: &str, text: Option<&str>, end: &str| {
             text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
         };
+        let heading: Vec<_> = [name_of(&source, ix)].into_iter().chain(time_of(&source, ix)).collect();
         let label = label.map(|label| label.to_string_lossy().into_owned());
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{body}</div></article>",
             super::index::letter(contents.session.entry(ix)),
             contents.number(ix).unwrap_or_default(),
-            Html::text(&heading(&source, ix)),
+            Html::text(&heading.join(" · ")),
             in_element("<span class=\"label\">", label.as_deref(), "</span>"),
             in_element("<span>", new.as_deref(), "</span>"),
             in_element("<div class=\"note\">", edit, "</div>"),
@@ -51,12 +52,6 @@ pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Resul
         model = new.or(model);
     }
     out.write_all(b"</body>\n</html>\n")
-}
-
-/// Returns the speaker and the time.
-fn heading(source: &Source, ix: EntryIx) -> String {
-    let parts = [Some(name_of(source, ix)), time_of(source, ix)];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// Returns the name of the speaker.
