@@ -8,7 +8,7 @@
 use super::raw::Raw;
 use super::scan::{Scanner, tokens};
 use super::string;
-use crate::text::Text;
+use crate::text::{Text, joined};
 
 /// Returns the text of `JSON.stringify(value)`.
 pub fn stringify(value: Raw) -> Text<'static> {
@@ -81,16 +81,8 @@ pub fn truthy(value: Option<Raw>) -> bool {
 
 /// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
-    let mut out = Text::default();
-    for (at, item) in array.items().enumerate() {
-        if at > 0 {
-            out.push_str(separator);
-        }
-        if !item.is_null() {
-            out.push(&string(item));
-        }
-    }
-    out
+    let text = |item: Raw<'_>| if item.is_null() { Text::default() } else { string(item).into_owned() };
+    joined(array.items().map(text), separator)
 }
 
 /// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and objects,
