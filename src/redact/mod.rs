@@ -5,7 +5,7 @@
 //! cleaned: signatures, encrypted thinking and images are removed (`opaque.rs`).
 //!
 //! ```text
-//! lines ──> Needles: what may they hold? ──nothing──> as they are
+//! lines ──> Prefilter: what may they hold? ──nothing──> as they are
 //!                    │ rules, values, signatures, …
 //!                    v
 //!           Strings ──> Spoken (escapes decoded, level by level) ──> Exact, RULES ──> Finds

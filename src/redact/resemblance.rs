@@ -115,39 +115,16 @@ fn takes_turns(secret: &[u8]) -> bool {
 /// Whether the value of a variable in a dotenv file is a common setting: removing `production` from a
 /// conversation would hide nothing and damage much.
 pub fn is_common_setting(value: &[u8]) -> bool {
-    const SETTINGS: [&str; 9] = [
-        "production",
-        "development",
-        "staging",
-        "default",
-        "enabled",
-        "disabled",
-        "localhost",
-        "127.0.0.1",
-        "0.0.0.0",
-    ];
-    SETTINGS.iter().any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
+    const SETTINGS: &str =
+        "production development staging default enabled disabled localhost 127.0.0.1 0.0.0.0";
+    SETTINGS.split(' ').any(|setting| value.eq_ignore_ascii_case(setting.as_bytes())) || is_reference(value)
 }
 
 /// Whether it refers to a value stored elsewhere, or is a pattern.
 fn is_reference(secret: &[u8]) -> bool {
-    let starts = [
-        &b"$"[..],
-        b"%",
-        b"{",
-        b"#{",
-        b"process.",
-        b"os.",
-        b"env.",
-        b"import.",
-        b"self.",
-        b"this.",
-        b"./",
-        b"../",
-        b"~/",
-        b".*",
-    ];
-    starts.iter().any(|start| secret.starts_with(start)) || memchr::memmem::find(secret, b"${").is_some()
+    const STARTS: &str = "$ % { #{ process. os. env. import. self. this. ./ ../ ~/ .*";
+    STARTS.split(' ').any(|start| secret.starts_with(start.as_bytes()))
+        || memchr::memmem::find(secret, b"${").is_some()
 }
 
 /// Words that are written in the place of a secret.

@@ -65,17 +65,7 @@ pub(super) struct Hit {
 }
 
 /// The keys of identifiers, types and times, in which only the values given by the user are searched for.
-const NAMES: [&str; 9] = [
-    "id",
-    "parentId",
-    "targetId",
-    "fromId",
-    "firstKeptEntryId",
-    "toolCallId",
-    "timestamp",
-    "type",
-    "responseId",
-];
+const NAMES: &str = "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
 
 /// The rules, the values given by the user, and the options.
 #[derive(Default)]
@@ -355,7 +345,7 @@ pub(super) fn placeholders(line: &[u8]) -> Vec<(String, usize)> {
 
 /// Whether a string is an identifier according to its key, and short enough to be one.
 pub(super) fn is_name(key: &[u8], value: &[u8]) -> bool {
-    value.len() <= 80 && NAMES.iter().any(|name| key == name.as_bytes())
+    value.len() <= 80 && NAMES.split(' ').any(|name| key == name.as_bytes())
 }
 
 /// Whether the text looks like a picture or another file in base64, which cannot be searched.
