@@ -17,23 +17,6 @@ fn growth_is_found_read_and_built_upon() {
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
 
-#[test]
-fn growth_that_was_not_read_is_not_built_upon() {
-    for is_append in [true, false] {
-        let bench = Bench::new(OLD);
-        let file = bench.open();
-        append_to(&bench.path, "other\n");
-        let locked = lock_on(&DISK, &file, &now(PI)).unwrap();
-        let result = if is_append {
-            locked.append(LINE.as_bytes()).and_then(Attempt::done)
-        } else {
-            rewrite(locked, NEW)
-        };
-        assert!(is_changed(result, FileChange::Grown));
-        assert_eq!(bench.content(), format!("{OLD}other\n"));
-    }
-}
-
 /// During an append, Linux updates the modification time before the size. A file that is read between the two
 /// counts as grown once the size follows.
 #[test]
