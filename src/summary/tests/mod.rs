@@ -224,17 +224,6 @@ fn open_points_of_a_models_summary_are_carried_once_more() {
 }
 
 #[test]
-fn tags_of_other_tools_are_not_carried_on() {
-    let template = "Fill in this template with what you did, step by step.\n".repeat(20);
-    let models = format!(
-        "## Goal\nG\n\n## Critical Context\n- port 8080\n\n<helper-state v=\"1\">\n{template}</helper-state>\n\n<read-files>\na\n</read-files>"
-    );
-    let text = summary(Some(&models), [user("Go on with it, please, and tell me when it is done.")]);
-    assert!(!text.contains("template") && !text.contains("helper-state"), "{text}");
-    assert_eq!(below(&text, "## Critical Context"), ["- Earlier: port 8080"]);
-}
-
-#[test]
 fn the_state_of_a_todo_list_is_quoted() {
     let mut messages = vec![user("Release it.")];
     messages.extend(tool("", "todo", r#"{"op":"init"}"#, None));

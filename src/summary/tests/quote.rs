@@ -74,11 +74,3 @@ fn prose_has_no_code() {
     let text = "Fix this!\n```\nNever!\n```\n    let x = 1!\n> quoted!\n\n$ make\nThen stop.";
     assert_eq!(prose(text).collect::<Vec<_>>(), ["Fix this!", "Then stop."]);
 }
-
-#[test]
-fn a_cut_keeps_whole_lines() {
-    let text: String = (1..60).map(|at| format!("{at}) a step\n")).collect();
-    let short = ends(&text, 300);
-    assert!(short.lines().all(|line| text.contains(line) || line.starts_with("[… ")), "{short}");
-    assert!(short.starts_with("1) a step\n") && short.ends_with("59) a step\n"), "{short}");
-}
