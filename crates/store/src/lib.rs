@@ -73,7 +73,6 @@ mod snapshot;
 
 mod append;
 mod attributes;
-mod batch;
 mod create;
 mod lock;
 mod rewrite;
@@ -92,7 +91,6 @@ mod find;
 
 pub use append::{Attempt, Committed};
 pub use archive::{Archive, Member, is_content};
-pub use batch::Batch;
 pub use create::{
     Beside, Check, NewFolder, create, create_beside, create_checked, is_same, move_new, remove, restore,
     same_file,
@@ -106,6 +104,7 @@ pub use find::{
 pub use lock::{Locked, WriteOptions, lock};
 pub use read::{PageBuffer, resize, shorter};
 pub use read::{ReadAt, Spooled, spool, spool_written};
+pub use rewrite::Batch;
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Glance, Opened, SessionFile, Since, open};
 pub use snapshot::Snapshot;

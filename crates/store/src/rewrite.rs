@@ -1,18 +1,20 @@
-//! Rule 2: new content replaces the old content in one rename.
+//! Rule 2: new content replaces the old content in one rename. Of many files at once, each directory is synced once.
 
 use super::append::{Attempt, Committed};
 use super::attributes;
 use super::error::{FileChange, StoreError};
-use super::files::{FileType, Files, Pause};
+use super::files::{DISK, FileType, Files, Pause};
 use super::live;
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use super::snapshot::{Snapshot, read_range};
 use super::temp::{Fill, Out, Temp};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const CARRY_BYTES: u64 = 1 << 20;
@@ -62,7 +64,7 @@ impl Locked {
 
     /// Does all of a rewrite except syncing the directory, which a batch does once for many. Returns the new file,
     /// which is locked until it is dropped; `None` if the file has grown.
-    pub(super) fn replace(
+    fn replace(
         &mut self,
         backup: Option<&Path>,
         write: &mut Fill<'_>,
@@ -276,6 +278,36 @@ impl Locked {
 
     fn out<'a>(&self, file: &'a File) -> Out<'a> {
         Out { files: self.files, file, bytes: 0 }
+    }
+}
+
+/// A batch of rewrites (rule 2). Workers share it. Each file is consistent at any time; after
+/// [`Batch::finish`], all changes survive a power failure.
+#[derive(Debug, Default)]
+pub struct Batch {
+    folders: Mutex<BTreeSet<PathBuf>>,
+}
+
+impl Batch {
+    /// Does the same as [`Locked::rewrite`], but leaves the directory to be synced later.
+    pub fn rewrite(
+        &self,
+        mut locked: Locked,
+        backup: Option<&Path>,
+        write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Attempt, StoreError> {
+        let Some((committed, _)) = locked.replace(backup, write)? else {
+            return Ok(Attempt::Stale(Box::new(locked)));
+        };
+        let changed = [Some(&*locked.resolved), backup].into_iter().flatten().map(folder_of);
+        self.folders.lock().unwrap_or_else(PoisonError::into_inner).extend(changed.map(Path::to_owned));
+        Ok(Attempt::Done(committed))
+    }
+
+    /// Syncs each directory once. Returns an error for each one that could not be synced.
+    pub fn finish(self) -> Vec<StoreError> {
+        let folders = self.folders.into_inner().unwrap_or_else(PoisonError::into_inner);
+        folders.iter().filter_map(|folder| sync_folder(&DISK, folder).err()).collect()
     }
 }
 
