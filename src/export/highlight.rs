@@ -260,7 +260,9 @@ fn next(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     if let Some((open, close)) = language.block_comment
         && rest.starts_with(open.as_bytes())
     {
-        return (Some(Word::Comment), end_of(text, at + open.len(), close));
+        let (from, comment) = (at + open.len(), &text[at + open.len()..]);
+        let end = comment.find(close).map_or(text.len(), |end| from + end + close.len());
+        return (Some(Word::Comment), end);
     }
     // `$#` in a shell and `//` in a URL begin no comment.
     let before = at.checked_sub(1).map_or(b' ', |before| bytes[before]);
@@ -321,10 +323,6 @@ fn string(text: &str, at: usize, language: &Language) -> (Option<Word>, usize) {
     let end = end.min(bytes.len());
     let is_key = language.keys && bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
     (Some(if is_key { Word::Call } else { Word::String }), end)
-}
-
-fn end_of(text: &str, from: usize, close: &str) -> usize {
-    text[from..].find(close).map_or(text.len(), |at| from + at + close.len())
 }
 
 /// Returns the end of a string that may contain escapes.

@@ -1,5 +1,7 @@
 //! Texts that agents enclose in elements of their own before they send them: attached files, skills, lists of files.
 
+use crate::format::counted;
+
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'t> {
@@ -32,10 +34,7 @@ impl Wrapper {
 
     /// Returns the line that stands for the element while it is folded.
     pub fn title(self, name: &str, body: &str) -> String {
-        let files = || match body.lines().filter(|line| !line.trim().is_empty()).count() {
-            1 => "1 file".to_owned(),
-            count => format!("{count} files"),
-        };
+        let files = || counted(body.lines().filter(|line| !line.trim().is_empty()).count(), "file", "files");
         match self {
             Wrapper::File => format!("File {name}"),
             Wrapper::Skill => format!("Skill {name}"),

@@ -20,7 +20,8 @@ pub(super) fn blocks(line: &[u8], keep_images: bool) -> Vec<Splice> {
             }
         }
         let payloads = ["providerPayload", "preserveData"].into_iter().filter_map(|key| holder.get_some(key));
-        for payload in payloads.filter(|payload| holds(*payload, b"ncrypted")) {
+        for payload in payloads.filter(|payload| memchr::memmem::find(payload.bytes(), b"ncrypted").is_some())
+        {
             splices.push(Splice { range: place(line, payload), by: b"{}".to_vec() });
         }
     }
@@ -58,10 +59,6 @@ fn without_image(block: Raw) -> Vec<u8> {
         mime.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'+' | b'-' | b'.'));
     let mime = if is_plain { mime } else { "image".to_owned() };
     Object::new().str("type", "text").str("text", &format!("[image removed: {mime}, {bytes} bytes]")).finish()
-}
-
-fn holds(value: Raw, word: &[u8]) -> bool {
-    memchr::memmem::find(value.bytes(), word).is_some()
 }
 
 fn place(line: &[u8], value: Raw) -> std::ops::Range<usize> {
