@@ -305,6 +305,11 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_escape_does_no_harm() {
+        assert_eq!(left(Rendition::Trajectory, r#"{"message":"C:\\u"}"#, "secret"), 0);
+    }
+
+    #[test]
     fn no_element_of_html_hides_a_value() {
         let word = "<p>sk<span class=\"w-n\">-live</span>-&quot;42</p>\n";
         assert_eq!(left(Rendition::StaticPage, word, "sk-live-\"42"), 1);

@@ -210,17 +210,18 @@ fn the_same_secret_has_the_same_number_and_numbers_are_not_used_twice() {
 
 #[test]
 fn exact_values_are_found_in_any_spelling_and_in_names() {
-    let mut redactor = redactor(&["tr0ub4dor&3", "päss\"wörd"]);
+    let mut redactor = redactor(&["tr0ub4dor&3", "päss\"wörd", "smile😀now"]);
     for text in [
         r#"{"id":"tr0ub4dor&3"}"#,
         r#"{"a":"tr0ub4dor\u00263"}"#,
         r#"{"a":"https://x/?p=tr0ub4dor%263"}"#,
         r#"{"a":"päss\"wörd"}"#,
         r#"{"a":"{\"b\":\"p\\u00e4ss\\\"w\\u00f6rd\"}"}"#,
+        r#"{"a":"smile\ud83d\ude00now"}"#,
     ] {
         assert_eq!(line(&mut redactor, text).1.len(), 1, "{text}");
     }
-    assert_eq!(redactor.found().len(), 2);
+    assert_eq!(redactor.found().len(), 3);
 }
 
 #[test]
