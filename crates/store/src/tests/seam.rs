@@ -26,7 +26,7 @@ pub enum Fault {
 type Stranger = Box<dyn FnMut() + Send>;
 
 #[derive(Default)]
-struct State {
+pub struct State {
     calls: usize,
     log: Vec<&'static str>,
     /// All calls of these names fail with this error.
@@ -44,13 +44,13 @@ struct State {
 /// A seam. Tests leak it, because the store needs a `'static` one.
 #[derive(Default)]
 pub struct Seam {
-    fault: Option<(usize, Fault)>,
+    pub fault: Option<(usize, Fault)>,
     /// Whether other processes cannot be inspected.
     pub is_blind: bool,
     pub has_no_locks: bool,
     /// Whether `statfs` reports overlayfs.
     pub is_overlay: bool,
-    state: Mutex<State>,
+    pub state: Mutex<State>,
 }
 
 impl fmt::Debug for Seam {
