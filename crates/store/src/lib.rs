@@ -102,8 +102,7 @@ pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,
 };
 pub use lock::{Locked, WriteOptions, lock};
-pub use read::{PageBuffer, resize, shorter};
-pub use read::{ReadAt, Spooled, spool, spool_written};
+pub use read::{PageBuffer, ReadAt, Spooled, resize, shorter, spool, spool_written};
 pub use rewrite::Batch;
 pub use send::{Piece, Pieces, copy_range, send_pieces, send_range};
 pub use session_file::{Glance, Opened, SessionFile, Since, open};

@@ -108,6 +108,14 @@ fn forced(is_omp: bool) -> WriteOptions {
     WriteOptions { force: true, ..now(is_omp) }
 }
 
+/// Which call of an append is the first that writes: of the lock file, or of the line.
+fn index_of_write(is_omp: bool) -> usize {
+    let bench = Bench::new(OLD);
+    let probe = Seam::new().leak();
+    bench.append(probe, &now(is_omp)).unwrap();
+    probe.log().iter().position(|call| *call == "write").unwrap()
+}
+
 fn make_fifo(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
 }

@@ -32,14 +32,6 @@ fn it_is_one_write_and_one_fsync() {
     assert_eq!(seam.log().last(), Some(&"sync"));
 }
 
-/// Which call of an append writes the line.
-fn index_of_write() -> usize {
-    let bench = Bench::new(OLD);
-    let probe = Seam::new().leak();
-    bench.append(probe, &now(PI)).unwrap();
-    probe.log().iter().position(|call| *call == "write").unwrap()
-}
-
 /// A full disk is noticed before anything is written, so that nothing has to be cut.
 #[test]
 #[cfg(target_os = "linux")]
@@ -65,7 +57,7 @@ fn space_is_reserved_before_the_write() {
 fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
         let bench = Bench::new(OLD);
-        let seam = Seam::failing_at(index_of_write(), Fault::Full).leak();
+        let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak();
         let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         if stranger {
             let path = bench.path.clone();
@@ -92,7 +84,7 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 fn whole_lines_of_a_short_write_are_in_effect() {
     for (lines, is_written) in [(LINE.repeat(4), true), (LINE.to_owned(), false)] {
         let bench = Bench::new(OLD);
-        let seam = Seam::failing_at(index_of_write(), Fault::Full).leak();
+        let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak();
         let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
         let path = bench.path.clone();
         seam.before("write", move || {
@@ -106,7 +98,7 @@ fn whole_lines_of_a_short_write_are_in_effect() {
 
 #[test]
 fn a_short_write_that_cannot_be_taken_back_says_so() {
-    let seam = Seam::failing_at(index_of_write(), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
+    let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
     let bench = Bench::new(OLD);
     let error = bench.append(seam, &now(PI)).unwrap_err();
     assert!(

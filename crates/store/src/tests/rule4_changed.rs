@@ -43,8 +43,7 @@ fn any_other_change_is_refused() {
     let truncate = |path: &Path, size| {
         fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
     };
-    type Act<'a> = &'a dyn Fn(&Path);
-    let acts: [(FileChange, Act<'_>); 7] = [
+    let acts: [(FileChange, &dyn Fn(&Path)); 7] = [
         (FileChange::Edited, &|path| overwrite(path, "{\"type\":\"TITLE\"", 0)),
         (FileChange::Edited, &|path| overwrite(path, "y", 10_000)),
         (FileChange::Edited, &|path| {

@@ -211,11 +211,7 @@ fn only_our_own_lock_is_unlinked() {
 #[test]
 fn a_full_disk_leaves_no_lock_behind() {
     let bench = Bench::new(OLD);
-    let probe = Seam::new().leak();
-    bench.append(probe, &now(OMP)).unwrap();
-    let write = probe.log().iter().position(|call| *call == "write").unwrap();
-    let bench = Bench::new(OLD);
-    let seam = Seam::failing_at(write, Fault::Full).leak();
+    let seam = Seam::failing_at(index_of_write(OMP), Fault::Full).leak();
     assert!(bench.append(seam, &now(OMP)).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }

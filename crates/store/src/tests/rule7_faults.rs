@@ -74,7 +74,8 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                 assert!(content == OLD || content == new, "{at}");
                 if !is_crash(fault) {
                     assert_eq!(content, if result.is_ok() { new } else { OLD }, "{at}: {result:?}");
-                    remove_lock(bench);
+                    // A lock file that could not be removed at the end is stolen once our process has ended.
+                    let _ = fs::remove_file(bench.at(".s.jsonl.lock"));
                     // An old file that cannot be removed stays, hidden.
                     assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
                 }
@@ -85,11 +86,6 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
             },
         );
     }
-}
-
-/// A lock file that could not be read or removed at the end stays, and is stolen once our process has ended.
-fn remove_lock(bench: &Bench) {
-    let _ = fs::remove_file(bench.at(".s.jsonl.lock"));
 }
 
 /// Wherever it fails, the backup is complete or absent, exists if the new file does, and is never a hard link
