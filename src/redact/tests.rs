@@ -103,9 +103,7 @@ fn samples() -> Vec<(&'static str, String)> {
 }
 
 fn json(text: &str) -> String {
-    let mut out = Vec::new();
-    pisess_json::string::encode(&pisess_json::text::Text::from(text), &mut out);
-    String::from_utf8(out).unwrap()
+    String::from_utf8(string::encoded(&Text::from(text))).unwrap()
 }
 
 #[test]
@@ -380,11 +378,6 @@ impl Dice {
     }
 }
 
-/// Returns a needle at each byte that calls for everything.
-fn everywhere(line: &str) -> Vec<Found> {
-    (0..line.len()).map(|at| Found { at, calls: Calls::EVERY }).collect()
-}
-
 #[test]
 fn the_look_at_needles_misses_nothing() {
     let (mut dice, secrets) = (Dice(11), samples());
@@ -399,7 +392,9 @@ fn the_look_at_needles_misses_nothing() {
     for line in &lines {
         let finds = found.remove(&start).unwrap_or_default();
         assert_eq!(!finds.is_clean(), holds_something(line), "{line}");
-        let every = redactor.search.line(line.as_bytes(), &everywhere(line));
+        // A needle at each byte that calls for everything.
+        let needles: Vec<_> = (0..line.len()).map(|at| Found { at, calls: Calls::EVERY }).collect();
+        let every = redactor.search.line(line.as_bytes(), &needles);
         assert_eq!(format!("{finds:?}"), format!("{every:?}"), "{line}");
         hits += finds.hits.len();
         start += line.len() + 1;
