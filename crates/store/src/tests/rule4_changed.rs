@@ -4,6 +4,9 @@ use super::super::{FileChange, ReadAt};
 use super::*;
 use std::os::unix::fs::FileExt;
 
+/// What another process does to a file.
+type Act<'a> = &'a dyn Fn(&Path);
+
 #[test]
 fn growth_is_found_read_and_built_upon() {
     let bench = Bench::new(OLD);
@@ -43,7 +46,7 @@ fn any_other_change_is_refused() {
     let truncate = |path: &Path, size| {
         fs::OpenOptions::new().write(true).open(path).unwrap().set_len(size).unwrap();
     };
-    let acts: [(FileChange, &dyn Fn(&Path)); 7] = [
+    let acts: [(FileChange, Act<'_>); 7] = [
         (FileChange::Edited, &|path| overwrite(path, "{\"type\":\"TITLE\"", 0)),
         (FileChange::Edited, &|path| overwrite(path, "y", 10_000)),
         (FileChange::Edited, &|path| {
@@ -79,16 +82,16 @@ fn any_other_change_is_refused() {
 /// A process that ignores locks changes the file between the lock and the commit.
 #[test]
 fn the_last_look_is_right_before_the_commit() {
-    let acts: [(FileChange, fn(&Path)); 4] = [
-        (FileChange::Grown, |path| append_to(path, "other\n")),
-        (FileChange::Truncated, |path| {
+    let acts: [(FileChange, Act<'_>); 4] = [
+        (FileChange::Grown, &|path| append_to(path, "other\n")),
+        (FileChange::Truncated, &|path| {
             fs::OpenOptions::new().write(true).open(path).unwrap().set_len(3).unwrap();
         }),
-        (FileChange::Replaced, |path| {
+        (FileChange::Replaced, &|path| {
             fs::write(path.with_extension("new"), "other\n").unwrap();
             fs::rename(path.with_extension("new"), path).unwrap();
         }),
-        (FileChange::Removed, |path| fs::remove_file(path).unwrap()),
+        (FileChange::Removed, &|path| fs::remove_file(path).unwrap()),
     ];
     for (change, act) in acts {
         let bench = Bench::new(OLD);
