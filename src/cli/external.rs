@@ -77,7 +77,7 @@ pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut 
     let found = Some(name).filter(|name| is_name(name)).and_then(|name| find(name, ui));
     let Some(program) = found else { return Err(unknown(name, &built_in(command), ui)) };
     ui.flush()?;
-    ui.run_program(&program, arguments).map_err(|error| {
+    (ui.world.run_program)(&program, arguments).map_err(|error| {
         let failure = Failure::cannot(format_args!("cannot run {}: {error}", program.display()));
         match error.kind() {
             ErrorKind::NotFound => failure.hint("its first line may name a missing program"),

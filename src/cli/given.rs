@@ -38,7 +38,7 @@ pub fn read(
 pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let mut bytes = Vec::new();
     let (name, read) = if path == Path::new("-") {
-        ("standard input".to_owned(), ui.stdin().take(most + 1).read_to_end(&mut bytes))
+        ("standard input".to_owned(), ui.world.stdin.take(most + 1).read_to_end(&mut bytes))
     } else {
         let file = std::fs::File::open(path);
         (visible(&path.to_string_lossy()), file.and_then(|file| file.take(most + 1).read_to_end(&mut bytes)))

@@ -31,7 +31,7 @@ impl Ids {
 
     /// Returns the time to write, in milliseconds since 1970.
     pub fn now_ms(&self, ui: &Ui) -> i64 {
-        self.fixed_ms.unwrap_or_else(|| ui.now_ms())
+        self.fixed_ms.unwrap_or_else(ui.world.now_ms)
     }
 
     /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
@@ -69,7 +69,7 @@ impl Ids {
     /// Sets the seed, unless it is fixed: random bytes are read once, and only if ids are made.
     fn seed(&mut self, ui: &Ui) -> Result<(), Failure> {
         if self.seed.is_none() {
-            let random = ui.random().map_err(|error| {
+            let random = (ui.world.random)().map_err(|error| {
                 Failure::cannot(format_args!("cannot get random bytes for ids: {}", plain(&error)))
             })?;
             self.seed = Some(Uuid::from_bytes(random).to_string());

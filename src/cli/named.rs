@@ -19,8 +19,6 @@ use std::path::{Path, PathBuf};
 pub struct FoundSessions {
     /// Their files; `-` is one of them.
     pub files: Vec<FoundFile>,
-    /// Those of them that were found by their name.
-    pub by_name: Vec<PathBuf>,
     /// Why arguments were not found, or directories could not be searched.
     pub failures: Vec<Failure>,
     /// Where they were found.
@@ -36,7 +34,7 @@ pub fn sessions(places: &Places, paths: &[PathBuf], all: bool, ui: &mut Ui) -> F
     };
     let FoundFiles { files, troubles, .. } = places.find(&scope);
     troubles.iter().for_each(|trouble| ui.warn(&trouble.text));
-    FoundSessions { files, by_name: Vec::new(), failures: Vec::new(), scope }
+    FoundSessions { files, failures: Vec::new(), scope }
 }
 
 /// Returns the sessions that arguments name: by file, name or directory. Reports the directories whose subdirectories are
@@ -47,14 +45,11 @@ pub fn expanded(arguments: &[PathBuf], reach: Reach, ui: &mut Ui) -> FoundSessio
 
 /// Does the same; `is_strict` sets whether a subdirectory that cannot be searched is a failure.
 fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -> FoundSessions {
-    let (mut paths, mut streams, mut by_name, mut unknown) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut paths, mut streams, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for argument in arguments {
         match named(argument, ui) {
-            Ok(named) if named.path == Path::new("-") => streams.push(named.path),
-            Ok(named) => {
-                by_name.extend(named.by_name.then(|| named.path.clone()));
-                paths.push(named.path);
-            }
+            Ok(path) if path == Path::new("-") => streams.push(path),
+            Ok(path) => paths.push(path),
             Err(failure) => unknown.push(failure.path(argument.to_string_lossy())),
         }
     }
@@ -75,7 +70,7 @@ fn named_by(arguments: &[PathBuf], reach: Reach, is_strict: bool, ui: &mut Ui) -
     let mut files: Vec<_> =
         streams.into_iter().map(|path| FoundFile { path, owner: None, named: true }).collect();
     files.extend(found.files);
-    FoundSessions { files, by_name, failures: unknown, scope: Scope::Paths(paths) }
+    FoundSessions { files, failures: unknown, scope: Scope::Paths(paths) }
 }
 
 /// Returns the failures for the paths that a search could not read; only notes are printed for those below them, unless
@@ -141,30 +136,22 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
     projects.iter().take(MOST).map(shown).chain(more).collect()
 }
 
-/// A session argument, resolved.
-#[derive(Debug)]
-pub struct Named {
-    /// Its path.
-    pub path: PathBuf,
-    /// Whether it was not given as a path, but found by its name.
-    pub by_name: bool,
-}
-
-/// Resolves a session argument: `-`, an existing path, or else a name. An argument in the form of a path is
-/// never a name.
+/// Returns the path of a session argument: `-`, an existing path, or else a name, whose session is at another path. An
+/// argument in the form of a path is never a name.
 ///
 /// # Errors
 /// If it is a name that matches no session, or several.
-pub fn named(argument: &Path, ui: &Ui) -> Result<Named, Failure> {
-    let as_path = || Named { path: argument.to_owned(), by_name: false };
-    let Some(name) = argument.to_str().filter(|name| !is_spelled_as_path(name)) else {
-        return Ok(as_path());
-    };
-    if argument.symlink_metadata().is_ok() {
-        return Ok(as_path());
+pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
+    let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
+    match name.filter(|_| argument.symlink_metadata().is_err()) {
+        Some(name) => Places::of(ui).names().find(name).map_err(|error| unknown(error, ui)),
+        None => Ok(argument.to_owned()),
     }
-    let found = Places::of(ui).names().find(name);
-    found.map(|path| Named { path, by_name: true }).map_err(|error| unknown(error, ui))
+}
+
+/// Whether a session was found by its name, and is not among the paths and directories in the arguments.
+pub fn is_by_name(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
+    !arguments.iter().any(|argument| session.as_ref().starts_with(argument))
 }
 
 /// Whether an argument can only be a path.
@@ -205,7 +192,7 @@ fn is_archived(name: &str, ui: &Ui) -> bool {
 /// Returns a row for a session that a name may refer to, with the facts that `list` shows, and its path if requested; and
 /// the time by which `list` sorts it.
 fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, String) {
-    let now = Ids::new(ui).map_or_else(|_| ui.now_ms(), |ids| ids.now_ms(ui));
+    let now = Ids::new(ui).map_or_else(|_| (ui.world.now_ms)(), |ids| ids.now_ms(ui));
     let home = ui.home();
     let shown = |path: &str| below_home(path, home.as_deref());
     let place = shown(&path.to_string_lossy());

@@ -1,6 +1,6 @@
 //! Opening and loading the session named on the command line.
 
-use super::named::{Named, named};
+use super::named::named;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
 use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
 use crate::ops::rows::{Edited, edited};
@@ -48,22 +48,15 @@ impl Input {
     /// it with this function.
     pub fn open(path: &Path, ui: &mut Ui) -> Result<Input, Failure> {
         if path == Path::new("-") {
-            if ui.stdin_is_terminal() {
+            if ui.world.terminals.stdin {
                 return Err(Failure::cannot("cannot read standard input: it is a terminal")
                     .hint("give the path of a session, or pipe one in"));
             }
-            let spooled = store::spool(ui.stdin(), has_header)?;
-            let name = STDIN.to_owned();
-            return Ok(Input {
-                name,
-                path: None,
-                opened: Opened::Stream(spooled),
-                redacted: None,
-                by_name: false,
-            });
+            let opened = Opened::Stream(store::spool(ui.world.stdin, has_header)?);
+            return Ok(Input { name: STDIN.to_owned(), path: None, opened, redacted: None, by_name: false });
         }
-        let Named { path, by_name } = named(path, ui)?;
-        Ok(Input { by_name, ..Input::open_path(&path, ui.stdout_is())? })
+        let found = named(path, ui)?;
+        Ok(Input { by_name: found != path, ..Input::open_path(&found, ui.stdout_is())? })
     }
 
     /// Opens a path; refuses one that is standard output.

@@ -138,7 +138,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String
         return Ok(None);
     }
     let path = args.input.as_deref().unwrap_or(Path::new("-"));
-    if path == Path::new("-") && (session.is_stream() || ui.stdin_is_terminal()) {
+    if path == Path::new("-") && (session.is_stream() || ui.world.terminals.stdin) {
         let what = if session.is_stream() {
             "standard input is already the session"
         } else {

@@ -121,7 +121,7 @@ impl Args {
         }
         for session in &self.sessions {
             match named(session, ui) {
-                Ok(named) => sessions.push(named.path),
+                Ok(path) => sessions.push(path),
                 Err(failure) => done.push((session.clone(), Err(failure))),
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
-use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
+use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
@@ -91,8 +91,6 @@ struct Outcome {
     error: Option<String>,
     exit: Option<Exit>,
     warnings: Vec<String>,
-    /// Whether the session was found by its name, so that its path is to be reported.
-    by_name: bool,
 }
 
 impl Args {
@@ -132,7 +130,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Reach::Visible
     };
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
-    let FoundSessions { files, by_name, mut failures, .. } = expanded(sessions, reach, ui);
+    let FoundSessions { files, mut failures, .. } = expanded(sessions, reach, ui);
     if sessions.len() == 1
         && files.is_empty()
         && let Some(failure) = failures.pop()
@@ -145,9 +143,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         |failure: &Failure| Outcome::failed(Path::new(failure.path.as_deref().unwrap_or_default()), failure);
     let mut outcomes: Vec<_> = failures.iter().map(missing).collect();
     outcomes.extend(migrated(files, args, &batch, ui));
-    for outcome in &mut outcomes {
-        outcome.by_name = by_name.iter().any(|path| path.to_string_lossy() == outcome.path);
-    }
     for warning in batch.finish() {
         ui.warn(&warning.to_string());
     }
@@ -242,7 +237,6 @@ impl Outcome {
             error: None,
             exit: None,
             warnings: Vec::new(),
-            by_name: false,
         }
     }
 
@@ -254,7 +248,6 @@ impl Outcome {
             error: Some(failure.line()),
             exit: Some(failure.exit()),
             warnings: Vec::new(),
-            by_name: false,
         }
     }
 
@@ -284,7 +277,7 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     let exit = worst.into_iter().chain(work.then_some(Exit::Found)).max().unwrap_or(Exit::Done);
     for outcome in outcomes {
         outcome.warnings.iter().for_each(|warning| ui.status(warning));
-        if outcome.by_name && outcome.status == Status::Migrated {
+        if outcome.status == Status::Migrated && is_by_name(&args.sessions, &outcome.path) {
             ui.status(&format!("changed {}", outcome.path));
         }
         outcome.error.iter().for_each(|error| ui.error(error));

@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use super::{RepairArgs, checked};
-use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, reach_of_change};
+use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change};
 use crate::cli::open::Input;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
@@ -40,7 +40,7 @@ pub fn repair(
     } else {
         reach_of_change(sessions, recursive, args.write.change.force, ui)?
     };
-    let FoundSessions { files, by_name, mut failures, .. } = expanded(sessions, reach, ui);
+    let FoundSessions { files, mut failures, .. } = expanded(sessions, reach, ui);
     let is_one = files.len() + failures.len() == 1;
     if let Some(failure) = failures.pop_if(|_| is_one) {
         return Err(failure);
@@ -53,7 +53,7 @@ pub fn repair(
         let repaired = report.repaired;
         let input = Input::open_path(&file.path, ui.stdout_is());
         let repaired_now = input.and_then(|mut input| {
-            input.by_name = by_name.contains(&file.path);
+            input.by_name = is_by_name(sessions, &file.path);
             one(&input, args, &mut report, ui)
         });
         match repaired_now {

@@ -261,5 +261,5 @@ fn session_of(command: &Command, words: &[OsString], ui: &Ui) -> Option<PathBuf>
     let session = verb.get_positionals().find(|arg| value_name(arg) == "SESSION")?;
     let given = matches.get_raw(session.get_id().as_str())?.next()?;
     let given = at_home(Path::new(given), ui.home().as_deref().map(Path::new));
-    named(&given, ui).ok().map(|named| named.path)
+    named(&given, ui).ok()
 }

@@ -23,14 +23,14 @@ pub use table::{Cell, Column, GAP, Table};
 
 use crate::cli::options::GlobalArgs;
 use crate::world::World;
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The user interface of one command line.
 pub struct Ui<'w> {
-    pub(in crate::cli) world: World<'w>,
+    /// The world; what is printed goes through the functions of this type.
+    pub(crate) world: World<'w>,
     is_quiet: bool,
     /// Whether lines of another process may be missing in what was written.
     pub(in crate::cli) has_loss: bool,
@@ -121,37 +121,9 @@ impl<'w> Ui<'w> {
         &self.world.folder
     }
 
-    /// Returns the current time in milliseconds since 1970.
-    pub fn now_ms(&self) -> i64 {
-        (self.world.now_ms)()
-    }
-
-    /// Returns random bytes, for ids.
-    ///
-    /// # Errors
-    /// If the system has no source of them.
-    pub fn random(&self) -> io::Result<[u8; 16]> {
-        (self.world.random)()
-    }
-
     /// Returns the number of processors to use.
     pub fn processors(&self) -> usize {
         (self.world.processors)()
-    }
-
-    /// Runs a program, replacing the pisess process if possible; returns its exit code.
-    pub fn run_program(&mut self, program: &Path, arguments: &[OsString]) -> io::Result<u8> {
-        (self.world.run_program)(program, arguments)
-    }
-
-    /// Returns standard input.
-    pub fn stdin(&mut self) -> &mut dyn Read {
-        self.world.stdin
-    }
-
-    /// Whether standard input is a terminal.
-    pub fn stdin_is_terminal(&self) -> bool {
-        self.world.terminals.stdin
     }
 
     /// Whether standard output is a terminal.
@@ -270,7 +242,7 @@ impl<'w> Ui<'w> {
     /// # Errors
     /// If standard input is not a terminal, or cannot be read.
     pub fn confirm(&mut self, what: &str) -> Result<bool, Failure> {
-        if !self.stdin_is_terminal() {
+        if !self.world.terminals.stdin {
             return Err(Failure::cannot(format_args!(
                 "cannot ask whether to {what}: standard input is not a terminal"
             ))
@@ -280,7 +252,8 @@ impl<'w> Ui<'w> {
         let _ = self.world.stderr.flush();
         let mut answer = Vec::new();
         let mut byte = [0];
-        while self.stdin().read(&mut byte).map_err(|error| Failure::reading("standard input", error))? > 0 {
+        while self.world.stdin.read(&mut byte).map_err(|error| Failure::reading("standard input", error))? > 0
+        {
             if byte[0] == b'\n' {
                 break;
             }

@@ -3,7 +3,7 @@
 use crate::cli::ids::Ids;
 use crate::cli::locate::is_archive;
 use crate::cli::output::{
-    Clock, Column, Failure, GAP, Styles, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
+    Clock, Column, Failure, GAP, Table, Ui, columns, fitted, fitted_end, fitted_path, visible,
 };
 use crate::format::{ID, age, dollars, id_end, tokens};
 use crate::ops::list::{ListRow, Listed, Order, titled};
@@ -20,77 +20,27 @@ const PROJECT: [usize; 2] = [24, 12];
 /// The number of columns that the name or message keeps; to give it these, other columns are left out.
 const TEXT: usize = 20;
 
-/// A column, in the order from left to right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fact {
-    Mark,
-    Age,
-    Time,
-    Created,
-    Id,
-    Agent,
-    Repository,
-    Project,
-    Messages,
-    Branches,
-    Tokens,
-    Context,
-    Cost,
-    Text,
+/// The number of ranks.
+const RANKS: u8 = 7;
+
+/// A column of a list, and its cells.
+struct Fact {
+    column: Column,
+    /// Whether it has information.
+    is_shown: bool,
+    /// The key by which it is sorted; the column that a list is sorted by is always shown.
+    key: Option<Order>,
+    /// The columns with a rank are left out if space is scarce, the first ones first.
+    rank: Option<u8>,
+    cells: Vec<(String, Style)>,
 }
 
 impl Fact {
-    const ALL: [Fact; 14] = [
-        Fact::Mark,
-        Fact::Age,
-        Fact::Time,
-        Fact::Created,
-        Fact::Id,
-        Fact::Agent,
-        Fact::Repository,
-        Fact::Project,
-        Fact::Messages,
-        Fact::Branches,
-        Fact::Tokens,
-        Fact::Context,
-        Fact::Cost,
-        Fact::Text,
-    ];
-    /// The columns that are left out if space is scarce, in this order.
-    const SPARED: [Fact; 7] =
-        [Fact::Time, Fact::Branches, Fact::Agent, Fact::Context, Fact::Messages, Fact::Cost, Fact::Project];
-
-    /// Returns the column with the key that a list is sorted by.
-    fn of(order: Order) -> Fact {
-        match order {
-            Order::Modified => Fact::Age,
-            Order::Created => Fact::Created,
-            Order::Name => Fact::Text,
-            Order::Project => Fact::Project,
-            Order::Messages => Fact::Messages,
-            Order::Context => Fact::Context,
-            Order::Tokens => Fact::Tokens,
-            Order::Cost => Fact::Cost,
-        }
-    }
-
-    fn column(self) -> Column {
-        match self {
-            Fact::Mark => Column::text(""),
-            Fact::Age => Column::number("age"),
-            Fact::Time => Column::text("time"),
-            Fact::Created => Column::number("created"),
-            Fact::Id => Column::text("id"),
-            Fact::Agent => Column::text("agent"),
-            Fact::Repository => Column::text("repository"),
-            Fact::Project => Column::text("project"),
-            Fact::Messages => Column::number("msgs"),
-            Fact::Branches => Column::number("br"),
-            Fact::Tokens => Column::number("tokens"),
-            Fact::Context => Column::number("context"),
-            Fact::Cost => Column::number("cost"),
-            Fact::Text => Column::text("name or first user message").cut(),
-        }
+    /// Returns the number of columns that it takes, with the gap after it.
+    fn width(&self) -> usize {
+        let cells = self.cells.iter().map(|(text, _)| columns(text));
+        let used = cells.max().unwrap_or(0).max(columns(self.column.title()));
+        GAP + if self.key == Some(Order::Name) { used.min(TEXT) } else { used.max(1) }
     }
 }
 
@@ -102,104 +52,81 @@ pub fn print(
     order: Order,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let is_wide = ui.width().is_none_or(|width| width >= WIDE);
-    let (width, home) = (ui.width().map(|_| PROJECT[usize::from(!is_wide)]), ui.home());
-    let folders =
-        |folders: &mut dyn Iterator<Item = Cow<str>>| shown_folders(folders, width, home.as_deref());
-    let shape = Shape {
-        now: Ids::new(ui)?.now_ms(ui),
-        last,
-        key: Fact::of(order),
-        is_wide,
-        id: id_length(list),
-        projects: folders(&mut list.iter().map(|session| session.cwd.to_string_lossy())),
-        repositories: folders(&mut list.iter().filter_map(repository)),
-        clock: Clock::new(ui),
-        styles: ui.styles,
-    };
-    let cells: Vec<_> = rows.iter().map(|row| shape.cells(row, &list[row.at])).collect();
-    let shown = shape.shown(&cells, ui.width());
-    let mut table = Table::new(shown.iter().map(|fact| fact.column()).collect::<Vec<_>>());
-    for mut cells in cells {
-        table.row(shown.iter().map(|&fact| vec![std::mem::take(&mut cells[fact as usize])]).collect());
+    let width = ui.width();
+    let mut facts = facts(list, rows, last, ui)?;
+    facts.retain(|fact| fact.is_shown || fact.key == Some(order));
+    for rank in 0..RANKS {
+        let used: usize = facts.iter().map(Fact::width).sum();
+        if width.is_none_or(|width| used <= width + GAP) {
+            break;
+        }
+        facts.retain(|fact| fact.rank != Some(rank) || fact.key == Some(order));
+    }
+    let mut table = Table::new(facts.iter().map(|fact| fact.column).collect::<Vec<_>>());
+    for at in 0..rows.len() {
+        table.row(facts.iter_mut().map(|fact| vec![std::mem::take(&mut fact.cells[at])]).collect());
     }
     table.print(ui)
 }
 
-/// The properties that the rows of a list share.
-struct Shape<'a> {
-    /// The current time in milliseconds since 1970.
-    now: i64,
-    last: Option<&'a Path>,
-    /// The column that the list is sorted by.
-    key: Fact,
-    is_wide: bool,
-    /// The number of characters shown from the end of an id.
-    id: usize,
-    /// The text for each directory.
-    projects: HashMap<String, String>,
-    /// The text for each repository.
-    repositories: HashMap<String, String>,
-    clock: Clock,
-    styles: Styles,
-}
+/// Returns all columns, from left to right.
+fn facts(list: &[Listed], rows: &[ListRow], last: Option<&Path>, ui: &Ui) -> Result<Vec<Fact>, Failure> {
+    let (now, clock, home) = (Ids::new(ui)?.now_ms(ui), Clock::new(ui), ui.home());
+    let is_wide = ui.width().is_none_or(|width| width >= WIDE);
+    let (active, label, dim) = (ui.styles.active, ui.styles.label, ui.styles.dim);
+    let width = ui.width().map(|_| PROJECT[usize::from(!is_wide)]);
+    let folders =
+        |folders: &mut dyn Iterator<Item = Cow<str>>| shown_folders(folders, width, home.as_deref());
+    let projects = folders(&mut list.iter().map(|session| session.cwd.to_string_lossy()));
+    let repositories = folders(&mut list.iter().filter_map(repository));
+    let id = id_length(list);
+    let age = |time: i64| age(now, time);
+    let none = || "-".to_owned();
 
-impl Shape<'_> {
-    /// Returns the text and the style of each column.
-    fn cells(&self, row: &ListRow, session: &Listed) -> [(String, Style); Fact::ALL.len()] {
-        let (styles, plain) = (&self.styles, Style::new());
-        let is_last = self.last == Some(&session.path);
-        let age = |time: i64| age(self.now, time);
-        let created =
-            session.created.map(|time| if self.is_wide { self.clock.text(time) } else { age(time) });
-        let project = self.projects.get(&*session.cwd.to_string_lossy());
-        let group = repository(session).and_then(|folder| self.repositories.get(&*folder));
-        let sum = session.usage.tokens();
-        [
-            ((if is_last { "*" } else { "" }).to_owned(), styles.active),
-            (age(session.modified), plain),
-            (self.clock.text(session.modified), styles.dim),
-            (created.unwrap_or_else(|| "-".to_owned()), plain),
-            (visible(id_end(&session.id.to_string_lossy(), self.id)), styles.dim),
-            (session.agent.agent().program.to_owned(), plain),
-            (group.cloned().unwrap_or_else(|| "-".to_owned()), plain),
-            (project.cloned().unwrap_or_default(), plain),
-            (session.messages.to_string(), plain),
-            (session.branches.to_string(), plain),
-            (if sum > 0.0 { tokens(sum) } else { "-".to_owned() }, plain),
-            (session.context.map_or("-".to_owned(), tokens), plain),
-            (cost(session), plain),
-            (title(session, row), if session.name.is_some() { styles.label } else { plain }),
-        ]
-    }
+    let cells = |cell: &dyn Fn(&Listed) -> String, style: Style| -> Vec<_> {
+        rows.iter().map(|row| (cell(&list[row.at]), style)).collect()
+    };
+    let plain = |cell: &dyn Fn(&Listed) -> String| cells(cell, Style::new());
+    let mark = |session: &Listed| if last == Some(&session.path) { "*" } else { "" }.to_owned();
+    let start = |time: i64| if is_wide { clock.text(time) } else { age(time) };
+    let created = |session: &Listed| session.created.map_or_else(none, start);
+    let id = |session: &Listed| visible(id_end(&session.id.to_string_lossy(), id));
+    let agents = plain(&|session| session.agent.agent().program.to_owned());
+    let group = |session: &Listed| repositories.get(&*repository(session)?).cloned();
+    let groups = plain(&|session| group(session).unwrap_or_else(none));
+    let project =
+        |session: &Listed| projects.get(&*session.cwd.to_string_lossy()).cloned().unwrap_or_default();
+    let sum =
+        |session: &Listed| Some(session.usage.tokens()).filter(|&sum| sum > 0.0).map_or_else(none, tokens);
+    let context = |session: &Listed| session.context.map_or_else(none, tokens);
+    let style = |session: &Listed| if session.name.is_some() { label } else { Style::new() };
+    let titles = rows.iter().map(|row| (title(&list[row.at], row), style(&list[row.at]))).collect();
 
-    /// Returns the columns that have information and space. That of the sort key is always shown.
-    fn shown(&self, rows: &[[(String, Style); Fact::ALL.len()]], width: Option<usize>) -> Vec<Fact> {
-        let has_information = |fact: Fact| match fact {
-            Fact::Time => self.is_wide,
-            Fact::Created | Fact::Tokens => false,
-            Fact::Agent | Fact::Repository => {
-                rows.iter().any(|cells| cells[fact as usize].0 != rows[0][fact as usize].0)
-            }
-            Fact::Project => self.projects.len() > 1,
-            _ => true,
-        };
-        let mut shown: Vec<_> =
-            Fact::ALL.into_iter().filter(|&fact| fact == self.key || has_information(fact)).collect();
-        let wanted = |fact: Fact| {
-            let cells = rows.iter().map(|cells| columns(&cells[fact as usize].0));
-            let used = cells.max().unwrap_or(0).max(columns(fact.column().title()));
-            GAP + if fact == Fact::Text { used.min(TEXT) } else { used.max(1) }
-        };
-        for spared in Fact::SPARED.into_iter().filter(|&spared| spared != self.key) {
-            let used: usize = shown.iter().map(|&fact| wanted(fact)).sum();
-            if width.is_none_or(|width| used <= width + GAP) {
-                break;
-            }
-            shown.retain(|&fact| fact != spared);
-        }
-        shown
-    }
+    let differ = |cells: &[(String, Style)]| cells.iter().any(|(text, _)| *text != cells[0].0);
+    let [text, number] = [Column::text, Column::number];
+    let fact = |column, is_shown, key, rank, cells| Fact { column, is_shown, key, rank, cells };
+    Ok(vec![
+        fact(text(""), true, None, None, cells(&mark, active)),
+        fact(number("age"), true, Some(Order::Modified), None, plain(&|session| age(session.modified))),
+        fact(text("time"), is_wide, None, Some(0), cells(&|session| clock.text(session.modified), dim)),
+        fact(number("created"), false, Some(Order::Created), None, plain(&created)),
+        fact(text("id"), true, None, None, cells(&id, dim)),
+        fact(text("agent"), differ(&agents), None, Some(2), agents),
+        fact(text("repository"), differ(&groups), None, None, groups),
+        fact(text("project"), projects.len() > 1, Some(Order::Project), Some(6), plain(&project)),
+        fact(
+            number("msgs"),
+            true,
+            Some(Order::Messages),
+            Some(4),
+            plain(&|session| session.messages.to_string()),
+        ),
+        fact(number("br"), true, None, Some(1), plain(&|session| session.branches.to_string())),
+        fact(number("tokens"), false, Some(Order::Tokens), None, plain(&sum)),
+        fact(number("context"), true, Some(Order::Context), Some(3), plain(&context)),
+        fact(number("cost"), true, Some(Order::Cost), Some(5), plain(&cost)),
+        fact(text("name or first user message").cut(), true, Some(Order::Name), None, titles),
+    ])
 }
 
 fn repository(session: &Listed) -> Option<Cow<'_, str>> {

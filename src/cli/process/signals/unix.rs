@@ -1,4 +1,7 @@
-//! Unix: handlers for signals. A handler only records the signal and wakes up the waiting thread.
+//! Unix: handlers for the signals that end pisess. A handler only records the signal and wakes up the waiting thread.
+//!
+//! A command runs in its own process group, so that all of it can be terminated at once, before pisess ends; Ctrl-C in
+//! the terminal does not reach it. At all other times the default actions apply.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
