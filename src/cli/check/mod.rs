@@ -27,7 +27,6 @@ pub struct RepairArgs {
     pub write: WriteArgs,
 }
 
-/// Checks a session.
 pub fn checked<'a>(input: &'a Input, options: &Options) -> Result<Checkup<'a>, Failure> {
     check(input.source(), options).map_err(|error| Failure::load(&input.name, error))
 }

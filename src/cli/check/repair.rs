@@ -71,144 +71,134 @@ pub fn repair(
     Ok(report.exit)
 }
 
-/// Repairs one session.
 fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
-    // Files beside it are named after its path, even if the argument was a session name.
-    let path = input.file().map_or(Path::new("-"), SessionFile::path);
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(input, &options)?;
-    let repair = Repair { path, args, input };
     if args.write.change.dry_run {
-        return report.session(path, checkup.findings(), ui);
+        return report.session(path_of(input), checkup.findings(), ui);
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
             let create = |fill: &mut Fill| {
                 store::create(output, input.file(), args.write.change.force, fill).map(Attempt::Done)
             };
-            let (attempt, rejected) = repair.write_both(&checkup, output, create)?;
-            repair.done(checkup.findings(), Some((attempt.done()?, rejected)), report, ui)
+            let (attempt, rejected) = write_both(input, &checkup, output, create)?;
+            done(input, checkup.findings(), Some((attempt.done()?, rejected)), report, ui)
         }
-        (None, Some(_)) => repair.in_place(&checkup, &options, report, ui),
-        _ => repair.to_stdout(&checkup, report, ui),
+        (None, Some(_)) => in_place(input, &checkup, &options, report, ui),
+        _ => to_stdout(input, &checkup, report, ui),
     }
+}
+
+/// Returns the path of its file: files beside it are named after that, even if the argument was a session name.
+fn path_of(input: &Input) -> &Path {
+    input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
 /// The maximum number of files of removed bytes beside a session.
 const MOST_REJECTED: u32 = 1000;
 
-/// The repair of one session.
-struct Repair<'a> {
-    path: &'a Path,
-    args: &'a RepairArgs,
-    input: &'a Input,
+fn in_place(
+    input: &Input,
+    checkup: &Checkup,
+    options: &Options,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    if !checkup.is_repairable() {
+        return done(input, checkup.findings(), None, report, ui);
+    }
+    let backup = report.args.backup.as_ref().map(|suffix| with_suffix(path_of(input), suffix));
+    let writing = report.args.write.change.options(checkup.session().dialect);
+    let mut attempt = |grown: Option<Input>, locked: store::Locked| {
+        let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+        let checkup = grown.as_ref().unwrap_or(checkup);
+        if !checkup.is_repairable() {
+            return Ok((None, (checkup.findings().to_vec(), None)));
+        }
+        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
+        let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
+        Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
+    };
+    let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
+    done(input, &findings, committed.map(|committed| (committed, rejected)), report, ui)
 }
 
-impl Repair<'_> {
-    fn in_place(
-        &self,
-        checkup: &Checkup,
-        options: &Options,
-        report: &mut Report,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        if !checkup.is_repairable() {
-            return self.done(checkup.findings(), None, report, ui);
-        }
-        let backup = self.args.backup.as_ref().map(|suffix| with_suffix(self.path, suffix));
-        let writing = self.args.write.change.options(checkup.session().dialect);
-        let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-            let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
-            let checkup = grown.as_ref().unwrap_or(checkup);
-            if !checkup.is_repairable() {
-                return Ok((None, (checkup.findings().to_vec(), None)));
-            }
-            let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
-            let (attempt, rejected) = self.write_both(checkup, self.path, rewrite)?;
-            Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
-        };
-        let (committed, (findings, rejected)) = under_lock(self.input, &writing, &mut attempt)?;
-        self.done(&findings, committed.map(|committed| (committed, rejected)), report, ui)
+fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+    if report.args.write.change.json {
+        return Err(Failure::carries_session());
     }
+    if !checkup.rejected().is_empty() {
+        return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
+            .hint("give a path with -o"));
+    }
+    checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(input, error))?;
+    // Standard output carries the session, so the findings go to standard error.
+    for finding in checkup.findings() {
+        report.count(finding);
+        let path = visible(&path_of(input).to_string_lossy());
+        ui.print_aside(&format!("{path}:{}", report.line(&[finding])));
+    }
+    Ok(())
+}
 
-    fn to_stdout(&self, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
-        if self.args.write.change.json {
-            return Err(Failure::carries_session());
-        }
+/// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
+/// is in place, and are deleted again if the session could not be written (rules 6 and 7 of the store).
+fn write_both(
+    input: &Input,
+    checkup: &Checkup,
+    output: &Path,
+    write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
+) -> Result<(Attempt, Option<Committed>), StoreError> {
+    let mut rejected = None;
+    let written = write(&mut |out| {
+        checkup.write_repaired(out)?;
         if !checkup.rejected().is_empty() {
-            return Err(Failure::cannot("--repair: removed bytes cannot be kept beside standard output")
-                .hint("give a path with -o"));
-        }
-        checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(self.input, error))?;
-        // Standard output carries the session, so the findings go to standard error.
-        for finding in checkup.findings() {
-            report.count(finding);
-            let path = visible(&self.path.to_string_lossy());
-            ui.print_aside(&format!("{path}:{}", report.line(&[finding])));
+            rejected = Some(write_rejected(input, checkup, output).map_err(io::Error::other)?);
         }
         Ok(())
+    });
+    match (written, rejected) {
+        (Ok(Attempt::Done(committed)), rejected) => {
+            Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
+        }
+        (unwritten, _) => unwritten.map(|grown| (grown, None)),
     }
+}
 
-    /// Writes the repaired session, and beside it the removed bytes: these are on disk before the session
-    /// is in place, and are deleted again if the session could not be written (rules 6 and 7 of the store).
-    fn write_both(
-        &self,
-        checkup: &Checkup,
-        output: &Path,
-        write: impl FnOnce(&mut Fill) -> Result<Attempt, StoreError>,
-    ) -> Result<(Attempt, Option<Committed>), StoreError> {
-        let mut rejected = None;
-        let written = write(&mut |out| {
-            checkup.write_repaired(out)?;
-            if !checkup.rejected().is_empty() {
-                rejected = Some(self.write_rejected(checkup, output).map_err(io::Error::other)?);
-            }
-            Ok(())
-        });
-        match (written, rejected) {
-            (Ok(Attempt::Done(committed)), rejected) => {
-                Ok((Attempt::Done(committed), rejected.map(Beside::keep)))
-            }
-            (unwritten, _) => unwritten.map(|grown| (grown, None)),
+/// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
+fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
+    let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
+    let mut number = 0;
+    loop {
+        let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
+        let beside = with_suffix(output, &suffix);
+        match store::create_beside(&beside, input.file(), false, &mut |out| checkup.write_rejected(out)) {
+            Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
+            made => return made,
         }
     }
+}
 
-    /// Writes the removed bytes to the first file name that is free, or that a killed run gave to the same bytes.
-    fn write_rejected(&self, checkup: &Checkup, output: &Path) -> Result<Beside, StoreError> {
-        let is_taken = |error: &StoreError| error.kind() == Some(io::ErrorKind::AlreadyExists);
-        let mut number = 0;
-        loop {
-            let suffix = if number == 0 { ".rejected".to_owned() } else { format!(".rejected.{number}") };
-            let beside = with_suffix(output, &suffix);
-            match store::create_beside(&beside, self.input.file(), false, &mut |out| {
-                checkup.write_rejected(out)
-            }) {
-                Err(error) if is_taken(&error) && number < MOST_REJECTED => number += 1,
-                made => return made,
-            }
-        }
+/// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and those that remain. A failure here does not affect what is
+/// written (rule 7 of the store).
+fn done(
+    input: &Input,
+    findings: &[Finding],
+    written: Option<(Committed, Option<Committed>)>,
+    report: &mut Report,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let Some((committed, rejected)) = written else { return report.session(path_of(input), findings, ui) };
+    ui.warn_of(&committed);
+    if report.args.write.output.is_none() {
+        input.report_path(ui);
     }
-
-    /// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and those that remain. A failure here does not affect what is
-    /// written (rule 7 of the store).
-    fn done(
-        &self,
-        findings: &[Finding],
-        written: Option<(Committed, Option<Committed>)>,
-        report: &mut Report,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let Some((committed, rejected)) = written else { return report.session(self.path, findings, ui) };
-        ui.warn_of(&committed);
-        if self.args.write.output.is_none() {
-            self.input.report_path(ui);
-        }
-        let file = visible(&committed.path.to_string_lossy());
-        ui.print_after(&file, |ui| report.session(self.path, findings, ui))?;
-        if let Some(rejected) = rejected {
-            ui.warn_of(&rejected);
-            ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
-        }
-        Ok(())
+    let file = visible(&committed.path.to_string_lossy());
+    ui.print_after(&file, |ui| report.session(path_of(input), findings, ui))?;
+    if let Some(rejected) = rejected {
+        ui.warn_of(&rejected);
+        ui.status(&format!("removed bytes are in {}", rejected.path.to_string_lossy()));
     }
+    Ok(())
 }

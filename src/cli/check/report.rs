@@ -12,7 +12,7 @@ const MANY: usize = 8;
 
 /// Prints findings and counts them.
 pub struct Report<'a> {
-    args: &'a RepairArgs,
+    pub(super) args: &'a RepairArgs,
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
@@ -24,7 +24,6 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Returns a report without findings.
     pub fn new(args: &'a RepairArgs, ui: &Ui) -> Self {
         Report {
             args,
@@ -43,7 +42,6 @@ impl<'a> Report<'a> {
         self.exit = self.exit.max(ui.report(failure));
     }
 
-    /// Reports the findings of one session.
     pub fn session(&mut self, path: &Path, findings: &[Finding], ui: &mut Ui) -> Result<(), Failure> {
         self.files += 1;
         if findings.iter().any(Finding::is_repairable) {
@@ -138,7 +136,6 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Prints the number of findings.
     pub fn summary(&self, sessions: &[PathBuf], ui: &mut Ui) -> Result<(), Failure> {
         if self.files == 0 {
             return Ok(());
