@@ -17,7 +17,6 @@ use pisess_json::text::Text;
 use pisess_json::write::push_valid;
 use std::time::Duration;
 
-/// The time limit of a renderer.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The renderers of a command.
@@ -30,7 +29,6 @@ pub struct RendererArgs {
     pub renderers: Vec<Renderer>,
 }
 
-/// A renderer and the type of entries that it renders.
 #[derive(Clone, Debug)]
 pub struct Renderer {
     custom_type: String,
@@ -58,8 +56,10 @@ impl RendererArgs {
         if self.renderers.is_empty() {
             return Ok(rendered);
         }
-        for (renderer, asked) in self.renderers.iter().zip(self.asked(open, entries)?) {
-            if asked.entries.is_empty() {
+        let custom: Vec<_> = entries.filter(|&ix| is_custom(&open.session, ix)).collect();
+        for renderer in &self.renderers {
+            let (lines, asked) = renderer.input(open, &custom)?;
+            if asked.is_empty() {
                 continue;
             }
             let shell = Shell {
@@ -72,9 +72,8 @@ impl RendererArgs {
             };
             let answer = {
                 let _waiting = ui.spinner("waiting for the renderer");
-                shell.run(asked.lines).and_then(|output| {
-                    let answers = answers(&output, &open.session, &asked.entries);
-                    answers.map_err(|what| shell.failed(&what))
+                shell.run(lines).and_then(|output| {
+                    answers(&output, &open.session, &asked).map_err(|what| shell.failed(&what))
                 })
             };
             match answer {
@@ -95,39 +94,26 @@ impl RendererArgs {
         let rendered = self.render(open, entries, ui)?.into_iter();
         Ok(rendered.map(|(ix, markdown)| (ix, Text::from(one_line(&markdown)))).collect())
     }
+}
 
-    /// Returns the input of each renderer.
-    fn asked(
-        &self,
-        open: &OpenSession,
-        entries: impl Iterator<Item = EntryIx>,
-    ) -> Result<Vec<Asked>, Failure> {
-        let mut asked: Vec<_> = self.renderers.iter().map(|_| Asked::default()).collect();
-        let bodies = open.bodies();
-        for ix in entries.filter(|&ix| is_custom(&open.session, ix)) {
+impl Renderer {
+    /// Returns the lines of those entries that have its type, and these entries.
+    fn input(&self, open: &OpenSession, custom: &[EntryIx]) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
+        let (mut lines, mut asked, bodies) = (Vec::new(), HashSet::default(), open.bodies());
+        for &ix in custom {
             let mut add = |line: &[u8]| {
                 let entry = Raw::checked(line.trim_ascii());
                 let message = entry.get("message").and_then(|message| message.get("customType"));
-                let Some(kind) = entry.get("customType").or(message) else { return };
-                for (renderer, asked) in self.renderers.iter().zip(&mut asked) {
-                    if kind.is(&renderer.custom_type) {
-                        push_valid(&mut asked.lines, entry.bytes());
-                        asked.lines.push(b'\n');
-                        asked.entries.insert(ix);
-                    }
+                if entry.get("customType").or(message).is_some_and(|kind| kind.is(&self.custom_type)) {
+                    push_valid(&mut lines, entry.bytes());
+                    lines.push(b'\n');
+                    asked.insert(ix);
                 }
             };
             bodies.with_line(ix, &mut add).map_err(|error| open.input.unreadable(error))?;
         }
-        Ok(asked)
+        Ok((lines, asked))
     }
-}
-
-/// The input of a renderer.
-#[derive(Default)]
-struct Asked {
-    lines: Vec<u8>,
-    entries: HashSet<EntryIx>,
 }
 
 fn is_custom(session: &Session, ix: EntryIx) -> bool {
