@@ -9,6 +9,7 @@ use super::open::{Input, OpenSession};
 use crate::cli::options;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{HOOK, Shell};
+use crate::ops::summary::Summary;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::EntryReader;
 use clap::Args;
@@ -19,7 +20,6 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Options of a command that has a hook.
 #[derive(Args, Clone, Debug)]
 pub struct HookArgs {
     /// Command that receives events as JSON on stdin and may reply; overrides PISESS_HOOK ('' for no hook)
@@ -62,10 +62,10 @@ impl Hook {
         if !answer.is_object() {
             return Err(shell.failed("its reply is not a JSON object"));
         }
-        if flag(answer, "cancel").map_err(|what| shell.failed(what))? == Some(true) {
+        if flag(answer, "cancel").map_err(|what| shell.failed(&what))? == Some(true) {
             return Err(Failure::no("the hook cancelled the operation; nothing was written"));
         }
-        read(answer).map_err(|what| shell.failed(what))
+        read(answer).map_err(|what| shell.failed(&what))
     }
 
     /// Returns the failure for a reply that cannot be used.
@@ -79,11 +79,9 @@ impl Hook {
 pub struct Context {
     /// The file of the session, unless it is a stream.
     pub file: Option<PathBuf>,
-    /// The id of the session.
     pub id: Text<'static>,
     /// The working directory of the session.
     pub cwd: Option<Text<'static>>,
-    /// The id of the leaf.
     pub leaf: Option<Text<'static>>,
 }
 
@@ -116,9 +114,7 @@ impl Context {
 /// The notification of a hook after a change.
 #[derive(Clone, Debug)]
 pub struct Notification {
-    /// The hook.
     pub hook: Hook,
-    /// The event.
     pub event: Object,
     /// The context: the session after the change.
     pub context: Context,
@@ -140,41 +136,27 @@ pub fn entries(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
-/// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
-    /// The summary.
-    pub summary: Option<HookSummary>,
+    /// A summary without `details` gets those of the agent.
+    pub summary: Option<Summary>,
     /// The id of the first entry to keep.
     pub first_kept: Option<Text<'static>>,
     /// The size of the context before the compaction, in place of the computed one.
     pub tokens_before: Option<f64>,
-    /// The instructions for the summary.
     pub instructions: Option<String>,
     /// Whether the instructions replace the agent's own.
     pub replace_instructions: Option<bool>,
-    /// A label for the summary.
     pub label: Option<Text<'static>>,
     /// The messages to use instead, as JSON.
     pub messages: Option<Vec<u8>>,
 }
 
-/// A summary from a hook.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HookSummary {
-    /// The text.
-    pub text: Text<'static>,
-    /// The `details`, as JSON.
-    pub details: Option<Vec<u8>>,
-    /// The `usage`, as JSON.
-    pub usage: Option<Vec<u8>>,
-}
-
-fn read(answer: Raw) -> Result<Answer, &'static str> {
+fn read(answer: Raw) -> Result<Answer, String> {
     // pi expects the reply for a compaction in `compaction`, and that for a branch in `summary`.
     let parts = answer.get_some("compaction").unwrap_or(answer);
     if !parts.is_object() {
-        return Err("its `compaction` is not an object");
+        return Err("its `compaction` is not an object".to_owned());
     }
     let tokens_before = match parts.get_some("tokensBefore") {
         Some(value) => {
@@ -185,12 +167,11 @@ fn read(answer: Raw) -> Result<Answer, &'static str> {
     };
     Ok(Answer {
         summary: summary(parts)?,
-        first_kept: text(parts, "firstKeptEntryId", "its `firstKeptEntryId` is not a string")?,
+        first_kept: text(parts, "firstKeptEntryId")?,
         tokens_before,
-        instructions: text(answer, "customInstructions", "its `customInstructions` is not a string")?
-            .map(|text| text.to_string()),
+        instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
-        label: text(answer, "label", "its `label` is not a string")?,
+        label: text(answer, "label")?,
         messages: messages(answer)?,
     })
 }
@@ -199,7 +180,7 @@ fn is_count(number: f64) -> bool {
     number.is_finite() && number >= 0.0 && number.fract() == 0.0
 }
 
-fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
+fn summary(parts: Raw) -> Result<Option<Summary>, &'static str> {
     let Some(summary) = parts.get_some("summary") else { return Ok(None) };
     let (text, beside) =
         if summary.is_string() { (summary.text(), parts) } else { (summary.get_text("summary"), summary) };
@@ -212,8 +193,8 @@ fn summary(parts: Raw) -> Result<Option<HookSummary>, &'static str> {
         return Err("its `usage` is not an object");
     }
     let json = |value: Raw| value.bytes().to_vec();
-    let details = beside.get_some("details").map(json);
-    Ok(Some(HookSummary { text: text.into_owned(), details, usage: usage.map(json) }))
+    let details = beside.get_some("details").map(json).unwrap_or_default();
+    Ok(Some(Summary { text: text.into_owned(), details, usage: usage.map(json), from_hook: true }))
 }
 
 fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
@@ -227,21 +208,15 @@ fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
     Ok(Some(messages.bytes().to_vec()))
 }
 
-fn text(from: Raw, key: &str, error: &'static str) -> Result<Option<Text<'static>>, &'static str> {
-    match from.get_some(key) {
-        Some(value) => value.text().map(|text| Some(text.into_owned())).ok_or(error),
-        None => Ok(None),
-    }
+fn text(from: Raw, key: &str) -> Result<Option<Text<'static>>, String> {
+    let Some(value) = from.get_some(key) else { return Ok(None) };
+    let text = value.text().ok_or_else(|| format!("its `{key}` is not a string"))?;
+    Ok(Some(text.into_owned()))
 }
 
-fn flag(from: Raw, key: &str) -> Result<Option<bool>, &'static str> {
-    match from.get_some(key) {
-        Some(value) => value.bool().map(Some).ok_or(match key {
-            "cancel" => "its `cancel` is neither true nor false",
-            _ => "its `replaceInstructions` is neither true nor false",
-        }),
-        None => Ok(None),
-    }
+fn flag(from: Raw, key: &str) -> Result<Option<bool>, String> {
+    let Some(value) = from.get_some(key) else { return Ok(None) };
+    value.bool().map(Some).ok_or_else(|| format!("its `{key}` is neither true nor false"))
 }
 
 #[cfg(test)]
@@ -262,8 +237,8 @@ mod tests {
     fn answers_of_both_shapes_are_understood() {
         assert_eq!(answer(""), Ok(Answer::default()));
         assert_eq!(answer(" null\n"), Ok(Answer::default()));
-        let details = Some(b"[1]".to_vec());
-        let summary = Some(HookSummary { text: Text::from("S"), details, usage: Some(b"{}".to_vec()) });
+        let (details, usage) = (b"[1]".to_vec(), Some(b"{}".to_vec()));
+        let summary = Some(Summary { text: Text::from("S"), details, usage, from_hook: true });
         for json in [
             r#"{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}"#,
             r#"{"compaction":{"summary":"S","details":[1],"usage":{},"firstKeptEntryId":"a"}}"#,

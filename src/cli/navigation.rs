@@ -6,7 +6,7 @@
 
 use super::hook::{Context, Hook, Notification, entries};
 use super::open::{OpenSession, label_name};
-use super::summary_source::{Source, SummaryArgs, extract};
+use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
@@ -37,13 +37,10 @@ pub struct MoveArgs {
 
 /// A planned move, and the summary requested for it.
 pub struct Move<'a> {
-    /// The session.
     pub open: &'a OpenSession,
-    /// The origin and the target.
     pub navigation: Navigation,
     /// The options; a hook may change the label and the instructions.
     pub options: MoveArgs,
-    /// Whether a summary is requested.
     pub wants_summary: bool,
 }
 
@@ -123,22 +120,19 @@ impl Move<'_> {
 
     /// Appends no summary, because there is one already; labels it if a label is given.
     pub fn stay(self, summary: EntryIx, ui: &mut Ui) -> Result<Exit, Failure> {
-        let (draft, name) = (self.draft()?, self.name()?);
         let session = &self.open.session;
-        let (summary, leaf) = (session.id(summary), id_of(session, session.leaf));
-        self.open.change(&self.options.write, ui, |now, fresh| {
-            if id_of(&now.session, now.session.leaf) != leaf {
-                return Err(went_on(now));
-            }
-            let label = now.session.find(&summary).zip(name.as_ref());
-            now.label_is_free(now.session.find(&summary), name.as_ref())?;
-            let change = switch(&now.bodies(), now.session.leaf, label, fresh)
-                .map_err(|error| now.input.unreadable(error))?;
-            Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification: None })
-        })
+        let (summary, leaf) = (session.id(summary).into_owned(), id_of(session, session.leaf));
+        self.append_mark(
+            leaf.as_ref(),
+            Some(&summary),
+            None,
+            |now| {
+                if id_of(&now.session, now.session.leaf) == leaf { Ok(()) } else { Err(went_on(now)) }
+            },
+            ui,
+        )
     }
 
-    /// Makes the move with a mark.
     fn mark(mut self, ui: &mut Ui) -> Result<Exit, Failure> {
         let (place, _) = (self.landing()?, self.name()?);
         let target = id_of(&self.open.session, self.navigation.target);
@@ -153,12 +147,25 @@ impl Move<'_> {
         if let Some(hook) = hook.as_ref().filter(|_| target.is_none() && self.options.label.is_some()) {
             return Err(hook.failed("its `label` is for root, which is not an entry"));
         }
+        self.append_mark(place.as_ref(), target.as_ref(), hook, |_| Ok(()), ui)
+    }
+
+    /// Moves the leaf to an entry, and sets the label of another one if a label is given; first checks the session.
+    fn append_mark(
+        &self,
+        place: Option<&Text>,
+        labelled: Option<&Text>,
+        hook: Option<Hook>,
+        check: impl Fn(&OpenSession) -> Result<(), Failure>,
+        ui: &mut Ui,
+    ) -> Result<Exit, Failure> {
         let (draft, name) = (self.draft()?, self.name()?);
         self.open.change(&self.options.write, ui, |now, fresh| {
-            let found = |id: &Option<Text<'static>>| id.as_ref().and_then(|id| now.session.find(id));
-            let label = found(&target).zip(name.as_ref());
-            now.label_is_free(found(&target), name.as_ref())?;
-            let change = switch(&now.bodies(), found(&place), label, fresh)
+            check(now)?;
+            let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
+            now.label_is_free(found(labelled), name.as_ref())?;
+            let label = found(labelled).zip(name.as_ref());
+            let change = switch(&now.bodies(), found(place), label, fresh)
                 .map_err(|error| now.input.unreadable(error))?;
             let old = id_of(&now.session, now.session.leaf);
             let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));
@@ -185,7 +192,6 @@ impl Move<'_> {
         draft.transpose().map_err(|error| self.open.input.unreadable(error))
     }
 
-    /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
         Ok(self.options.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
     }
@@ -200,14 +206,13 @@ impl Move<'_> {
         self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
     }
 
-    /// Returns the hook, if one is set.
     pub fn hook(&self, ui: &Ui) -> Option<Hook> {
         self.options.summary.hook.hook(&self.open.input, ui)
     }
 
     /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
     /// in the reply replace the given ones.
-    pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Source>, Failure> {
+    pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Summary>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
@@ -218,7 +223,7 @@ impl Move<'_> {
             label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
             self.options.label = Some(label);
         }
-        Ok(answer.summary.map(Source::Hooked))
+        Ok(answer.summary)
     }
 
     fn something_left(&self) -> Result<(), Failure> {
@@ -233,7 +238,7 @@ impl Move<'_> {
     }
 
     /// Returns the summary from the text given, or else from its other sources.
-    fn stored(&self, given: Option<Source>, ui: &Ui) -> Result<Summary, Failure> {
+    fn stored(&self, given: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         let (messages, file_ops) =
@@ -249,18 +254,13 @@ impl Move<'_> {
             };
             extract(self.open, &material)
         };
-        let source = self.options.summary.source(
-            given,
-            self.open,
-            prompts,
-            |answers| answers.into_iter().next().unwrap_or_default(),
-            built_in,
-            ui,
-        )?;
-        Ok(source.stored(details(&files), |text| session.agent().branch_text(&text, &file_ops.all())))
+        let only = |answers: Vec<_>| answers.into_iter().next().unwrap_or_default();
+        stored(given, details(&files), || {
+            let text = self.options.summary.made(self.open, prompts, only, built_in, ui)?;
+            Ok(session.agent().branch_text(&text, &file_ops.all()))
+        })
     }
 
-    /// Returns the prompt for a summarizer.
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).and_then(

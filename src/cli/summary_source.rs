@@ -1,7 +1,7 @@
 //! The sources of a summary's text: an option, a hook, a command, or the built-in extract.
 
 use super::given::read_text;
-use super::hook::{Answer, HookArgs, HookSummary};
+use super::hook::{Answer, HookArgs};
 use super::open::{Input, OpenSession};
 use crate::agents::prompt::Instructions;
 use crate::cli::output::{Failure, Ui};
@@ -43,14 +43,19 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// The text of a summary, by its source, which decides whether it is stored unchanged.
-pub enum Source {
-    /// From an option: stored without preamble and files.
-    Given(Text<'static>),
-    /// From a hook: stored unchanged, and marked as such, as the agents do.
-    Hooked(HookSummary),
-    /// From a command or the extract: stored with the agent's preamble and files.
-    Made(Text<'static>),
+/// Returns the summary to store: that of an option or a hook as it is, else one with the text that is made. Without
+/// details of its own, it gets those of the agent.
+pub fn stored(
+    given: Option<Summary>,
+    details: Vec<u8>,
+    made: impl FnOnce() -> Result<Text<'static>, Failure>,
+) -> Result<Summary, Failure> {
+    let summary = given.map_or_else(|| made().map(of_text), Ok)?;
+    Ok(if summary.details.is_empty() { Summary { details, ..summary } } else { summary })
+}
+
+fn of_text(text: Text<'static>) -> Summary {
+    Summary { text, details: Vec::new(), usage: None, from_hook: false }
 }
 
 /// Returns the built-in summary of these messages. Its placeholders are those of a copy that `redact` writes.
@@ -68,23 +73,9 @@ pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>,
     text.map(Text::from).map_err(|error| open.input.unreadable(error))
 }
 
-impl Source {
-    /// Returns the summary to store: `details` are those of the agent, and `around` adds its preamble and
-    /// files.
-    pub fn stored(self, details: Vec<u8>, around: impl FnOnce(Text<'static>) -> Text<'static>) -> Summary {
-        match self {
-            Source::Given(text) => Summary { text, details, usage: None, from_hook: false },
-            Source::Hooked(HookSummary { text, details: own, usage }) => {
-                Summary { text, details: own.unwrap_or(details), usage, from_hook: true }
-            }
-            Source::Made(text) => Summary { text: around(text), details, usage: None, from_hook: false },
-        }
-    }
-}
-
 impl SummaryArgs {
-    /// Returns the text given by an option, if any. It is read before anything is locked.
-    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Source>, Failure> {
+    /// Returns the summary given by an option, if any. It is read before anything is locked.
+    pub fn given(&self, session: &Input, ui: &mut Ui) -> Result<Option<Summary>, Failure> {
         let text = match (&self.summary, &self.summary_file) {
             (Some(text), _) if text == "-" => read_text(Path::new("-"), session, ui)?,
             (Some(text), _) => text.clone(),
@@ -96,10 +87,9 @@ impl SummaryArgs {
                 Failure::cannot("the summary is empty").hint("omit the option to use the built-in summary")
             );
         }
-        Ok(Some(Source::Given(Text::from(text))))
+        Ok(Some(of_text(Text::from(text))))
     }
 
-    /// Whether an option gives the text.
     pub fn is_given(&self) -> bool {
         self.summary.is_some() || self.summary_file.is_some()
     }
@@ -117,7 +107,6 @@ impl SummaryArgs {
         self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
     }
 
-    /// Returns the instructions for a prompt.
     pub fn prompt_of<'a>(&'a self) -> Instructions<'a> {
         Instructions {
             text: self.instructions.as_deref().map(Text::from),
@@ -125,27 +114,23 @@ impl SummaryArgs {
         }
     }
 
-    /// Returns the source of a summary, the first of these: the text that an option or a hook gave, the output of the
-    /// summarizer for the prompts, the built-in summary.
-    pub fn source(
+    /// Returns the output of the summarizer for the prompts, or without one the built-in summary.
+    pub fn made(
         &self,
-        given: Option<Source>,
         open: &OpenSession,
         prompts: impl FnOnce() -> Result<Vec<Vec<u8>>, Failure>,
         joined: impl FnOnce(Vec<Text<'static>>) -> Text<'static>,
         built_in: impl FnOnce() -> Result<Text<'static>, Failure>,
         ui: &Ui,
-    ) -> Result<Source, Failure> {
+    ) -> Result<Text<'static>, Failure> {
         let (names, hint) = (["--summarizer", SUMMARIZER], "--prompt prints its input, to run it by hand");
         let (name, timeout) = (&open.input.name, self.hook.timeout);
-        let summarizer = Shell::chosen(name, self.summarizer.as_ref(), names, timeout, hint, ui);
-        match (given, summarizer) {
-            (Some(given), _) => Ok(given),
-            (None, Some(shell)) => {
+        match Shell::chosen(name, self.summarizer.as_ref(), names, timeout, hint, ui) {
+            Some(shell) => {
                 let answers = prompts()?.into_iter().map(|prompt| ask(&shell, prompt, ui));
-                Ok(Source::Made(joined(answers.collect::<Result<_, _>>()?)))
+                Ok(joined(answers.collect::<Result<_, _>>()?))
             }
-            (None, None) => Ok(Source::Made(built_in()?)),
+            None => built_in(),
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::cli::hook::{Context, Hook, Notification, entries};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::summary_source::{Source, SummaryArgs, extract};
+use crate::cli::summary_source::{SummaryArgs, extract, stored};
 use crate::cli::transaction::Decision;
 use crate::format::tokens;
 use crate::load::{Options, append, load};
 use crate::ops::plan::Change;
-use crate::ops::summary::{Compaction, compaction, details};
+use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
@@ -171,7 +171,6 @@ fn ends_in_compaction(session: &Session) -> bool {
 /// The number of tokens that both agents reserve for a reply by default; reported to hooks.
 const RESERVE_TOKENS: f64 = 16_384.0;
 
-/// A compaction in progress.
 struct Compact<'a> {
     /// The options, of which a hook may change the instructions.
     args: Args,
@@ -261,22 +260,24 @@ impl Compact<'_> {
     fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
-        let mut source = self.args.summary.given(&self.open.input, ui)?;
+        let mut given = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.prepare()?;
         if let Some(hook) = hook {
             let hooked = self.ask(hook, &mut preparation, ui)?;
-            source = source.or(hooked);
+            given = given.or(hooked);
         }
         let prompts = || self.prompts(&preparation);
         let joined = |answers| prompt::merged_summary(&preparation, answers);
         let built_in = || self.built_in(&preparation);
-        let source = self.args.summary.source(source, self.open, prompts, joined, built_in, ui)?;
         let session = &self.open.session;
         let files = details(&(session.agent().files)(&preparation.file_ops));
-        let around = |text| (session.agent().compaction_text)(text, &preparation.file_ops.all());
+        let made = || {
+            let text = self.args.summary.made(self.open, prompts, joined, built_in, ui)?;
+            Ok((session.agent().compaction_text)(text, &preparation.file_ops.all()))
+        };
         let path = session.path(session.leaf);
         Ok(Compaction {
-            summary: source.stored(files, around),
+            summary: stored(given, files, made)?,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
             system_message: (session.agent().checkpoint)(&path, &self.bodies).map_err(unreadable)?,
@@ -289,7 +290,7 @@ impl Compact<'_> {
         hook: &Hook,
         preparation: &mut Preparation,
         ui: &Ui,
-    ) -> Result<Option<Source>, Failure> {
+    ) -> Result<Option<Summary>, Failure> {
         let event = self.event(preparation).map_err(|error| self.open.input.unreadable(error))?;
         let answer = hook.ask(event, &Context::of(self.open), ui)?;
         self.args.summary.follow(&answer);
@@ -301,7 +302,7 @@ impl Compact<'_> {
                 self.prepared(Some(FirstKept::Entry(kept)))?.map_or_else(|| Err(self.nothing()?), Ok)?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
-        Ok(answer.summary.map(Source::Hooked))
+        Ok(answer.summary)
     }
 
     /// Returns the event for a hook before a compaction (`session_before_compact`).
