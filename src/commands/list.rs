@@ -7,12 +7,12 @@ use crate::cli::import::{converted, foreign, found};
 use crate::cli::locate::Places;
 use crate::cli::named::{FoundSessions, sessions};
 use crate::cli::open::{Input, refuse_stdout};
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
 use crate::cli::repository::Repositories;
 use crate::cli::rows::list::print;
-use crate::cli::sessions::{NONE_HERE, PathsArgs, warn_of_torn};
+use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
@@ -28,7 +28,7 @@ use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
@@ -67,25 +67,16 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `*` marks the session that `last` refers to: the one whose file changed last, as for the agents' `--continue`. Any change
 /// counts, even a label, so that it need not be the first row; if --limit leaves it out, a note names it.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("paths", |paths| paths.help("Sessions by path or name, or directories to search at any depth")))]
 pub struct Args {
-    /// Sessions by path or name, or directories to search at any depth
-    #[arg(value_name = "SESSION")]
-    pub paths: Vec<PathBuf>,
-    /// Include the sessions of all projects
-    #[arg(short, long, conflicts_with = "paths")]
-    pub all: bool,
-    /// Include archived sessions, but not those of their sub-agents
-    #[arg(long, conflicts_with = "paths")]
-    pub archived: bool,
+    #[command(flatten)]
+    pub sessions: SessionsArgs,
     /// Group sessions by git repository, including those of its other worktrees
     #[arg(long)]
     pub repo: bool,
     /// List the sessions of Claude Code (claude) or Codex (codex), as `import` would convert them
     #[arg(long, value_name = "SOURCE", hide_possible_values = true, conflicts_with_all = ["archived", "forks", "repo"])]
     pub source: Option<Origin>,
-    /// Accepted, because other programs want it; directories are searched in any case.
-    #[arg(short, long, hide = true)]
-    pub recursive: bool,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Sort sessions by KEY (modified, created, name, project, messages, context, tokens or cost)
@@ -144,7 +135,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 impl Args {
     /// Whether the sessions of the current directory are listed.
     fn is_here(&self) -> bool {
-        self.paths.is_empty() && !self.all
+        self.sessions.paths.is_empty() && !self.sessions.all
     }
 }
 
@@ -156,12 +147,12 @@ fn files(
     repositories: &mut Repositories,
     ui: &mut Ui,
 ) -> Result<(Vec<FoundFile>, bool), Failure> {
-    let all = args.all || args.repo && args.is_here();
+    let all = args.sessions.all || args.repo && args.is_here();
     let (mut files, failures) = match args.source {
-        Some(source) if args.paths.is_empty() => (foreign(source, ui), Vec::new()),
-        Some(_) => found(&args.paths, ui),
+        Some(source) if args.sessions.paths.is_empty() => (foreign(source, ui), Vec::new()),
+        Some(_) => found(&args.sessions.paths, ui),
         None => {
-            let FoundSessions { mut files, failures, .. } = sessions(places, &args.paths, all, ui);
+            let FoundSessions { mut files, failures, .. } = sessions(places, &args.sessions.paths, all, ui);
             files.retain(|file| file.path != Path::new("-"));
             (files, failures)
         }
@@ -169,9 +160,10 @@ fn files(
     for failure in &failures {
         ui.report(failure);
     }
-    if args.archived {
+    if args.sessions.archived {
         files.extend(places.archived_files(all)?);
-    } else if args.period.is_given() && args.paths.is_empty() && args.source.is_none() && !args.repo {
+    } else if args.period.is_given() && args.sessions.paths.is_empty() && args.source.is_none() && !args.repo
+    {
         places.warn_of_archived(all, period, ui);
     }
     if args.repo && args.is_here() {
@@ -235,7 +227,7 @@ const NONE_IN_REPOSITORY: &str = "no sessions for this repository (hint: --all i
 
 /// Returns the session on standard input, if one of the paths is `-` and sessions of the agents are listed.
 fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Failure> {
-    let paths = args.paths.iter().filter(|_| args.source.is_none());
+    let paths = args.sessions.paths.iter().filter(|_| args.source.is_none());
     let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
     let agents = SubAgents::default();
@@ -308,16 +300,14 @@ fn options(workers: usize, digest: ListStatsOptions) -> Options {
     Options { workers, digest: Some(digest), usage: true, ..Options::default() }
 }
 
-/// A session as it was read, and why what was pruned from it could not be.
-type WithNote = (Reading, Option<Failure>);
-
-/// Reads one file. Returns `None` if it is not a session and was not named on the command line.
+/// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is not a session and was
+/// not named on the command line.
 fn one(
     file: &FoundFile,
     options: &Options,
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
-) -> Result<Option<WithNote>, Failure> {
+) -> Result<Option<(Reading, Option<Failure>)>, Failure> {
     // A named file may be a FIFO.
     let (reading, damaged) = if file.named {
         let input = Input::open_path(&file.path, stdout_is)?;
@@ -341,7 +331,7 @@ fn one(
             Ok(Some((reading, damaged)))
         }
         Err(LoadError::NotASession { .. }) if !file.named => Ok(None),
-        Err(error) => Err(Failure::load(&crate::cli::output::visible(&file.path.to_string_lossy()), error)),
+        Err(error) => Err(Failure::load(&visible(&file.path.to_string_lossy()), error)),
     }
 }
 
@@ -354,7 +344,7 @@ fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Optio
     }
     let modified = store::modified_ms(&file.path).unwrap_or_default();
     let agents = SubAgents::default();
-    let name = crate::cli::output::visible(&file.path.to_string_lossy());
+    let name = visible(&file.path.to_string_lossy());
     let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, pruned: None };
     let mut reading = read(input, options).map_err(|error| Failure::load(&name, error))?;
     let listed = &mut reading.listed;

@@ -25,13 +25,11 @@ const SETTLED_MS: i64 = 10 * 60 * 1000;
 
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
-    /// Where the stores are.
     pub places: Places,
     /// Which of the sessions to archive; `None` if they were named.
     pub filter: Option<Filter>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
-    /// How to write.
     pub change: &'a ChangeArgs,
     /// Whether a file is standard output.
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
@@ -74,13 +72,9 @@ impl Packer<'_> {
         if let Some(failure) = input.running_agent(&[&cwd]) {
             return Err(failure.hint("end that agent first"));
         }
+        let path = session.to_owned();
         if self.change.dry_run {
-            return Ok(Some(ArchiveResult {
-                path: session.to_owned(),
-                to: Some(to),
-                status: Status::Planned,
-                bytes: None,
-            }));
+            return Ok(Some(ArchiveResult { path, to: Some(to), status: Status::Planned, bytes: None }));
         }
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<(u64, u64)> {
             if grown.is_some() && self.filter.is_some() {
@@ -91,12 +85,7 @@ impl Packer<'_> {
             self.pack(input, reread.as_ref().unwrap_or(&listed), &to, locked)
         };
         let (_, bytes) = under_lock(&input, &self.options(), &mut attempt)?;
-        Ok(Some(ArchiveResult {
-            path: session.to_owned(),
-            to: Some(to),
-            status: Status::Archived,
-            bytes: Some(bytes),
-        }))
+        Ok(Some(ArchiveResult { path, to: Some(to), status: Status::Archived, bytes: Some(bytes) }))
     }
 
     /// As with oh-my-pi, a process that has a file open for writing, or just wrote to it, owns it.
