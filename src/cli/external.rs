@@ -69,10 +69,8 @@ const FROM_ELSEWHERE: [(&str, &str); 49] = [
 /// Verbs for what only the agents do.
 const OF_AGENTS: [&str; 3] = ["continue", "open", "resume"];
 
-/// The prefix of the programs' names.
 const PREFIX: &str = "pisess-";
 
-/// Runs an external command.
 pub fn run(name: &str, arguments: &[OsString], command: clap::Command, ui: &mut Ui) -> Result<u8, Failure> {
     let found = Some(name).filter(|name| is_name(name)).and_then(|name| find(name, ui));
     let Some(program) = found else { return Err(unknown(name, &built_in(command), ui)) };

@@ -13,7 +13,6 @@ impl Failure {
         Failure::new(exit, FailureKind::Io, format_args!("cannot write standard output: {}", plain(&error)))
     }
 
-    /// Returns a failure to read a session.
     pub fn reading(name: &str, error: io::Error) -> Self {
         Failure::new(Exit::Cannot, FailureKind::Io, format_args!("cannot read {name}: {}", plain(&error)))
             .path(name)

@@ -23,9 +23,7 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
-/// The files that may have changed.
 pub enum Dirty {
-    /// All.
     All,
     /// Those with these names, and new directories.
     Named(HashSet<OsString>),
@@ -60,7 +58,6 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Reports changes in directories.
     pub fn in_folders<'a>(folders: impl Iterator<Item = (&'a Path, RecursiveMode)>) -> Changes {
         let (sender, names) = channel();
         let to = sender.clone();
@@ -125,7 +122,6 @@ fn named(event: &Event) -> impl Iterator<Item = OsString> {
     names.filter(move |name| is_folder || name.as_encoded_bytes().ends_with(b".jsonl")).map(OsString::from)
 }
 
-/// A session that is followed.
 pub struct FollowedSession {
     /// The session, as far as it was read.
     pub open: OpenSession,
@@ -149,7 +145,6 @@ impl FollowedSession {
         Ok(FollowedSession { open, path, seen, known: None, trouble: None })
     }
 
-    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -19,9 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A search, and the format of its output.
 pub struct Searcher {
-    /// What to search for.
     pub query: Query,
-    /// The format.
     pub painter: Painter,
     /// The maximum number of matches in each session.
     pub most: u64,
@@ -36,7 +34,6 @@ pub struct Searcher {
 pub struct Matches {
     header: Header,
     count: u64,
-    /// The rows as printed.
     rows: Vec<u8>,
     note: Option<String>,
     /// The entries that matched, if the search goes on.
@@ -53,19 +50,16 @@ pub struct SearchState {
     last: Option<PathBuf>,
 }
 
-/// What is known of a session that was searched.
 #[derive(Default)]
 struct SessionState {
     seen: Option<Snapshot>,
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
     printed: HashSet<Vec<u8>>,
-    /// What was written.
     trail: Trail,
 }
 
 impl Searcher {
-    /// Searches a session from the start.
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
         if let Some(pruned) = if self.with_pruned { pruned_of(input)? } else { None } {
             let whole = pruned.whole(input.source());
@@ -134,7 +128,6 @@ impl Searcher {
         Ok(Matches { header, count, rows, note, keys, resume, trail })
     }
 
-    /// Prints the rows of a session.
     pub fn print(
         &self,
         path: &Path,
@@ -245,7 +238,6 @@ impl SearchState {
         self.sessions.insert(path.to_owned(), known);
     }
 
-    /// Whether any session has a match.
     pub fn has_match(&self) -> bool {
         self.last.is_some()
     }

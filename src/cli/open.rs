@@ -22,7 +22,6 @@ const STDIN: &str = "standard input";
 
 /// A session file, or a stream that contains a session.
 pub struct Input {
-    /// The name used in messages.
     pub name: String,
     opened: Opened,
     /// The path, unless it is standard input.
@@ -35,9 +34,7 @@ pub struct Input {
 
 /// A session as a command reads it: its bytes, and the session loaded from them.
 pub struct OpenSession {
-    /// Its bytes.
     pub input: Input,
-    /// The loaded session.
     pub session: Session,
     /// The options it was loaded with, to load it again if the file has grown.
     options: Options,
@@ -85,7 +82,6 @@ impl Input {
         Input { redacted: Some(copy), ..self }
     }
 
-    /// Returns the source of its bytes.
     pub fn source(&self) -> &dyn ReadAt {
         match &self.redacted {
             Some(copy) => copy,
@@ -121,12 +117,10 @@ impl Input {
         }
     }
 
-    /// Whether the input is a stream.
     pub fn is_stream(&self) -> bool {
         self.file().is_none()
     }
 
-    /// Loads the session.
     pub fn load(&self, options: &Options) -> Result<Session, Failure> {
         load(self.source(), options).map_err(|error| self.failed(error))
     }
@@ -171,7 +165,6 @@ impl Input {
         }
     }
 
-    /// Returns a failure to read this session.
     pub fn unreadable(&self, error: std::io::Error) -> Failure {
         Failure::reading(&self.name, error)
     }
@@ -241,7 +234,6 @@ impl OpenSession {
         append(&mut self.session, input.source(), &self.options).map_err(|error| input.failed(error))
     }
 
-    /// Returns the bodies of its entries.
     pub fn bodies(&self) -> FileReader<'_> {
         FileReader::new(&self.session, self.input.source())
     }
@@ -251,7 +243,6 @@ impl OpenSession {
         self.options.workers
     }
 
-    /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         self.resolve_from(self.session.leaf, reference)
     }
@@ -288,7 +279,6 @@ impl OpenSession {
             .map_err(|refusal| self.refused(refusal))
     }
 
-    /// Returns the failure for an operation that is refused.
     pub fn refused(&self, refusal: Refusal) -> Failure {
         match refusal {
             Refusal::Unreadable(error) => self.input.unreadable(error),
@@ -321,7 +311,6 @@ impl OpenSession {
         self.entry_at(self.resolve_entry(reference)?, reference)
     }
 
-    /// Returns the entries of the conversation that references name.
     pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references.iter().map(|reference| self.entry(reference)).collect()
     }

@@ -66,7 +66,6 @@ pub struct ChangeArgs {
 }
 
 impl ChangeArgs {
-    /// Returns the options of the store for a file of this agent.
     pub fn options(&self, agent: Dialect) -> WriteOptions {
         WriteOptions { force: self.force, wait: self.wait, is_omp: agent == Dialect::OhMyPi }
     }

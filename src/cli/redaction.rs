@@ -112,7 +112,6 @@ pub fn place(found: &Found) -> String {
 
 /// The secrets that were removed from a session before its export.
 pub struct Removed {
-    /// What was removed from it.
     pub report: Report,
     /// The secrets of the session, and those of its sub-agents.
     pub secrets: Vec<Value>,
@@ -139,7 +138,6 @@ impl Removed {
         Ok((input.redacted(copy), removed))
     }
 
-    /// Adds those of a sub-agent.
     pub fn add(&mut self, of_agent: Removed) {
         self.secrets.extend(of_agent.secrets);
         self.places.extend(of_agent.places);
@@ -184,7 +182,6 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
     }
 }
 
-/// The maximum number of places in a warning.
 const MOST_PLACES: usize = 5;
 
 /// Prints a line on standard error with the secrets that were found, by kind.

@@ -49,7 +49,6 @@ pub struct PathsArgs {
 }
 
 impl PathsArgs {
-    /// Whether only paths are printed.
     pub fn is_set(self) -> bool {
         self.files || self.null
     }

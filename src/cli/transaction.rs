@@ -29,16 +29,13 @@ use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A command's decision.
 #[derive(Debug, Default)]
 pub struct Decision {
-    /// The change.
     pub change: Change,
     /// The number of new entries whose ids are reported, from the first; the others are labels on them.
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    /// The notification for a hook.
     pub notification: Option<Notification>,
 }
 
@@ -50,7 +47,6 @@ impl From<Change> for Decision {
 
 /// A new session, and the data to report about it.
 pub struct Creation {
-    /// The session.
     pub new: NewSession,
     /// Its file; `-` is standard output.
     pub path: PathBuf,
@@ -58,7 +54,6 @@ pub struct Creation {
     pub folder: Option<PathBuf>,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    /// The notification for a hook.
     pub notification: Option<Notification>,
 }
 
@@ -128,7 +123,6 @@ impl OpenSession {
         }
     }
 
-    /// Creates a new session file from this session.
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         can_report(&creation.path, write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);
@@ -237,7 +231,6 @@ struct Outcome {
     action: Action,
     /// The file, `-` for standard output.
     path: PathBuf,
-    /// New and changed lines.
     lines: Vec<Vec<u8>>,
     /// Whether the first of them is the title line.
     is_titled: bool,
@@ -273,7 +266,6 @@ impl Outcome {
         }
     }
 
-    /// Prints the plan.
     fn plan(&self, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         if write.change.json {
             ui.print_json(&self.json(write))?

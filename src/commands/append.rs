@@ -172,7 +172,6 @@ fn lines(
 }
 
 impl Args {
-    /// Whether entries are given by options.
     fn gives_entries(&self) -> bool {
         let texts =
             [&self.name, &self.thinking, &self.custom, &self.custom_message, &self.user, &self.assistant];
@@ -205,7 +204,6 @@ impl Args {
         Ok(())
     }
 
-    /// Appends the entries given by options.
     fn append(&self, open: &OpenSession, place: Position, fresh: &mut IdSource) -> Result<Appended, Failure> {
         let lines = self.lines(open, place)?;
         let mut appended = append(&open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)

@@ -221,7 +221,6 @@ impl BranchList<'_> {
 /// The maximum width of the label of a branch's last entry.
 const LABEL: usize = 24;
 
-/// Returns a label as it is shown.
 fn bracketed(label: &Text) -> String {
     visible(&format!("[{label}]"))
 }

@@ -59,7 +59,6 @@ pub enum Shell {
 }
 
 impl Shell {
-    /// Returns the script.
     pub fn script(self) -> &'static str {
         match self {
             Shell::Bash => include_str!("../../completions/pisess.bash"),

@@ -167,7 +167,6 @@ impl Args {
     }
 }
 
-/// Prints the body of a request.
 fn body(
     context: &Context,
     request: &Request,
@@ -199,7 +198,6 @@ fn event(context: &Context, path: &[EntryIx], bodies: &dyn EntryReader) -> io::R
     Ok(event.json("branchEntries", &entries(path, bodies)?))
 }
 
-/// Returns the failure for an invalid message of a hook.
 fn unknown(hook: &Hook, refused: Invalid) -> Failure {
     let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
     match refused.hint {

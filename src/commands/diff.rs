@@ -92,7 +92,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     print(args, &[end(&args.other.to_string_lossy())?, end(to)?], ui)
 }
 
-/// Opens the other session.
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| {
@@ -104,7 +103,6 @@ fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Fail
     })
 }
 
-/// The end of a path to compare.
 struct End<'a> {
     open: &'a OpenSession,
     name: String,

@@ -135,7 +135,6 @@ impl Args {
         }
     }
 
-    /// Returns what is left out.
     fn cuts(&self) -> Cuts {
         Cuts {
             filter: self.filter,
@@ -269,7 +268,6 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// Returns what is loaded for an export.
 fn options(ui: &Ui) -> Options {
     Options { usage: true, ..row_options(ui, Form::Readable) }
 }
@@ -325,7 +323,6 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    /// Prints the path of the new file.
     fn report(&self, output: &Path, removed: Option<&Removed>, ui: &mut Ui) -> Result<(), Failure> {
         let path = output.to_string_lossy();
         ui.print_after(&path, |ui| {

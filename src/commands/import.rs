@@ -186,7 +186,6 @@ fn report(
     worst.printed(printed)
 }
 
-/// Prints the row of a source.
 fn row(
     path: &Path,
     source: Option<&Survey>,

@@ -69,20 +69,17 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// The result for one file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Status {
     /// The file has the current version.
     Current,
     /// The file has an older version, and was not changed.
     Outdated,
-    /// The file was migrated.
     Migrated,
     /// The file could not be read or written.
     Failed,
 }
 
-/// What became of one file.
 struct Outcome {
     path: String,
     /// The version that it had, and its number of entries; `None` if it could not be read.
@@ -217,7 +214,6 @@ fn attempt(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result
     Ok(Outcome { warnings, exit, ..Outcome::of(path, &session, Status::Migrated) })
 }
 
-/// Returns the status of a session that is not changed.
 fn before(session: &Session) -> Status {
     if session.format == Format::V3 { Status::Current } else { Status::Outdated }
 }

@@ -57,11 +57,9 @@ struct Cli {
     list: bool,
 }
 
-/// A command, as its file defines it.
 struct Command {
     name: &'static str,
     guide: Guide,
-    /// Adds its arguments to its definition.
     define: fn(clap::Command) -> clap::Command,
     run: fn(&ArgMatches, &mut Ui) -> Result<Exit, Failure>,
 }

@@ -212,7 +212,6 @@ fn line(input: &Input, places: &[&Found]) -> String {
     )
 }
 
-/// The maximum number of lines named for a secret.
 const MOST_LINES: usize = 5;
 
 fn row(path: &Path, places: &[&Found]) -> Vec<u8> {

@@ -121,7 +121,6 @@ fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(Pa
     found.into_iter().filter_map(of_folder).collect()
 }
 
-/// The relocation of one session.
 struct Relocation {
     path: PathBuf,
     to: PathBuf,
@@ -274,7 +273,6 @@ impl Batch<'_> {
         Ok(Relocation { path: old, to, status, by_name: open.input.by_name })
     }
 
-    /// Changes the header of a session.
     fn rewrite(&self, input: &Input, changes: &Changes, ui: &mut Ui) -> Result<(), Failure> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
@@ -338,7 +336,6 @@ impl Batch<'_> {
     }
 }
 
-/// Returns the new path of a session.
 fn destination(old: &Path, dialect: Dialect, old_cwd: Option<&Path>, cwd: &Path, ui: &Ui) -> PathBuf {
     let folder = old.parent().unwrap_or(Path::new("/"));
     let before = stores_seen_from_recorded(old_cwd.unwrap_or(ui.folder()), ui);

@@ -145,7 +145,6 @@ fn check_keys(by: &[By]) -> Result<(), Failure> {
         .hint("for example `--by day,model`"))
 }
 
-/// Notes that there is nothing to count.
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     let what =
         if args.by.iter().any(|by| matches!(by, By::Tool | By::File)) { "tool calls" } else { "entries" };
@@ -153,7 +152,6 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     ui.warn(&format!("no {what} in these sessions{period}"));
 }
 
-/// Reads a table of prices.
 fn prices(path: &Path, ui: &mut Ui) -> Result<Prices, Failure> {
     let (name, bytes) = read_alone(path, "a file of prices", MOST_TEXT, ui)?;
     Prices::parse(&bytes).ok_or_else(|| {

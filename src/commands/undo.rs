@@ -94,7 +94,6 @@ fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
     Err(open.input.no(what).hint(format!("{hint}; --force undoes what was appended before")))
 }
 
-/// The maximum number of entries to describe one by one.
 const DESCRIBED: usize = 3;
 
 /// Returns what was undone, and where the leaf is.
@@ -118,7 +117,6 @@ fn described(open: &OpenSession, undone: &Undone) -> io::Result<String> {
     Ok(what)
 }
 
-/// Describes an entry.
 fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
     let (session, bodies) = (&open.session, open.bodies());
     let line = bodies.line(ix)?;

@@ -12,10 +12,8 @@ use pisess_store::{Archive, Glance, ReadAt};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-/// An archived session.
 pub struct Archived {
     path: PathBuf,
-    /// What a list shows of the session.
     pub facts: Facts,
     files: usize,
     bytes: u64,

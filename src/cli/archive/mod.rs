@@ -20,7 +20,6 @@ pub struct ArchiveResult {
     pub path: PathBuf,
     /// Where it is now; `None` if it is deleted.
     pub to: Option<PathBuf>,
-    /// What became of it.
     pub status: Status,
     /// The size of its files, and that of its archive.
     pub bytes: Option<(u64, u64)>,
@@ -31,11 +30,8 @@ pub struct ArchiveResult {
 pub enum Status {
     /// With `-n`: it would be moved or deleted.
     Planned,
-    /// It is in an archive.
     Archived,
-    /// It is in its store again.
     Restored,
-    /// Its archive is deleted.
     Deleted,
     /// It is where it was.
     Failed,
@@ -54,7 +50,6 @@ impl Status {
 }
 
 impl ArchiveResult {
-    /// Prints it.
     fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
         let to = self.to.as_ref().map(|to| to.to_string_lossy());

@@ -52,7 +52,6 @@ pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, 
     })
 }
 
-/// An archive under its lock.
 struct OpenArchive {
     name: String,
     file: SessionFile,

@@ -19,7 +19,6 @@ use std::ffi::{OsStr, OsString};
 use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
-/// The number of sessions offered.
 const SESSIONS: usize = 100;
 /// The number of sessions whose models are offered.
 const MODELS_OF: usize = 20;
@@ -71,7 +70,6 @@ struct Known {
     sessions: Vec<KnownSession>,
     entries: Entries,
     models: Vec<String>,
-    /// What `pisess help` explains.
     help: Vec<Candidate>,
     folder: PathBuf,
     home: Option<PathBuf>,
@@ -103,7 +101,6 @@ fn with_completers(command: Command, known: &Arc<Known>) -> Command {
     })
 }
 
-/// Returns the candidates that begin with the word.
 fn begun(word: &str, found: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
     found.into_iter().filter(|found| found.value.starts_with(word)).collect()
 }
@@ -115,7 +112,6 @@ fn value_name(arg: &Arg) -> String {
     named.or_else(by_id).unwrap_or_default()
 }
 
-/// A session to offer.
 #[derive(Debug)]
 struct KnownSession {
     id: String,

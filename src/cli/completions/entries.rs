@@ -14,7 +14,6 @@ use pisess_store::ReadAt;
 
 /// The number of bytes at the end of a session whose entries are offered.
 const TAIL: u64 = 1 << 20;
-/// The number of entries offered.
 const ENTRIES: usize = 200;
 
 /// The entries near the end of a session.
@@ -24,7 +23,6 @@ pub struct Entries {
     leaf: Option<Candidate>,
     labels: Vec<Candidate>,
     ids: Vec<Candidate>,
-    /// The roles and types of the entries.
     kinds: Vec<&'static str>,
 }
 

@@ -60,17 +60,12 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::cli) enum FailureKind {
-    /// The command line is invalid.
     Usage,
-    /// The answer is negative.
     Negative,
     /// An argument or input cannot be used.
     Invalid,
-    /// A reference is unknown or ambiguous.
     Reference,
-    /// A file is not a session.
     Session,
-    /// Reading or writing failed.
     Io,
     /// The session is locked or was changed by another process.
     Busy,
@@ -125,7 +120,6 @@ impl Failure {
         failure.hint("give a path with -o, or omit --json")
     }
 
-    /// Returns the failure with a hint on what to try.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -142,7 +136,6 @@ impl Failure {
         self
     }
 
-    /// Returns the failure with a line number in that file.
     pub fn on_line(mut self, line: u32) -> Self {
         self.line = Some(line);
         self
@@ -170,7 +163,6 @@ impl Failure {
         self.kind == FailureKind::Session
     }
 
-    /// Whether the session was changed since it was read.
     pub fn is_change(&self) -> bool {
         self.is_change
     }
@@ -217,7 +209,6 @@ impl Failure {
         escaped_json(&String::from_utf8_lossy(&report))
     }
 
-    /// Returns how the command ends.
     pub fn exit(&self) -> Exit {
         self.exit
     }

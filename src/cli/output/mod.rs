@@ -34,7 +34,6 @@ pub struct Ui<'w> {
     is_quiet: bool,
     /// Whether lines of another process may be missing in what was written.
     pub(in crate::cli) has_loss: bool,
-    /// Whether errors are printed as JSON.
     json: bool,
     /// Styles for standard output.
     pub styles: Styles,
@@ -89,7 +88,6 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Applies the global options.
     pub fn configure(&mut self, global: &GlobalArgs) {
         self.is_quiet = global.quiet;
         self.styles = Styles::new(global.color, self.wants_colour());
@@ -101,7 +99,6 @@ impl<'w> Ui<'w> {
         self.world.terminals.stdout && !no_color && !self.is_dumb()
     }
 
-    /// Whether the terminal knows no escape sequences.
     fn is_dumb(&self) -> bool {
         self.env("TERM").is_some_and(|term| term == "dumb")
     }
@@ -111,7 +108,6 @@ impl<'w> Ui<'w> {
         (self.world.env)(name)
     }
 
-    /// Returns the user's home directory.
     pub fn home(&self) -> Option<String> {
         self.world.home()
     }
@@ -121,12 +117,10 @@ impl<'w> Ui<'w> {
         &self.world.folder
     }
 
-    /// Returns the number of processors to use.
     pub fn processors(&self) -> usize {
         (self.world.processors)()
     }
 
-    /// Whether standard output is a terminal.
     pub fn stdout_is_terminal(&self) -> bool {
         self.world.terminals.stdout
     }
@@ -188,18 +182,15 @@ impl<'w> Ui<'w> {
         self.stdout().write_all(text.as_bytes()).map_err(Failure::output)
     }
 
-    /// Prints a path on a line.
     pub fn print_path(&mut self, path: &str) -> Result<(), Failure> {
         self.print(&format!("{}\n", visible(path)))
     }
 
-    /// Prints one JSON value on one line.
     pub fn print_json(&mut self, json: &[u8]) -> Result<(), Failure> {
         let mut out = self.verbatim();
         out.write_all(json).and_then(|()| out.write_all(b"\n")).map_err(Failure::output)
     }
 
-    /// Flushes standard output.
     pub fn flush(&mut self) -> Result<(), Failure> {
         self.out().flush().map_err(Failure::output)
     }

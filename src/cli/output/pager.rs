@@ -16,7 +16,6 @@ const OPTIONS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const SYNTAX: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '='];
 
-/// A running pager.
 pub(super) struct Pager {
     stdin: BufWriter<ChildStdin>,
     child: Arc<Mutex<Child>>,
@@ -61,7 +60,6 @@ impl Pager {
         Some(Pager { stdin, child, waiting })
     }
 
-    /// Returns its standard input.
     pub fn stdin(&mut self) -> &mut (dyn Write + Send) {
         &mut self.stdin
     }

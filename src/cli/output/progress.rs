@@ -9,11 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The delay before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// The interval between two frames.
 const TICK: Duration = Duration::from_millis(100);
-/// The frames of the spinner.
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 /// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line can be cleared.
 const BAR: usize = 16;
@@ -25,7 +22,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Counts one more finished file.
     pub fn advance(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }

@@ -17,21 +17,14 @@ pub struct Styles {
     pub dim: Style,
     /// The glyphs for the active path and the leaf.
     pub active: Style,
-    /// Labels.
     pub label: Style,
-    /// User messages.
     pub user: Style,
-    /// Messages of the model.
     pub assistant: Style,
-    /// Errors.
     pub error: Style,
-    /// Summaries.
     pub summary: Style,
-    /// Tools.
     pub tool: Style,
     /// Matches of a search.
     pub hit: Style,
-    /// Names.
     pub bold: Style,
     /// Text that only the left side has.
     pub removed: Style,
@@ -156,7 +149,6 @@ struct Minute {
 const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
-    /// Returns an empty buffer.
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
         let (text, date, minute) = (Vec::new(), String::new(), Minute::default());
         Rows { text, width, left: width, ellipsis, row: 0, part: 0, clock, date, minute }
@@ -189,7 +181,6 @@ impl Rows {
         self.text.extend_from_slice(time.as_bytes());
     }
 
-    /// Appends a `str` to the part.
     pub fn push_str(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }
@@ -212,7 +203,6 @@ impl Rows {
         self.push_str(digits);
     }
 
-    /// Appends spaces to the part.
     fn push_spaces(&mut self, count: usize) {
         self.text.resize(self.text.len() + count, b' ');
     }
@@ -224,7 +214,6 @@ impl Rows {
         self.push_spaces(width.saturating_sub(used));
     }
 
-    /// Starts a row.
     pub fn begin(&mut self) {
         (self.row, self.part) = (self.text.len(), self.text.len());
         self.left = self.width;
@@ -278,7 +267,6 @@ fn push_styled(out: &mut Vec<u8>, text: &str, style: Style) {
     }
 }
 
-/// Returns the text with its style applied.
 pub fn styled(text: &str, style: Style) -> String {
     if text.is_empty() || style == Style::default() { text.to_owned() } else { text.style(style).to_string() }
 }

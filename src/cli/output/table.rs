@@ -13,12 +13,10 @@ pub type Cell = Vec<(String, Style)>;
 
 /// The number of columns between two cells.
 pub const GAP: usize = 2;
-/// Replaces truncated text.
 const ELLIPSIS: &str = "…";
 /// The number of rows whose cells decide the widths of the columns.
 const MANY: usize = 256;
 
-/// A column of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     title: &'static str,
@@ -28,7 +26,6 @@ pub struct Column {
 }
 
 impl Column {
-    /// Returns a column of text.
     pub const fn text(title: &'static str) -> Self {
         Column { title, is_number: false, is_cut: false, most: usize::MAX }
     }
@@ -38,7 +35,6 @@ impl Column {
         Column { is_number: true, ..Column::text(title) }
     }
 
-    /// Returns its title.
     pub const fn title(self) -> &'static str {
         self.title
     }
@@ -65,14 +61,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns an empty table.
     pub fn new(columns: impl Into<Vec<Column>>) -> Self {
         let columns = columns.into();
         let widths = columns.iter().map(|column| self::columns(column.title).max(1)).collect();
         Table { columns, rows: Vec::new(), widths, is_arranged: false }
     }
 
-    /// Adds a row.
     pub fn row(&mut self, cells: Vec<Cell>) {
         if !self.is_arranged {
             for ((width, column), cell) in self.widths.iter_mut().zip(&self.columns).zip(&cells) {
@@ -83,7 +77,6 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// Adds a row of plain texts.
     pub fn texts(&mut self, cells: impl IntoIterator<Item = String>) {
         self.row(cells.into_iter().map(|text| vec![(text, Style::new())]).collect());
     }

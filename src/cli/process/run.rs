@@ -19,16 +19,13 @@ pub const HOOK: &str = "PISESS_HOOK";
 /// The environment variable that sets a summarizer for every command.
 pub const SUMMARIZER: &str = "PISESS_SUMMARIZER";
 
-/// A command to run.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// The name of the session, for messages.
     pub session: String,
     /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
     pub option: &'static str,
-    /// The command, for the shell.
     pub command: String,
-    /// The time limit.
     pub timeout: Duration,
     /// The state of the session if the command fails, for messages.
     pub outcome: &'static str,
@@ -99,7 +96,6 @@ impl Shell {
         }
     }
 
-    /// Returns a failure of the command.
     pub fn failed(&self, what: &str) -> Failure {
         let Shell { session, option, command, outcome, hint, .. } = self;
         let outcome = if outcome.is_empty() { String::new() } else { format!("; {outcome}") };

@@ -15,11 +15,9 @@ use pisess_json::Raw;
 use pisess_store::{Glance, files_below};
 use std::path::{Path, PathBuf};
 
-/// The maximum number of tips in a message.
 const NAMED: usize = 8;
 
 impl Job<'_> {
-    /// Returns the prune of the branch that a reference is on.
     pub(super) fn branch(
         &self,
         now: &OpenSession,

@@ -133,7 +133,6 @@ pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<
 
 /// What to do with a session.
 pub enum Task {
-    /// Prune payloads.
     Payloads(Wanted),
     /// Prune what no branch needs above its last compaction.
     Compacted,
@@ -145,20 +144,15 @@ pub enum Task {
 
 /// A session to prune or to restore.
 pub struct Job<'a> {
-    /// What to do.
     pub task: Task,
-    /// Output and locking options.
     pub write: &'a WriteArgs,
-    /// The session.
     pub open: &'a OpenSession,
     /// The file that is pruned or restored.
     pub place: PathBuf,
-    /// The file beside it.
     pub pruned: PathBuf,
 }
 
 impl Job<'_> {
-    /// Prunes the session.
     pub fn prune(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.name_dependents(ui)?;
         let (committed, outcome) = match &self.write.output {
@@ -227,7 +221,6 @@ impl Job<'_> {
         Ok((Some(attempt), outcome))
     }
 
-    /// Returns what to prune.
     fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
         let unreadable = |error| now.input.unreadable(error);
         let source = now.input.source();

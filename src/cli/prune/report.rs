@@ -26,7 +26,6 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Returns what is pruned.
     pub fn of(prune: &Prune, session: &Session) -> Outcome {
         Outcome {
             payloads: prune.payloads().count(),
@@ -37,18 +36,15 @@ impl Outcome {
         }
     }
 
-    /// Returns what is restored.
     pub fn restored(placed: &[Record]) -> Outcome {
         let entries = placed.iter().filter(|placed| placed.field().is_none()).count();
         Outcome { payloads: placed.len() - entries, entries, ..Outcome::default() }
     }
 
-    /// Whether it is nothing.
     pub fn is_nothing(&self) -> bool {
         self.payloads + self.entries == 0
     }
 
-    /// Returns it for a message.
     fn described(&self) -> String {
         let payloads = counted(self.payloads, "payload", "payloads");
         let entries = described(self.entries, self.notes, self.branches);
@@ -116,7 +112,6 @@ impl Job<'_> {
         Ok([before, context_tokens(&loaded, &after).map_err(unreadable)?])
     }
 
-    /// Prints the rows of a plan.
     pub fn print_rows<'p>(
         &self,
         rows: impl Iterator<Item = PlanRow<'p>>,

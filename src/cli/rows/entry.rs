@@ -149,15 +149,10 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
 /// The entries that are edited or omitted.
 pub type Edits = HashMap<EntryIx, Edited>;
 
-/// The appearance of rows.
 pub struct Look<'a> {
-    /// The session.
     pub drawing: &'a Drawing<'a>,
-    /// The entries that are marked as edited.
     pub edits: &'a Edits,
-    /// Their colours.
     pub styles: Styles,
-    /// Their characters.
     pub glyphs: Glyphs,
 }
 

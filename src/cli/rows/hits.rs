@@ -22,15 +22,11 @@ pub enum Detail {
     Rows,
     /// The number of these entries, after its path.
     Count(PathsArgs),
-    /// Its path.
     Path(PathsArgs),
 }
 
-/// The format of the output.
 pub struct Painter {
-    /// What is printed.
     pub detail: Detail,
-    /// Whether rows are JSON.
     pub json: bool,
     /// Whether each session has a heading above its rows.
     pub headings: bool,
@@ -42,9 +38,7 @@ pub struct Painter {
     pub around: Around,
     /// The options for loading a session whose entries are printed around matches.
     pub options: Options,
-    /// The width of a row.
     pub width: usize,
-    /// The colours.
     pub styles: Styles,
 }
 

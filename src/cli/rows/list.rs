@@ -26,7 +26,6 @@ const RANKS: u8 = 7;
 /// A column of a list, and its cells.
 struct Fact {
     column: Column,
-    /// Whether it has information.
     is_shown: bool,
     /// The key by which it is sorted; the column that a list is sorted by is always shown.
     key: Option<Order>,

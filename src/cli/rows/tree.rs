@@ -70,16 +70,12 @@ impl Bars {
     }
 }
 
-/// The options for drawing rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
-    /// The characters to draw with.
     pub glyphs: Glyphs,
     /// Whether runs of tool rows are folded.
     pub folds: bool,
-    /// Whether ids are shown.
     pub ids: bool,
-    /// Whether times are shown.
     pub times: bool,
     /// The maximum distance of a row from that of the leaf.
     pub around: Option<usize>,
@@ -103,7 +99,6 @@ pub struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
-    /// Prepares the rows of a drawing.
     pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
         let session = drawing.session;
         let width = ui.width();
@@ -245,7 +240,6 @@ impl<'a> Painter<'a> {
         rows.end();
     }
 
-    /// Returns the marks at the end of a row.
     fn marks(&self, place: &TreeRow) -> Vec<(String, Style)> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let mut marks = Vec::new();

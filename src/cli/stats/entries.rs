@@ -9,7 +9,6 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::path::Path;
 
-/// The rows, as they are printed.
 pub struct EntryRows {
     json: bool,
     paths: bool,
@@ -46,7 +45,6 @@ impl EntryRows {
         Ok(())
     }
 
-    /// Prints the rest.
     pub fn finish(self, ui: &mut Ui) -> Result<(), Failure> {
         self.table.print(ui)
     }

@@ -38,7 +38,6 @@ pub enum By {
     Entry,
 }
 
-/// A group.
 pub(super) struct Group {
     /// The keys, in the order of `--by`.
     pub keys: Vec<Key>,
@@ -46,11 +45,9 @@ pub(super) struct Group {
     pub path: Option<String>,
     /// The paths of the sessions and the ends of their ids, if groups are files.
     pub sessions: Vec<(String, String)>,
-    /// The sums.
     pub totals: Totals,
 }
 
-/// A key of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Key {
     /// The key; `None` if it is missing, as for a summary without a model.
@@ -59,16 +56,13 @@ pub(super) struct Key {
     pub shown: Option<String>,
 }
 
-/// The groups of one run.
 pub struct Groups {
-    /// The keys of the groups.
     pub(super) by: Vec<By>,
     clock: Clock,
     home: Option<String>,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
     table: HashMap<String, usize>,
-    /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
 }
@@ -77,7 +71,6 @@ pub struct Groups {
 const BETWEEN: char = '\u{1}';
 
 impl Groups {
-    /// Returns an empty set of groups.
     pub fn new(by: Vec<By>, ui: &Ui) -> Groups {
         let (list, table) = (Vec::new(), HashMap::default());
         let (clock, home) = (Clock::new(ui), ui.home());
@@ -89,7 +82,6 @@ impl Groups {
         self.total.sessions == 0
     }
 
-    /// Adds entries of one session.
     pub fn add<'h>(
         &mut self,
         path: &Path,
@@ -166,7 +158,6 @@ impl Groups {
         at
     }
 
-    /// Returns the keys of a new group.
     fn keys(&self, harvest: &EntryStats, whole: &str, ends: &[usize]) -> Vec<Key> {
         let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
         let named = |(&by, (start, &end)): (&By, (usize, &usize))| {
@@ -252,7 +243,6 @@ impl Groups {
     }
 }
 
-/// Returns a group as JSON.
 pub(super) fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {

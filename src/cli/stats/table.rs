@@ -79,7 +79,6 @@ fn unpriced(totals: &Totals) -> String {
         }
 }
 
-/// A column of numbers.
 #[derive(Clone, Copy)]
 struct Figure {
     name: &'static str,
@@ -90,9 +89,7 @@ struct Figure {
     expendable: u8,
 }
 
-/// What the table shows.
 struct Layout {
-    /// The maximum width of each key.
     keys: Vec<usize>,
     figures: Vec<Figure>,
     /// The number of decimal places of a cost.
@@ -117,7 +114,6 @@ const fn figure(
     Figure { name, short, cell, expendable }
 }
 
-/// All figures, in the order of their columns.
 const FIGURES: [Figure; 14] = [
     figure(["sessions", "sess"], 7, |totals, _| grouped(totals.sessions as f64)),
     figure(["messages", "msgs"], 4, |totals, _| grouped(totals.messages as f64)),

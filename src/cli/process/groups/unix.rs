@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Returns the shell with its command.
 pub fn command(text: &str) -> Command {
     let mut command = Command::new("sh");
     command.arg("-c").arg(text).process_group(0);
