@@ -105,7 +105,6 @@ impl Changes {
     }
 }
 
-/// Returns the directory that contains a file.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
@@ -136,9 +135,6 @@ pub struct FollowedSession {
 
 impl FollowedSession {
     /// Follows a session from where it was read. It must have been opened without a last line that is not whole.
-    ///
-    /// # Errors
-    /// If it is a stream.
     pub fn of(open: OpenSession) -> Result<FollowedSession, Failure> {
         let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
         let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
@@ -199,7 +195,6 @@ impl FollowedSession {
         Ok(entries)
     }
 
-    /// Remembers the ids of the first entries.
     fn remember(&mut self, count: usize) {
         let session = &self.open.session;
         let ids = session.all().take(count).map(|ix| session.id(ix).as_bytes().to_vec());

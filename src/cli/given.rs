@@ -10,32 +10,23 @@ pub const MOST_ENTRIES: u64 = 128 << 20;
 /// The maximum number of bytes of a text or of a list of secrets.
 pub const MOST_TEXT: u64 = 10 << 20;
 
-/// Returns the bytes of a file, or of standard input for `-`, with the name of their source for messages.
+/// Returns the bytes of a file, or of standard input for `-`, with the name of their source for messages. `kind` completes
+/// the hint "give the path of …".
 ///
 /// # Errors
-///
 /// If the source cannot be read, has more than `most` bytes, or is standard input, from which the session is read
-/// already. `kind` completes the hint "give the path of …".
+/// already.
 pub fn read(
     path: &Path,
     kind: &str,
     most: u64,
-    session: &Input,
+    session: Option<&Input>,
     ui: &mut Ui,
 ) -> Result<(String, Vec<u8>), Failure> {
-    if path == Path::new("-") && session.is_stream() {
+    if path == Path::new("-") && session.is_some_and(Input::is_stream) {
         return Err(Failure::cannot("standard input is already the session")
             .hint("give the path of the session instead of -"));
     }
-    read_alone(path, kind, most, ui)
-}
-
-/// Returns the same for a command that reads many sessions, none of them yet.
-///
-/// # Errors
-///
-/// If the source cannot be read, or has more than `most` bytes.
-pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(String, Vec<u8>), Failure> {
     let mut bytes = Vec::new();
     let (name, read) = if path == Path::new("-") {
         ("standard input".to_owned(), ui.world.stdin.take(most + 1).read_to_end(&mut bytes))
@@ -58,14 +49,11 @@ pub fn read_alone(path: &Path, kind: &str, most: u64, ui: &mut Ui) -> Result<(St
 
 /// Returns a text, without trailing newlines.
 pub fn read_text(path: &Path, session: &Input, ui: &mut Ui) -> Result<String, Failure> {
-    let (_, bytes) = read(path, "a text file", MOST_TEXT, session, ui)?;
+    let (_, bytes) = read(path, "a text file", MOST_TEXT, Some(session), ui)?;
     Ok(String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned())
 }
 
 /// Returns the provider and the id of a model on the command line.
-///
-/// # Errors
-/// If one of them is missing.
 pub fn model(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('/') {
         Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {

@@ -61,15 +61,15 @@ struct SessionState {
 
 impl Searcher {
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
-        if let Some(pruned) = if self.with_pruned { pruned_of(input)? } else { None } {
-            let whole = pruned.whole(input.source());
-            return self.search_source(path, &input.name, &whole, &SessionState::default(), reader);
+        let known = SessionState::default();
+        let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, reader);
+        match if self.with_pruned { pruned_of(input)? } else { None } {
+            Some(pruned) => search(&pruned.whole(input.source())),
+            None if self.follows => {
+                search(&WholeLines::of(input.source()).map_err(|error| input.unreadable(error))?)
+            }
+            None => search(input.source()),
         }
-        if !self.follows {
-            return self.search_source(path, &input.name, input.source(), &SessionState::default(), reader);
-        }
-        let source = WholeLines::of(input.source()).map_err(|error| input.unreadable(error))?;
-        self.search_source(path, &input.name, &source, &SessionState::default(), reader)
     }
 
     fn search_source(

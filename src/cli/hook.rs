@@ -38,7 +38,6 @@ impl HookArgs {
     }
 }
 
-/// A hook command, and how to run it.
 #[derive(Clone, Debug)]
 pub struct Hook(Shell);
 
@@ -68,7 +67,6 @@ impl Hook {
         read(answer).map_err(|what| shell.failed(&what))
     }
 
-    /// Returns the failure for a reply that cannot be used.
     pub fn failed(&self, what: &str) -> Failure {
         self.0.failed(what)
     }
@@ -80,7 +78,6 @@ pub struct Context {
     /// The file of the session, unless it is a stream.
     pub file: Option<PathBuf>,
     pub id: Text<'static>,
-    /// The working directory of the session.
     pub cwd: Option<Text<'static>>,
     pub leaf: Option<Text<'static>>,
 }

@@ -15,7 +15,6 @@ pub struct Ids {
 }
 
 impl Ids {
-    /// Reads the environment variables.
     pub fn new(ui: &Ui) -> Result<Ids, Failure> {
         let fixed = ui.env("PISESS_NOW").filter(|now| !now.is_empty());
         let read = |now: String| {
@@ -36,9 +35,6 @@ impl Ids {
 
     /// Calls `make` with a source of ids and the time of this call, so that entries written after waiting for
     /// a lock are not older than those before them.
-    ///
-    /// # Errors
-    /// If `make` fails, or if the system has no random bytes.
     pub fn issue<T>(
         &mut self,
         ui: &Ui,
@@ -54,9 +50,6 @@ impl Ids {
     }
 
     /// Returns the id of a new session: a UUIDv7, as in both agents.
-    ///
-    /// # Errors
-    /// If the system has no random bytes.
     pub fn session_id(&mut self, ui: &Ui) -> Result<String, Failure> {
         self.seed(ui)?;
         let bytes = self.bytes();

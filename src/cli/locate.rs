@@ -55,7 +55,6 @@ impl Places {
         Here { home: self.home.as_deref(), folder: &self.folder }
     }
 
-    /// Looks up sessions by name.
     pub fn names(&self) -> Names<'_> {
         Names { stores: &self.stores, here: self.here(), workers: self.workers }
     }
@@ -246,6 +245,12 @@ fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
         store.root = root;
     }
     stores
+}
+
+/// Returns the absolute path of a directory that the user named; `~` is the home directory.
+pub fn absolute_folder(path: &Path, ui: &Ui) -> PathBuf {
+    let home = ui.home();
+    absolute(&path.to_string_lossy(), Here { home: home.as_deref().map(Path::new), folder: ui.folder() })
 }
 
 /// Returns the directories of both agents that contain the sessions of all projects, as far as they exist.

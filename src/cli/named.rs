@@ -207,9 +207,6 @@ fn candidate(id: &str, path: &Path, with_path: bool, ui: &Ui) -> (Option<i64>, S
 
 /// Refuses to change all sessions below a directory that is too far up: the root, a home directory, or any directory
 /// above an agent's store.
-///
-/// # Errors
-/// If it is such a directory.
 fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     let real = ui.absolute(folder);
     let home = ui.home().map(|home| ui.absolute(Path::new(&home)));
@@ -231,10 +228,7 @@ fn refuse_sweep(folder: &Path, ui: &Ui) -> Result<(), Failure> {
     .hint("list them with -n; name a directory further down, or use --force"))
 }
 
-/// Returns how far a change reaches below the directories in its arguments.
-///
-/// # Errors
-/// If it would reach too far down from one of them ([`refuse_sweep`]), and `force` is not given.
+/// Returns how far a change reaches below the directories in its arguments. Refuses it as [`refuse_sweep`] does.
 pub fn reach_of_change(
     arguments: &[PathBuf],
     recursive: bool,

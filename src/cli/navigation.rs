@@ -44,7 +44,12 @@ pub struct Move<'a> {
     pub wants_summary: bool,
 }
 
-impl Move<'_> {
+impl<'a> Move<'a> {
+    /// Returns a move with a summary.
+    pub fn summarized(open: &'a OpenSession, navigation: Navigation, options: &MoveArgs) -> Move<'a> {
+        Move { open, navigation, options: options.clone(), wants_summary: true }
+    }
+
     /// Prints the output of `--prepare` or `--prompt`; returns `None` if neither is given.
     pub fn shown(&self, ui: &mut Ui) -> Result<Option<Exit>, Failure> {
         if self.options.summary.prepare {

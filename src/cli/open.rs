@@ -125,7 +125,6 @@ impl Input {
         load(self.source(), options).map_err(|error| self.failed(error))
     }
 
-    /// Reads the header; fails if the input is not a session.
     pub fn header(&self) -> Result<Header, Failure> {
         read_header(self.source()).map_err(|error| self.failed(error))
     }
@@ -179,7 +178,6 @@ impl Input {
     }
 }
 
-/// Fails if a session is standard output.
 pub fn refuse_stdout(path: &Path, is_stdout: bool) -> Result<(), Failure> {
     if !is_stdout {
         return Ok(());

@@ -46,7 +46,7 @@ impl RedactionArgs {
         let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
         let lists = self.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
         for (path, read) in files.chain(lists) {
-            let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, session, ui)?;
+            let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, Some(session), ui)?;
             let mut values = read(&bytes);
             all.values.append(&mut values.values);
             all.short += values.short;

@@ -125,7 +125,6 @@ fn is_custom(session: &Session, ix: EntryIx) -> bool {
     }
 }
 
-/// Parses the replies, one per line.
 fn answers(
     output: &[u8],
     session: &Session,

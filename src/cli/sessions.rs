@@ -76,8 +76,6 @@ pub struct Sessions {
     pub is_none: bool,
     /// Whether a single session was given, so that its path need not be printed with each row.
     pub is_one: bool,
-    /// Whether no path was given, so that they are from the agents' stores.
-    pub is_of_stores: bool,
     /// Where they were found; `None` for standard input.
     pub origin: Option<Origin>,
 }
@@ -136,21 +134,17 @@ impl SessionsArgs {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        let is_of_stores = self.paths.is_empty();
         let origin = Some(Origin { places, scope });
-        Ok(Sessions { files, agents, exit, is_none, is_one, is_of_stores, origin })
+        Ok(Sessions { files, agents, exit, is_none, is_one, origin })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
         if self.paths.len() > 1 {
             return Err(Failure::usage("standard input cannot be combined with paths").hint("give - alone"));
         }
-        let path = PathBuf::from("-");
-        let stdin = FoundFile { path, owner: None, named: true };
-        let agents = SubAgents::default();
-        let (files, exit) = (vec![stdin], Exit::Done);
-        let origin = None;
-        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, is_of_stores: false, origin })
+        let files = vec![FoundFile { path: PathBuf::from("-"), owner: None, named: true }];
+        let (agents, exit) = (SubAgents::default(), Exit::Done);
+        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, origin: None })
     }
 }
 
@@ -162,7 +156,6 @@ impl Sessions {
         self.files.sort_by_key(|file| !agents.has(&file.path));
     }
 
-    /// Puts the sessions that changed last first.
     pub fn newest_first(&mut self) {
         self.files.sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }

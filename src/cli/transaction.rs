@@ -196,9 +196,6 @@ pub type Attempted<T> = Result<(Option<Attempt>, T), Failure>;
 /// Calls `attempt` with the locked session, and with the current contents of the file if it has grown since
 /// it was read. Repeats this if the file grew before the commit, until the wait is over. Every in-place
 /// change of a session is made through this function, except those of `migrate`, which are one batch.
-///
-/// # Errors
-/// If the lock cannot be acquired, or an attempt fails.
 pub fn under_lock<T>(
     input: &Input,
     options: &store::WriteOptions,

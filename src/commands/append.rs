@@ -101,7 +101,6 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
-/// The thinking levels of both agents.
 const LEVELS: [&str; 7] = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -147,7 +146,7 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String
         return Err(Failure::cannot(format_args!("no entries to append: {what}"))
             .hint("give them by options such as --user, or in a file with --input"));
     }
-    given::read(path, "a file of JSON lines", given::MOST_ENTRIES, session, ui).map(Some)
+    given::read(path, "a file of JSON lines", given::MOST_ENTRIES, Some(session), ui).map(Some)
 }
 
 /// Appends lines of JSON. `source` is the name of their source, for messages.

@@ -1,10 +1,9 @@
 //! `pisess archive`: moves sessions out of the agents' stores into compressed archives, and back.
 
-use crate::agents::stores::{Here, absolute};
 use crate::cli::archive::{self, Packer, chosen, report};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::ids::Ids;
-use crate::cli::locate::Places;
+use crate::cli::locate::{Places, absolute_folder};
 use crate::cli::named::{self, named};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -12,7 +11,7 @@ use crate::cli::period;
 use crate::format::counted;
 use crate::ops::archive::Filter;
 use pisess_store::WriteOptions;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -102,11 +101,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Returns the stores, as seen from the project.
     fn places(&self, ui: &Ui) -> Places {
-        let home = ui.home();
-        let here = Here { home: home.as_deref().map(Path::new), folder: ui.folder() };
-        let project = self.project.as_ref().map(|project| absolute(&project.to_string_lossy(), here));
+        let project = self.project.as_ref().map(|project| absolute_folder(project, ui));
         Places::seen_from(project.as_deref().unwrap_or(ui.folder()), ui)
     }
 
@@ -154,7 +150,6 @@ impl Args {
         report(done, self.change.json, ui)
     }
 
-    /// Restores or deletes archived sessions.
     fn change_archives(&self, places: &Places, ui: &mut Ui) -> Result<Exit, Failure> {
         let ChangeArgs { dry_run, force, wait, json } = self.change;
         let options = WriteOptions { wait, ..WriteOptions::default() };

@@ -109,7 +109,6 @@ struct End<'a> {
     place: Position,
 }
 
-/// Compares the paths to two ends, and prints the result.
 fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let bodies = ends.each_ref().map(|end| end.open.bodies());
     let [left, right] = [0, 1].map(|at| {

@@ -224,19 +224,18 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         Some(reference) => open.resolve(reference)?,
         None => open.session.leaf,
     };
-    let path_only = args.at.is_some() || format == Rendition::Trajectory;
+    let is_trajectory = format == Rendition::Trajectory;
+    let path_only = args.at.is_some() || is_trajectory;
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.requests = requests(&open, path_only.then_some(end));
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
     let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
     let title = contents.title(name.as_deref());
-    if format == Rendition::Trajectory && !has_steps(&contents) {
+    if is_trajectory && !has_steps(&contents) {
         return Err(open.input.no("the path has no message").hint("name an entry further down"));
     }
-    let mut agents = Vec::new();
-    if format == Rendition::Trajectory {
-        sub_agents(&open.input, args, removed.as_mut(), &mut agents, ui)?;
-    }
+    let agents =
+        if is_trajectory { sub_agents(&open.input, args, removed.as_mut(), ui)? } else { Vec::new() };
     let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
     contents.cut(cuts);
     // The hint is to give REF, which those of a directory do not take.
@@ -278,14 +277,12 @@ fn sub_agents(
     session: &Input,
     args: &Args,
     mut removed: Option<&mut Removed>,
-    agents: &mut Vec<OpenSession>,
     ui: &mut Ui,
-) -> Result<(), Failure> {
-    let Some(folder) = session.file().map(|file| file.path().with_extension("")) else { return Ok(()) };
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for file in store::find(&[folder], Reach::Whole).files {
+) -> Result<Vec<OpenSession>, Failure> {
+    let folder = session.file().map(|file| file.path().with_extension("")).filter(|folder| folder.is_dir());
+    let files = folder.map(|folder| store::find(&[folder], Reach::Whole).files);
+    let mut agents = Vec::new();
+    for file in files.into_iter().flatten() {
         let mut input = match Input::open_path(&file.path, ui.stdout_is()).and_then(|input| {
             input.header()?;
             Ok(input)
@@ -305,10 +302,9 @@ fn sub_agents(
         }
         agents.push(OpenSession::of(input, options(ui), ui)?);
     }
-    Ok(())
+    Ok(agents)
 }
 
-/// The content of the export, and the options for writing it.
 struct Export<'a> {
     args: &'a Args,
     format: Rendition,
@@ -421,27 +417,24 @@ impl Export<'_> {
     }
 }
 
-/// Returns where to write: into `-o` if that is a directory.
+/// Returns where to write: to `-o`, or in it or the current directory to a file named after the session; standard output
+/// if the input is a stream.
 fn output(args: &Args, format: Rendition, input: &Input, ui: &Ui) -> PathBuf {
-    let name = default_output(format, input);
-    match &args.output {
-        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
-        Some(output) => output.clone(),
-        None => name,
-    }
-}
-
-/// Returns a path named after the session; standard output if the input is a stream.
-fn default_output(format: Rendition, input: &Input) -> PathBuf {
     let extension = match format {
         Rendition::Page | Rendition::StaticPage => "html",
         Rendition::Markdown => "md",
         Rendition::Trajectory => "json",
     };
-    let Some(mut name) = input.file().and_then(|file| file.path().file_stem()).map(OsString::from) else {
-        return PathBuf::from("-");
+    let named = |mut name: OsString| {
+        name.push(".");
+        name.push(extension);
+        PathBuf::from(name)
     };
-    name.push(".");
-    name.push(extension);
-    PathBuf::from(name)
+    let stem = input.file().and_then(|file| file.path().file_stem()).map(OsString::from);
+    let name = stem.map_or_else(|| PathBuf::from("-"), named);
+    match &args.output {
+        Some(folder) if ui.absolute(folder).is_dir() => folder.join(name),
+        Some(output) => output.clone(),
+        None => name,
+    }
 }

@@ -1,6 +1,7 @@
 //! `pisess fork`: copies a path of a session into a new session.
 
 use crate::agents::stores::Disk;
+use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{Context, Hook, HookArgs, Notification};
 use crate::cli::ids::Ids;
@@ -164,13 +165,9 @@ fn path(args: &Args, open: &OpenSession, folder: Option<&Path>, new: &NewSession
         (Some(path), ..) => return path.clone(),
         (None, Some(folder), _) => folder,
         (None, None, None) => return PathBuf::from("-"),
-        (None, None, Some(file)) => beside(file.path()),
+        (None, None, Some(file)) => folder_of(file.path()),
     };
     folder.join(new.file_name())
-}
-
-fn beside(path: &Path) -> &Path {
-    path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
 }
 
 /// Returns the directory in which the agent looks for a session of another project or agent; `None` if the fork is for
@@ -189,7 +186,7 @@ fn project_folder(args: &Args, open: &OpenSession, ui: &Ui) -> Option<PathBuf> {
     let agent = args.agent.unwrap_or(open.session.dialect);
     let store = stores.iter().find(|store| store.agent == agent)?;
     let folder = store.folders.first()?;
-    (*folder != OnDisk.real(beside(file.path()))).then(|| folder.clone())
+    (*folder != OnDisk.real(folder_of(file.path()))).then(|| folder.clone())
 }
 
 /// Returns an absolute path without `.` and `..`; the directory need not exist.

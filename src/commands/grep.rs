@@ -240,7 +240,7 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         detail,
         json: args.json,
         headings: is_for_people && !sessions.is_one,
-        by_id: sessions.is_of_stores,
+        by_id: args.sessions.paths.is_empty(),
         paths: !sessions.is_one && !is_for_people,
         around: Around { before: around(args.before_context), after: around(args.after_context) },
         options: Options { timestamps: args.json, ..row_options(ui, Form::Readable) },

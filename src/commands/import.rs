@@ -118,7 +118,6 @@ fn read(
     (sources, failures)
 }
 
-/// Writes a session to standard output.
 fn stream(
     importer: &Importer,
     source: &Survey,

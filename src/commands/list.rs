@@ -204,7 +204,6 @@ fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &A
     }
 }
 
-/// Retains the sessions of the repository that the current directory is in.
 fn retain_repository(
     files: &mut Vec<FoundFile>,
     repositories: &mut Repositories,

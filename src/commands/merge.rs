@@ -47,12 +47,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;
-    let step = Move {
-        open: &open,
-        navigation: back_from(&open.session, from),
-        options: args.options.clone(),
-        wants_summary: true,
-    };
+    let step = Move::summarized(&open, back_from(&open.session, from), &args.options);
     let is_asked = args.options.summary.prepare || args.options.summary.is_given();
     if !is_asked && !step.leaves_something() {
         let failure = open.input.no(format_args!("{} has no entries to summarize", args.from));

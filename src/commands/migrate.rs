@@ -76,7 +76,6 @@ enum Status {
     /// The file has an older version, and was not changed.
     Outdated,
     Migrated,
-    /// The file could not be read or written.
     Failed,
 }
 

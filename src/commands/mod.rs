@@ -189,7 +189,6 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     }
 }
 
-/// Prints the help of a topic, of a command or of pisess itself.
 fn print_help(name: Option<&String>, global: &GlobalArgs, ui: &mut Ui) -> Result<u8, Failure> {
     if let Some(text) = name.and_then(|name| guide::topic(name)) {
         if !global.no_pager {

@@ -43,13 +43,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let target = target(args, &open)?;
-    let step = Move {
-        open: &open,
-        navigation: navigate(&open.session, open.session.leaf, target),
-        options: args.options.clone(),
-        wants_summary: true,
-    };
-    step.go(ui)
+    Move::summarized(&open, navigate(&open.session, open.session.leaf, target), &args.options).go(ui)
 }
 
 fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {

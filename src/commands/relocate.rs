@@ -1,8 +1,8 @@
 //! `pisess relocate`: moves sessions to another project directory.
 
-use crate::agents::stores::{Here, Store, absolute};
+use crate::agents::stores::{Here, Store};
 use crate::cli::guide::{Example, Guide};
-use crate::cli::locate::{Places, Scope, stores_seen_from, stores_seen_from_recorded};
+use crate::cli::locate::{Places, Scope, absolute_folder, stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -62,7 +62,7 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let (dir, sessions) = args.paths.split_last().ok_or_else(|| Failure::usage("no directory is given"))?;
-    let dir = folder(dir, ui);
+    let dir = absolute_folder(dir, ui);
     if !dir.is_dir() && !args.change.force {
         let dir = visible(&dir.to_string_lossy());
         return Err(Failure::cannot(format_args!("{dir} is not a directory"))
@@ -73,7 +73,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         (Some(_), [_, ..]) => {
             return Err(Failure::usage("--moved-from takes no session").hint("give only the new directory"));
         }
-        (Some(old), []) => moved_with(&folder(old, ui), &dir, &mut batch, ui),
+        (Some(old), []) => moved_with(&absolute_folder(old, ui), &dir, &mut batch, ui),
         (None, []) => {
             return Err(Failure::usage("no session is given").hint("give the session, then the directory"));
         }
@@ -97,10 +97,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.status("no session of that directory in the stores");
     }
     Ok(exit)
-}
-
-fn folder(path: &Path, ui: &Ui) -> PathBuf {
-    absolute(&path.to_string_lossy(), Here { home: ui.home().as_deref().map(Path::new), folder: ui.folder() })
 }
 
 /// Returns the sessions of a moved directory and of those below it, with the new directory of each.

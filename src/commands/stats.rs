@@ -1,6 +1,6 @@
 //! `pisess stats`: counts tokens, cost, messages, tools and time.
 
-use crate::cli::given::{MOST_TEXT, read_alone};
+use crate::cli::given::{MOST_TEXT, read};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -153,7 +153,7 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
 }
 
 fn prices(path: &Path, ui: &mut Ui) -> Result<Prices, Failure> {
-    let (name, bytes) = read_alone(path, "a file of prices", MOST_TEXT, ui)?;
+    let (name, bytes) = read(path, "a file of prices", MOST_TEXT, None, ui)?;
     Prices::parse(&bytes).ok_or_else(|| {
         let failure = Failure::cannot(format_args!("{name}: not a table of prices")).path(&name);
         failure.hint("give LiteLLM's model_prices_and_context_window.json, or JSON in its format")

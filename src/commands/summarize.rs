@@ -52,11 +52,6 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
     let from = open.resolve(&args.from)?;
     let target = open.resolve(&args.to)?;
-    let step = Move {
-        open: &open,
-        navigation: navigate(&open.session, from, target),
-        options: args.options.clone(),
-        wants_summary: true,
-    };
-    step.summarize(args.from == "@", ui)
+    let navigation = navigate(&open.session, from, target);
+    Move::summarized(&open, navigation, &args.options).summarize(args.from == "@", ui)
 }

@@ -13,9 +13,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Returns the archive that an argument names: its path, or the path, the id or the name of the session.
-///
-/// # Errors
-/// If there is none, or several.
 pub fn chosen(argument: &Path, places: &Places, ui: &mut Ui) -> Result<PathBuf, Failure> {
     if store::modified(argument).is_some() {
         return Ok(ui.absolute(argument));
@@ -207,9 +204,6 @@ fn missing<'t>(open: &OpenArchive, targets: &'t [PathBuf]) -> Result<Vec<&'t Pat
 }
 
 /// Deletes an archive, after asking on a terminal.
-///
-/// # Errors
-/// If the user does not confirm it, or it cannot be removed.
 pub fn delete(
     path: &Path,
     (dry_run, force): (bool, bool),

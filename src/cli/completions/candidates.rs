@@ -20,7 +20,6 @@ use std::path::{MAIN_SEPARATOR_STR, Path, PathBuf};
 use std::sync::Arc;
 
 const SESSIONS: usize = 100;
-/// The number of sessions whose models are offered.
 const MODELS_OF: usize = 20;
 /// The number of bytes at the start of a session that are searched for the first user message.
 const START: u64 = 64 * 1024;
@@ -225,7 +224,6 @@ fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Returns the entries of the named session, newest first.
 fn entries(command: &Command, words: &[OsString], ui: &mut Ui) -> Entries {
     let file = session_of(command, words, ui).and_then(|path| Glance::open(&path).ok());
     file.and_then(|file| Entries::read(&file, ui.home().as_deref()).ok()).unwrap_or_default()

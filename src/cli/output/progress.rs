@@ -33,12 +33,9 @@ impl Drop for Progress {
     }
 }
 
-/// The line of the terminal that shows progress.
+/// The line of the terminal that shows progress, with the thread that draws it until the sender is dropped.
 #[derive(Clone, Default)]
-pub(super) struct ProgressLine(Arc<Mutex<Option<Drawing>>>);
-
-/// A thread that draws until the sender is dropped.
-type Drawing = (Sender<()>, JoinHandle<()>);
+pub(super) struct ProgressLine(Arc<Mutex<Option<(Sender<()>, JoinHandle<()>)>>>);
 
 impl ProgressLine {
     /// Shows a bar for files while `may_draw` returns true.

@@ -142,7 +142,6 @@ pub enum Task {
     Restore,
 }
 
-/// A session to prune or to restore.
 pub struct Job<'a> {
     pub task: Task,
     pub write: &'a WriteArgs,
@@ -169,7 +168,6 @@ impl Job<'_> {
         self.report(committed, &outcome, ui)
     }
 
-    /// Returns what is reported if there is nothing to prune.
     fn nothing(&self) -> String {
         match &self.task {
             Task::Payloads(wanted) => format!("no payload is larger than {}", size(wanted.over as usize)),

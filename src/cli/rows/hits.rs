@@ -28,13 +28,11 @@ pub enum Detail {
 pub struct Painter {
     pub detail: Detail,
     pub json: bool,
-    /// Whether each session has a heading above its rows.
     pub headings: bool,
     /// Whether headings name sessions by the end of their ids, because no paths were given.
     pub by_id: bool,
     /// Whether rows begin with the path of their session.
     pub paths: bool,
-    /// The number of entries to print around each match.
     pub around: Around,
     /// The options for loading a session whose entries are printed around matches.
     pub options: Options,
@@ -43,7 +41,6 @@ pub struct Painter {
 }
 
 impl Painter {
-    /// Whether entries around matches are printed.
     pub fn has_context(&self) -> bool {
         self.around != Around::default()
     }

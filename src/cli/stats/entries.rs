@@ -25,7 +25,6 @@ impl EntryRows {
         EntryRows { json, paths: !is_one, table: Table::new(columns) }
     }
 
-    /// Prints the billed entries of a session.
     pub fn add<'h>(
         &mut self,
         path: &Path,

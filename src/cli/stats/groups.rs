@@ -67,7 +67,6 @@ pub struct Groups {
     sessions: usize,
 }
 
-/// Separates the keys of a pair.
 const BETWEEN: char = '\u{1}';
 
 impl Groups {
@@ -77,7 +76,6 @@ impl Groups {
         Groups { by, clock, home, list, table, total: Totals::default(), sessions: 0 }
     }
 
-    /// Whether no entry was added.
     pub fn is_empty(&self) -> bool {
         self.total.sessions == 0
     }
@@ -281,15 +279,5 @@ pub(super) fn row(object: Object, totals: &Totals) -> Vec<u8> {
 
 /// Returns the name of a key, for JSON and for the column title.
 pub(super) fn key_name(by: By) -> &'static str {
-    match by {
-        By::Session => "session",
-        By::Model => "model",
-        By::Day => "day",
-        By::Week => "week",
-        By::Month => "month",
-        By::Project => "project",
-        By::Tool => "tool",
-        By::File => "file",
-        By::Entry => "entry",
-    }
+    ["session", "model", "day", "week", "month", "project", "tool", "file", "entry"][by as usize]
 }

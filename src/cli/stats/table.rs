@@ -18,7 +18,6 @@ const MAIN: u8 = 2;
 /// The width of the columns beside a file, with the end of one id.
 const BESIDE_FILE: usize = 35;
 
-/// Prints the sums of one session, or of all sessions.
 fn print_summary(totals: &Totals, ui: &mut Ui) -> Result<(), Failure> {
     let mut table = Table::new([Column::text(""); 2]);
     let mut row = |name: &str, text: String| table.texts([name.to_owned(), text]);
@@ -195,7 +194,6 @@ impl Groups {
         layout
     }
 
-    /// Returns the width of the widest key of a column.
     fn widest(&self, at: usize) -> usize {
         let keys = self.list.iter().map(|group| columns(&self.key(group, at)));
         keys.max().unwrap_or(0).max(columns("total")).min(KEY)
