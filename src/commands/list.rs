@@ -26,7 +26,7 @@ use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
-use pisess_store::{self as store, FoundFile, Glance};
+use pisess_store::{self as store, FoundFile, Glance, ReadAt};
 use std::fs::File;
 use std::path::Path;
 
@@ -124,7 +124,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         rows.iter().for_each(|row| args.only.push(&list[row.at].path, Style::new(), &mut paths));
         ui.stdout().write_all(&paths).map_err(Failure::output)?;
     } else if args.json {
-        print_json(&list, &rows, (args.source, last.as_deref(), args.repo), ui)?
+        for row in &rows {
+            let session = &list[row.at];
+            ui.print_json(&json(session, row, last.as_ref() == Some(&session.path), args))?;
+        }
     } else {
         warn_of_last(&list, &rows, last.as_deref(), args, ui);
         print(&list, &rows, last.as_deref(), args.sort, ui)?;
@@ -187,7 +190,11 @@ fn add_read(list: &mut Vec<Listed>, files: Vec<FoundFile>, args: &Args, period: 
     notes.iter().for_each(|damaged| warn_uncounted(damaged, ui));
     let is_named = unread.iter().any(|(file, _)| file.named);
     for (file, failure) in unread {
-        report_unread(&file, failure, ui);
+        if file.named {
+            ui.report(&failure);
+        } else {
+            ui.warn(&failure.line());
+        }
     }
     is_named
 }
@@ -229,24 +236,28 @@ fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Fai
     let paths = args.sessions.paths.iter().filter(|_| args.source.is_none());
     let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
-    let agents = SubAgents::default();
-    let listing = ListInput {
-        path,
-        source: input.source(),
-        modified: Ids::new(ui)?.now_ms(ui),
-        agents: &agents,
-        pruned: None,
-    };
     let options = options(ui.processors(), ListStatsOptions { entries: false, period });
-    let reading = read(listing, &options).map_err(|error| Failure::load(&input.name, error))?;
-    let mut listed = reading.listed;
-    // Standard input cannot be read again later.
-    let whole =
-        first_message(&listed, input.source()).map_err(|error| Failure::reading(&input.name, error))?;
-    if let Some(question) = listed.question.as_mut().filter(|_| args.json) {
+    let now = Ids::new(ui)?.now_ms(ui);
+    Ok(Some(read_once(path, input.source(), now, &options, &input.name)?.listed))
+}
+
+/// Reads what cannot be read again later, and so keeps the whole of its first user message.
+fn read_once(
+    path: &Path,
+    source: &dyn ReadAt,
+    modified: i64,
+    options: &Options,
+    name: &str,
+) -> Result<Reading, Failure> {
+    let agents = SubAgents::default();
+    let input = ListInput { path, source, modified, agents: &agents, pruned: None };
+    let mut reading = read(input, options).map_err(|error| Failure::load(name, error))?;
+    let listed = &mut reading.listed;
+    let whole = first_message(listed, source).map_err(|error| Failure::reading(name, error))?;
+    if let Some(question) = listed.question.as_mut() {
         (question.text, question.is_whole) = (whole, true);
     }
-    Ok(Some(listed))
+    Ok(reading)
 }
 
 /// Returns the first `limit` sessions of the top level, with all that is nested below them.
@@ -307,24 +318,19 @@ fn one(
     agents: &SubAgents,
     stdout_is: &dyn Fn(&File) -> bool,
 ) -> Result<Option<(Reading, Option<Failure>)>, Failure> {
+    let (input, glance);
     // A named file may be a FIFO.
-    let (reading, damaged) = if file.named {
-        let input = Input::open_path(&file.path, stdout_is)?;
-        let modified = store::modified_ms(&file.path).unwrap_or_default();
-        let (path, source) = (&*file.path, input.source());
-        let (pruned, damaged) = split(pruned_of(&input));
-        let pruned = pruned.as_ref();
-        (read(ListInput { path, source, modified, agents, pruned }, options), damaged)
+    let (source, modified, pruned): (&dyn ReadAt, _, _) = if file.named {
+        input = Input::open_path(&file.path, stdout_is)?;
+        (input.source(), store::modified_ms(&file.path).unwrap_or_default(), pruned_of(&input))
     } else {
-        let source = Glance::open(&file.path)?;
-        refuse_stdout(&file.path, stdout_is(source.handle()))?;
-        let modified = source.modified_ms();
-        let (pruned, damaged) = split(pruned_from(&file.path, &source));
-        let (path, pruned) = (&*file.path, pruned.as_ref());
-        let input = ListInput { path, source: &source, modified, agents, pruned };
-        (read(input, options), damaged)
+        glance = Glance::open(&file.path)?;
+        refuse_stdout(&file.path, stdout_is(glance.handle()))?;
+        (&glance, glance.modified_ms(), pruned_from(&file.path, &glance))
     };
-    match reading {
+    let (pruned, damaged) = split(pruned);
+    let listing = ListInput { path: &file.path, source, modified, agents, pruned: pruned.as_ref() };
+    match read(listing, options) {
         Ok(mut reading) => {
             reading.listed.owner.clone_from(&file.owner);
             Ok(Some((reading, damaged)))
@@ -336,53 +342,22 @@ fn one(
 
 /// Reads a session of another agent, as it would be imported. Returns `None` if it is none, or has no messages.
 fn imported(file: &FoundFile, origin: Origin, options: &Options) -> Result<Option<Reading>, Failure> {
-    let Some(session) = converted(&file.path)? else { return Ok(None) };
-    let (survey, copy) = session;
+    let Some((survey, copy)) = converted(&file.path)? else { return Ok(None) };
     if survey.origin != origin || survey.messages == 0 {
         return Ok(None);
     }
     let modified = store::modified_ms(&file.path).unwrap_or_default();
-    let agents = SubAgents::default();
     let name = visible(&file.path.to_string_lossy());
-    let input = ListInput { path: &file.path, source: &copy, modified, agents: &agents, pruned: None };
-    let mut reading = read(input, options).map_err(|error| Failure::load(&name, error))?;
-    let listed = &mut reading.listed;
-    listed.id = Text::from(survey.id);
-    listed.owner.clone_from(&file.owner);
-    let whole = first_message(listed, &copy).map_err(|error| Failure::reading(&name, error))?;
-    if let Some(question) = listed.question.as_mut() {
-        (question.text, question.is_whole) = (whole, true);
-    }
+    let mut reading = read_once(&file.path, &copy, modified, options, &name)?;
+    reading.listed.id = Text::from(survey.id);
+    reading.listed.owner.clone_from(&file.owner);
     Ok(Some(reading))
 }
 
-fn report_unread(file: &FoundFile, failure: Failure, ui: &mut Ui) {
-    if file.named {
-        ui.report(&failure);
-    } else {
-        ui.warn(&failure.line())
-    }
-}
-
-fn print_json(
-    list: &[Listed],
-    rows: &[ListRow],
-    (origin, last, repo): (Option<Origin>, Option<&Path>, bool),
-    ui: &mut Ui,
-) -> Result<(), Failure> {
-    for row in rows {
-        let session = &list[row.at];
-        let agent = origin.map_or(session.agent.agent().name, Origin::name);
-        let object = json(session, agent, row, last == Some(&session.path));
-        let repository = session.repository.as_ref().map(|path| path.to_string_lossy());
-        let object = if repo { object.str_or_null("repository", repository.as_deref()) } else { object };
-        ui.print_json(&object.finish())?;
-    }
-    Ok(())
-}
-
-fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
+fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> {
     let path = |path: &Path| path.to_string_lossy().into_owned();
+    let agent = args.source.map_or(session.agent.agent().name, Origin::name);
+    let repository = args.repo.then(|| session.repository.as_deref().map(path));
     // If the file has changed meanwhile, the start of the user message that was kept is printed.
     let input = Input::open_path(&session.path, &|_| false).ok();
     let question = input.and_then(|input| first_message(session, input.source()).ok());
@@ -410,4 +385,6 @@ fn json(session: &Listed, agent: &str, row: &ListRow, is_last: bool) -> Object {
         .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
         .number("depth", row.depth as f64)
         .bool("last", is_last)
+        .with(repository, |object, repository| object.str_or_null("repository", repository.as_deref()))
+        .finish()
 }
