@@ -32,43 +32,35 @@ pub struct HookArgs {
 
 impl HookArgs {
     /// Returns the hook: that of the option, else that of the environment. An empty command is no hook.
-    pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Hook> {
+    pub fn hook(&self, input: &Input, ui: &Ui) -> Option<Shell> {
         let (names, hint) = (["--hook", HOOK], "--hook 'cat >&2' prints what it receives");
-        Shell::chosen(&input.name, self.hook.as_ref(), names, self.timeout, hint, ui).map(Hook)
+        Shell::chosen(&input.name, self.hook.as_ref(), names, self.timeout, hint, ui)
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct Hook(Shell);
-
-impl Hook {
-    /// Runs the hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
+impl Shell {
+    /// Runs a hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
     pub fn ask(&self, event: Object, context: &Context, ui: &Ui) -> Result<Answer, Failure> {
         let _waiting = ui.spinner("waiting for the hook");
         self.answer(event, context)
     }
 
     fn answer(&self, event: Object, context: &Context) -> Result<Answer, Failure> {
-        let Hook(shell) = self;
-        let output = shell.run(context.complete(event))?;
+        let output = self.run(context.complete(event))?;
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
         }
-        let answer = Raw::parse(&output).map_err(|_| shell.failed("its reply is not JSON"))?;
+        let answer = Raw::parse(&output).map_err(|_| self.failed("its reply is not JSON"))?;
         if answer.is_null() {
             return Ok(Answer::default());
         }
         if !answer.is_object() {
-            return Err(shell.failed("its reply is not a JSON object"));
+            return Err(self.failed("its reply is not a JSON object"));
         }
-        if flag(answer, "cancel").map_err(|what| shell.failed(&what))? == Some(true) {
+        if flag(answer, "cancel").map_err(|what| self.failed(&what))? == Some(true) {
             return Err(Failure::no("the hook cancelled the operation; nothing was written"));
         }
-        read(answer).map_err(|what| shell.failed(&what))
-    }
-
-    pub fn failed(&self, what: &str) -> Failure {
-        self.0.failed(what)
+        read(answer).map_err(|what| self.failed(&what))
     }
 }
 
@@ -111,7 +103,7 @@ impl Context {
 /// The notification of a hook after a change.
 #[derive(Clone, Debug)]
 pub struct Notification {
-    pub hook: Hook,
+    pub hook: Shell,
     pub event: Object,
     /// The context: the session after the change.
     pub context: Context,
@@ -122,8 +114,8 @@ impl Notification {
     pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         self.context.file = file;
         let _waiting = ui.spinner("waiting for the hook");
-        let shell = Shell { outcome: "", ..self.hook.0 };
-        shell.run(self.context.complete(self.event)).map(|_| ())
+        let hook = Shell { outcome: "", ..self.hook };
+        hook.run(self.context.complete(self.event)).map(|_| ())
     }
 }
 
@@ -227,7 +219,7 @@ mod tests {
         let command = format!("cat > /dev/null; echo '{json}'");
         let hook = Shell { session, option: "--hook", command, timeout, outcome: UNTOUCHED, hint: "" };
         let context = Context { file: None, id: Text::from("s"), cwd: None, leaf: None };
-        Hook(hook).answer(Object::new(), &context).map_err(|failure| failure.line())
+        hook.answer(Object::new(), &context).map_err(|failure| failure.line())
     }
 
     #[test]

@@ -4,13 +4,14 @@
 //! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
 //! the hook, and writes the branch summary, or a mark for a move without one.
 
-use super::hook::{Context, Hook, Notification, entries};
+use super::hook::{Context, Notification, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::Shell;
 use crate::ops::navigate::Navigation;
 use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, branch, details};
@@ -160,7 +161,7 @@ impl<'a> Move<'a> {
         &self,
         place: Option<&Text>,
         labelled: Option<&Text>,
-        hook: Option<Hook>,
+        hook: Option<Shell>,
         check: impl Fn(&OpenSession) -> Result<(), Failure>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
@@ -179,7 +180,7 @@ impl<'a> Move<'a> {
     }
 
     /// Returns the summary, obtained from its source. A label from the hook's reply replaces the given one.
-    pub fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Summary, Failure> {
+    pub fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Summary, Failure> {
         self.open.label_is_free(None, self.name()?.as_ref())?;
         let given = self.options.summary.given(&self.open.input, ui)?;
         if given.is_none() {
@@ -211,13 +212,13 @@ impl<'a> Move<'a> {
         self.navigation.abandoned.iter().any(|&ix| !self.open.session.entry(ix).kind.is_bookkeeping())
     }
 
-    pub fn hook(&self, ui: &Ui) -> Option<Hook> {
+    pub fn hook(&self, ui: &Ui) -> Option<Shell> {
         self.options.summary.hook.hook(&self.open.input, ui)
     }
 
     /// Calls the hook, if there is one; returns the summary in its reply, if any. A label and instructions
     /// in the reply replace the given ones.
-    pub fn ask(&mut self, hook: Option<&Hook>, ui: &Ui) -> Result<Option<Summary>, Failure> {
+    pub fn ask(&mut self, hook: Option<&Shell>, ui: &Ui) -> Result<Option<Summary>, Failure> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
@@ -304,7 +305,7 @@ impl<'a> Move<'a> {
 /// Returns the agents' `session_tree` event for a completed move, from `old_leaf`. The last new entry is the leaf; the first
 /// is the summary, if there is one.
 pub fn moved(
-    hook: Hook,
+    hook: Shell,
     open: &OpenSession,
     change: &Change,
     old_leaf: Option<&Text>,

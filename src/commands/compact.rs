@@ -3,10 +3,11 @@
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{Context, Hook, Notification, entries};
+use crate::cli::hook::{Context, Notification, entries};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::Shell;
 use crate::cli::summary_source::{SummaryArgs, extract, stored};
 use crate::cli::transaction::Decision;
 use crate::format::tokens;
@@ -257,7 +258,7 @@ impl Compact<'_> {
             .map_err(|error| self.open.input.unreadable(error))
     }
 
-    fn ready(&mut self, hook: Option<&Hook>, ui: &mut Ui) -> Result<Compaction, Failure> {
+    fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let unreadable = |error: io::Error| self.open.input.unreadable(error);
         // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
         let mut given = self.args.summary.given(&self.open.input, ui)?;
@@ -287,7 +288,7 @@ impl Compact<'_> {
     /// Runs the hook and returns its summary. If it moves the cut, the preparation is computed again.
     fn ask(
         &mut self,
-        hook: &Hook,
+        hook: &Shell,
         preparation: &mut Preparation,
         ui: &Ui,
     ) -> Result<Option<Summary>, Failure> {

@@ -3,10 +3,11 @@
 use crate::agents::request::{self, Api, Model, Request};
 use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{self, Hook, HookArgs, entries};
+use crate::cli::hook::{self, HookArgs, entries};
 use crate::cli::open::OpenSession;
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::Shell;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
 use crate::ops::append::{Invalid, check_messages};
@@ -198,7 +199,7 @@ fn event(context: &Context, path: &[EntryIx], bodies: &dyn EntryReader) -> io::R
     Ok(event.json("branchEntries", &entries(path, bodies)?))
 }
 
-fn unknown(hook: &Hook, refused: Invalid) -> Failure {
+fn unknown(hook: &Shell, refused: Invalid) -> Failure {
     let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
     match refused.hint {
         Some(hint) => failure.hint(hint),

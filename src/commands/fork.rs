@@ -3,12 +3,13 @@
 use crate::agents::stores::Disk;
 use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{Context, Hook, HookArgs, Notification};
+use crate::cli::hook::{Context, HookArgs, Notification};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::process::run::Shell;
 use crate::cli::transaction::Creation;
 use crate::load::Options;
 use crate::ops::convert::convert;
@@ -148,7 +149,7 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
 }
 
 /// Returns the notification for the hook after the new session is written (`session_branch`).
-fn notification(hook: Hook, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> Notification {
+fn notification(hook: Shell, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> Notification {
     let old = Context::of(open);
     let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
     let event = Object::new()
