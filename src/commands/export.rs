@@ -236,7 +236,7 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     }
     let agents =
         if is_trajectory { sub_agents(&open.input, args, removed.as_mut(), ui)? } else { Vec::new() };
-    let file = open.input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned());
+    let file = path_of(&open.input);
     contents.cut(cuts);
     // The hint is to give REF, which those of a directory do not take.
     if format != Rendition::Page
@@ -340,7 +340,7 @@ impl Export<'_> {
     ) -> Result<Committed, Failure> {
         let (path, force) = (ui.absolute(path), self.args.force);
         let _waiting = ui.spinner("exporting");
-        let mut write = |out: &mut dyn io::Write| self.write(out);
+        let mut write = |out: &mut dyn io::Write| self.write(&self.contents, out);
         let Some(removed) = removed else {
             return Ok(store::create(&path, session.file(), force, &mut write)?);
         };
@@ -357,9 +357,9 @@ impl Export<'_> {
     /// Writes the export to standard output, but only if no secret is left in it.
     fn print(&self, removed: Option<&Removed>, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
         let Some(removed) = removed else {
-            return self.write(ui.stdout()).map_err(Failure::output);
+            return self.write(&self.contents, ui.stdout()).map_err(Failure::output);
         };
-        let written = store::spool_written(&mut |out| self.write(out))?;
+        let written = store::spool_written(&mut |out| self.write(&self.contents, out))?;
         let left = left_over(self.format, &written, &removed.secrets);
         removed.none_in(&left.map_err(|error| session.unreadable(error))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
@@ -381,9 +381,7 @@ impl Export<'_> {
                 nested.iter().filter(|agent| agent.contents.session.header.id == session.header.id).count();
             nested.push(SubAgent {
                 id: if alike == 0 { name.into_owned() } else { format!("{name}-{}", alike + 1) },
-                path: input
-                    .file()
-                    .map_or_else(String::new, |file| file.path().to_string_lossy().into_owned()),
+                path: path_of(input),
                 contents,
             });
         }
@@ -393,16 +391,12 @@ impl Export<'_> {
     /// Leaves out as much as necessary to write at most `most` bytes. Returns whether it fits.
     fn fit(&mut self, most: u64) -> io::Result<bool> {
         let mut contents = self.contents.clone();
-        let fits = fit(&mut contents, most, &|contents, out| self.write_contents(contents, out));
+        let fits = fit(&mut contents, most, &|contents, out| self.write(contents, out));
         self.contents = contents;
         fits
     }
 
-    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.write_contents(&self.contents, out)
-    }
-
-    fn write_contents(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
+    fn write(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         match self.format {
             Rendition::Markdown => document(contents, &self.title, &mut out)?,
@@ -415,6 +409,11 @@ impl Export<'_> {
         }
         io::Write::flush(&mut out)
     }
+}
+
+/// Returns the path of a session; an empty text for a stream.
+fn path_of(input: &Input) -> String {
+    input.file().map_or_else(String::new, |file| file.path().to_string_lossy().into_owned())
 }
 
 /// Returns where to write: to `-o`, or in it or the current directory to a file named after the session; standard output

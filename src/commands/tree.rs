@@ -7,7 +7,7 @@ use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
 use crate::cli::prune::{pruned, requests};
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::{Edits, row_options};
+use crate::cli::rows::entry::row_options;
 use crate::cli::rows::tree::{Drawn, Painter};
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
@@ -18,6 +18,7 @@ use crate::session::reference::Position;
 use crate::session::search::Words;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
+use foldhash::HashMap;
 use pisess_json::write::Object;
 use std::path::PathBuf;
 
@@ -169,16 +170,13 @@ fn print(
     }
     let drawn = drawing.places.iter().map(|place| place.entry);
     drawing.set_rendered(args.renderers.rows(open, drawn, ui)?);
-    if !drawing.is_live() {
-        let taken_back =
-            undone(&open.session, &open.bodies()).map_err(|error| open.input.unreadable(error))?;
-        drawing.set_undone(taken_back);
+    if drawing.is_live() {
+        let drawn = Drawn { around, folds: false, ..args.drawn(0) };
+        return Painter::new(drawn, &drawing, &HashMap::default(), ui)?.paint(usage, ui);
     }
-    let edits = if drawing.is_live() { Edits::default() } else { open.edits(drawing.leaf())? };
-    let folds = args.folds() && !drawing.is_live();
-    let pruned = if drawing.is_live() { Vec::new() } else { pruned(open) };
-    let pruned = pruned.iter().map(|operation| operation.entries).sum();
-    Painter::new(Drawn { around, folds, ..args.drawn(pruned) }, &drawing, &edits, ui)?.paint(usage, ui)
+    drawing.set_undone(undone(&open.session, &open.bodies()).map_err(|error| open.input.unreadable(error))?);
+    let pruned = pruned(open).iter().map(|operation| operation.entries).sum();
+    Painter::new(args.drawn(pruned), &drawing, &open.edits(drawing.leaf())?, ui)?.paint(usage, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.

@@ -133,16 +133,10 @@ pub struct Rows {
     pub clock: Option<Clock>,
     /// The date of the previous row, which is not repeated.
     date: String,
-    /// The minute formatted last: most rows follow another within a minute.
-    minute: Minute,
-}
-
-/// A minute, with its date and its time of day.
-#[derive(Clone, Debug, Default)]
-struct Minute {
-    number: Option<i64>,
-    date: String,
-    time: String,
+    /// The minute formatted last, and its date and time of day: most rows follow another within a minute.
+    minute: Option<i64>,
+    minute_date: String,
+    minute_time: String,
 }
 
 /// The time (in 1973) since which every zone differs from UTC by whole minutes.
@@ -150,8 +144,9 @@ const WHOLE_MINUTES: i64 = 100_000_000_000;
 
 impl Rows {
     pub fn new(width: Option<usize>, ellipsis: &'static str, clock: Option<Clock>) -> Rows {
-        let (text, date, minute) = (Vec::new(), String::new(), Minute::default());
-        Rows { text, width, left: width, ellipsis, row: 0, part: 0, clock, date, minute }
+        let [date, minute_date, minute_time] = [const { String::new() }; 3];
+        let (text, minute, left) = (Vec::new(), None, width);
+        Rows { text, width, left, ellipsis, row: 0, part: 0, clock, date, minute, minute_date, minute_time }
     }
 
     /// Sets the date of the previous row from a time, or clears it, before a range of rows.
@@ -166,11 +161,11 @@ impl Rows {
     pub fn push_time(&mut self, time_ms: i64) {
         let Some(clock) = &self.clock else { return };
         let number = Some(time_ms.div_euclid(60_000));
-        if self.minute.number != number || time_ms < WHOLE_MINUTES {
-            let (date, time) = clock.parts(time_ms);
-            self.minute = Minute { number, date, time };
+        if self.minute != number || time_ms < WHOLE_MINUTES {
+            (self.minute_date, self.minute_time) = clock.parts(time_ms);
+            self.minute = number;
         }
-        let Minute { date, time, .. } = &self.minute;
+        let date = &self.minute_date;
         if *date == self.date {
             self.text.resize(self.text.len() + date.len(), b' ');
         } else {
@@ -178,7 +173,7 @@ impl Rows {
             self.date.clone_from(date);
         }
         self.text.push(b' ');
-        self.text.extend_from_slice(time.as_bytes());
+        self.text.extend_from_slice(self.minute_time.as_bytes());
     }
 
     pub fn push_str(&mut self, text: &str) {

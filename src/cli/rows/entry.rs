@@ -119,7 +119,12 @@ fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
 }
 
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
-pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
+pub fn print_rows(
+    drawing: &Drawing,
+    edits: &HashMap<EntryIx, Edited>,
+    entries: &[EntryIx],
+    ui: &mut Ui,
+) -> Result<(), Failure> {
     let session = drawing.session;
     let look = Look { drawing, edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
     let line_width = session.entries.last().map_or(1, |last| last.line.0.to_string().len());
@@ -146,12 +151,9 @@ pub fn print_rows(drawing: &Drawing, edits: &Edits, entries: &[EntryIx], ui: &mu
     draw_stretches(&pen, entries.len(), draw, ui)
 }
 
-/// The entries that are edited or omitted.
-pub type Edits = HashMap<EntryIx, Edited>;
-
 pub struct Look<'a> {
     pub drawing: &'a Drawing<'a>,
-    pub edits: &'a Edits,
+    pub edits: &'a HashMap<EntryIx, Edited>,
     pub styles: Styles,
     pub glyphs: Glyphs,
 }

@@ -2,11 +2,11 @@
 
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
-use crate::cli::rows::entry::{Edits, ID_COLUMNS, Look};
+use crate::cli::rows::entry::{ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
-use crate::ops::rows::{Extent, extents, folded, folds};
+use crate::ops::rows::{Edited, Extent, extents, folded, folds};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -14,6 +14,7 @@ use crate::session::paths::below_home;
 use crate::session::reference::Position;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
+use foldhash::HashMap;
 use owo_colors::Style;
 use std::ops::Range;
 
@@ -99,7 +100,12 @@ pub struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
-    pub fn new(drawn: Drawn, drawing: &'a Drawing<'a>, edits: &'a Edits, ui: &Ui) -> Result<Self, Failure> {
+    pub fn new(
+        drawn: Drawn,
+        drawing: &'a Drawing<'a>,
+        edits: &'a HashMap<EntryIx, Edited>,
+        ui: &Ui,
+    ) -> Result<Self, Failure> {
         let session = drawing.session;
         let width = ui.width();
         // Half of a narrow terminal is left for the text, as in oh-my-pi.
