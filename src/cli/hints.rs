@@ -205,7 +205,7 @@ fn renamed(error: &clap::Error, verb: Option<&clap::Command>) -> Option<String> 
 /// Adds a hint if the session was given after another argument: the first argument is not a file, but a later
 /// one is.
 pub fn with_session_first(failure: Failure, args: &[OsString]) -> Failure {
-    if !failure.is_missing() {
+    if !failure.is_missing {
         return failure;
     }
     let mut words = args.iter().skip(1).filter(|arg| !arg.to_string_lossy().starts_with('-'));

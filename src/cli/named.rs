@@ -160,11 +160,14 @@ pub fn is_spelled_as_path(name: &str) -> bool {
 }
 
 fn unknown(error: NameError, ui: &Ui) -> Failure {
-    let failure = Failure::cannot(&error).hint(error.hint());
+    let mut failure = Failure::cannot(&error).hint(error.hint());
     match error {
         NameError::Unknown { name, near } if near.is_empty() && is_archived(&name, ui) => failure
             .hint(format!("it is archived: `pisess archive --restore {name}` moves it back to its store")),
-        NameError::Unknown { .. } => failure.missing(),
+        NameError::Unknown { .. } => {
+            failure.is_missing = true;
+            failure
+        }
         NameError::Ambiguous { candidates, sessions, .. } => {
             let more = sessions.saturating_sub(candidates.len());
             let more = (more > 0).then(|| format!("and {more} more"));

@@ -132,7 +132,7 @@ impl Args {
             Ok(None) => {}
             Ok(Some(row)) => done.push((path, Ok(row))),
             // Files that are not sessions, and those that another process just moved.
-            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing()) => {}
+            Err(failure) if filter.is_some() && (failure.is_other_file() || failure.is_missing) => {}
             Err(failure) if filter.is_some() && failure.exit() == Exit::Busy => skipped.push(failure),
             Err(failure) => done.push((path, Err(failure))),
         });

@@ -95,7 +95,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn other(args: &Args, options: Options, ui: &mut Ui) -> Result<OpenSession, Failure> {
     let open = OpenSession::open(&args.other, options, ui);
     open.map_err(|failure| {
-        if failure.is_missing() || !args.other.to_string_lossy().contains(['.', '/']) {
+        if failure.is_missing || !args.other.to_string_lossy().contains(['.', '/']) {
             failure.hint("two arguments name two sessions; to compare two entries, give SESSION REF REF")
         } else {
             failure

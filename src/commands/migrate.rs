@@ -191,7 +191,7 @@ fn one(path: &Path, args: &Args, batch: &Batch, options: &Options) -> Result<Out
     let (start, wait) = (Instant::now(), args.write.change.wait);
     loop {
         match attempt(path, args, batch, options) {
-            Err(failure) if failure.is_change() && start.elapsed() < wait => {}
+            Err(failure) if failure.is_change && start.elapsed() < wait => {}
             result => return result,
         }
     }

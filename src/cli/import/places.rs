@@ -71,7 +71,7 @@ pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure
     paths.extend(agents.into_iter().filter(|folder| folder.is_dir()));
     let found = store::find(&paths, Reach::Whole);
     let unread = named::failures(found.troubles, false, ui).into_iter();
-    failures.extend(unread.map(|failure| if failure.is_missing() { failure.hint(MISSING) } else { failure }));
+    failures.extend(unread.map(|failure| if failure.is_missing { failure.hint(MISSING) } else { failure }));
     (found.files, failures)
 }
 

@@ -52,8 +52,10 @@ pub struct Failure {
     pub(in crate::cli) hint: Option<String>,
     /// Rows below the message.
     details: Vec<String>,
-    pub(in crate::cli) is_change: bool,
-    pub(in crate::cli) is_missing: bool,
+    /// Whether the session was changed since it was read.
+    pub(crate) is_change: bool,
+    /// Whether the file to be read does not exist.
+    pub(crate) is_missing: bool,
 }
 
 /// The kind of failure, for programs.
@@ -161,20 +163,6 @@ impl Failure {
     /// Whether the file is not a session.
     pub fn is_other_file(&self) -> bool {
         self.kind == FailureKind::Session
-    }
-
-    pub fn is_change(&self) -> bool {
-        self.is_change
-    }
-
-    /// Returns the failure, marked as that of an input file that does not exist.
-    pub fn missing(self) -> Self {
-        Failure { is_missing: true, ..self }
-    }
-
-    /// Whether the file to be read does not exist.
-    pub fn is_missing(&self) -> bool {
-        self.is_missing
     }
 
     /// Whether the failure is a closed pipe on standard output.
