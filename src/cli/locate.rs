@@ -2,6 +2,7 @@
 
 use crate::agents::stores::{Disk, Here, Store, Surroundings, absolute, blobs, stores};
 use crate::cli::output::Ui;
+use crate::format::counted;
 use crate::load::names::{Names, is_of};
 use crate::load::read_header;
 use crate::ops::archive::Facts;
@@ -97,9 +98,8 @@ impl Places {
                 if all || is_flat { vec![archives] } else { names.map(|name| archives.join(name)).collect() };
             for folder in folders {
                 let files = store::files_below(&folder)?.into_iter().filter(|(_, is_regular)| *is_regular);
-                let files =
-                    files.map(|(path, _)| path).filter(|path| path.to_string_lossy().ends_with(ARCHIVED));
-                found.extend(files.filter(|path| !is_flat || self.is_of_project(path)));
+                let archives = files.map(|(path, _)| path).filter(|path| is_archive(path));
+                found.extend(archives.filter(|path| !is_flat || self.is_of_project(path)));
             }
         }
         Ok(found.into_iter().collect())
@@ -122,10 +122,10 @@ impl Places {
                 })
         };
         let archives = self.archived(all).unwrap_or_default();
-        match archives.iter().filter(|path| may_count(path)).count() {
-            0 => {}
-            1 => ui.warn("1 archived session is not included (hint: --archived)"),
-            count => ui.warn(&format!("{count} archived sessions are not included (hint: --archived)")),
+        let count = archives.iter().filter(|path| may_count(path)).count();
+        if count > 0 {
+            let sessions = counted(count, "archived session is", "archived sessions are");
+            ui.warn(&format!("{sessions} not included (hint: --archived)"));
         }
     }
 
@@ -133,7 +133,7 @@ impl Places {
     pub fn find(&self, scope: &Scope) -> FoundFiles {
         match scope {
             Scope::Paths(paths) => store::find(paths, Reach::Whole),
-            Scope::All => unnamed(self.folders(scope).into_iter()),
+            Scope::All => unnamed(self.folders(scope)),
             Scope::Here => self.find_here(),
         }
     }
@@ -148,7 +148,7 @@ impl Places {
     }
 
     fn find_here(&self) -> FoundFiles {
-        let mut finding = unnamed(self.folders(&Scope::Here).into_iter());
+        let mut finding = unnamed(self.folders(&Scope::Here));
         let flat: HashSet<_> =
             self.stores.iter().filter(|store| store.is_flat()).map(|store| &store.root).collect();
         if !flat.is_empty() {
@@ -259,8 +259,8 @@ pub fn everything(ui: &Ui) -> Vec<PathBuf> {
 }
 
 /// Returns the files below directories that were not given by the user; missing directories are skipped.
-fn unnamed(folders: impl Iterator<Item = PathBuf>) -> FoundFiles {
-    let folders: Vec<_> = folders.filter(|folder| folder.exists()).collect();
+fn unnamed(mut folders: Vec<PathBuf>) -> FoundFiles {
+    folders.retain(|folder| folder.exists());
     let mut finding = store::find(&folders, Reach::Whole);
     finding.troubles.iter_mut().for_each(|trouble| trouble.named = false);
     finding

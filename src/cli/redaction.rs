@@ -52,13 +52,9 @@ impl RedactionArgs {
             all.short += values.short;
         }
         if all.short > 0 {
-            let (count, verb) = match all.short {
-                1 => ("1 value".to_owned(), "is"),
-                n => (format!("{n} values"), "are"),
-            };
-            ui.warn(&format!(
-                "{count} shorter than 6 characters {verb} not searched for: such text occurs by chance"
-            ));
+            let one = "value shorter than 6 characters is";
+            let values = amount(all.short, one, "values shorter than 6 characters are");
+            ui.warn(&format!("{values} not searched for: such text occurs by chance"));
         }
         Ok(all.values)
     }
@@ -169,13 +165,8 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
         let place = format!("line {} ({})", found.line.0, place(found));
         kept.entry(&found.secret.placeholder).or_default().push(place);
     }
-    for (placeholder, mut places) in kept {
-        let more = places.len().saturating_sub(MOST_PLACES);
-        places.truncate(MOST_PLACES);
-        if more > 0 {
-            places.push(format!("{more} more"));
-        }
-        let (name, places) = (&session.name, places.join(", "));
+    for (placeholder, places) in kept {
+        let (name, places) = (&session.name, first_few(places));
         ui.warn(&format!(
             "{name}: the text of {placeholder} may be ordinary elsewhere, and remains in {places}"
         ));
@@ -183,6 +174,14 @@ fn warn_of_kept(report: &Report, session: &Input, ui: &mut Ui) {
 }
 
 const MOST_PLACES: usize = 5;
+
+/// Returns the first places of a list, and how many more there are.
+pub fn first_few(mut places: Vec<String>) -> String {
+    let more = places.len().saturating_sub(MOST_PLACES);
+    places.truncate(MOST_PLACES);
+    places.extend((more > 0).then(|| format!("{more} more")));
+    places.join(", ")
+}
 
 /// Prints a line on standard error with the secrets that were found, by kind.
 pub fn summarize(report: &Report, session: &Input, is_removed: bool, ui: &mut Ui) {

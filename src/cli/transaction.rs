@@ -19,6 +19,7 @@ use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible, visible_lines};
+use crate::format::counted;
 use crate::ops::IdSource;
 use crate::ops::plan::{Action, Change, NewSession, copy_all};
 use crate::session::Session;
@@ -326,10 +327,7 @@ impl Outcome {
 
     fn text(&self) -> String {
         let path = visible(&self.path.to_string_lossy());
-        let count = match self.lines.len() + self.copied {
-            1 => "1 line".to_owned(),
-            n => format!("{n} lines"),
-        };
+        let count = counted(self.lines.len() + self.copied, "line", "lines");
         let mut text = match self.action {
             Action::Nothing => format!("nothing to do in {path}\n"),
             Action::Append => format!("append {count} to {path}\n"),

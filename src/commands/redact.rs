@@ -6,7 +6,9 @@ use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::redaction::{self, RedactionArgs, none_left, place, redacted, refuse_any, summarize};
+use crate::cli::redaction::{
+    self, RedactionArgs, first_few, none_left, place, redacted, refuse_any, summarize,
+};
 use crate::format::counted;
 use crate::ops::plan::copy_all;
 use crate::ops::redact::{Found, Report, left_over, redact};
@@ -197,12 +199,9 @@ fn line(input: &Input, places: &[&Found]) -> String {
     let found = places[0];
     let mut lines: Vec<_> = places.iter().map(|place| place.line.0.to_string()).collect();
     lines.dedup();
-    let more = lines.len().saturating_sub(MOST_LINES);
-    lines.truncate(MOST_LINES);
-    lines.extend((more > 0).then(|| format!("{more} more")));
     let places = match places.len() {
         1 => String::new(),
-        count => format!(" ({count} places, lines {})", lines.join(", ")),
+        count => format!(" ({count} places, lines {})", first_few(lines)),
     };
     let id = found.id.as_ref().map_or_else(|| "-".to_owned(), |id| visible(&id.to_string_lossy()));
     let (secret, field) = (&found.secret, place(found));
@@ -211,8 +210,6 @@ fn line(input: &Input, places: &[&Found]) -> String {
         input.name, found.line.0, secret.placeholder, secret.length
     )
 }
-
-const MOST_LINES: usize = 5;
 
 fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
     let found = places[0];
