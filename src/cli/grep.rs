@@ -65,9 +65,7 @@ impl Searcher {
         let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, reader);
         match if self.with_pruned { pruned_of(input)? } else { None } {
             Some(pruned) => search(&pruned.whole(input.source())),
-            None if self.follows => {
-                search(&WholeLines::of(input.source()).map_err(|error| input.unreadable(error))?)
-            }
+            None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
             None => search(input.source()),
         }
     }

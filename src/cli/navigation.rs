@@ -22,7 +22,6 @@ use crate::session::reference::Position;
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
-use std::io;
 
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
@@ -116,8 +115,7 @@ impl<'a> Move<'a> {
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
     fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
-        let place = behind_notes(&self.open.bodies(), self.navigation.old_leaf)
-            .map_err(|error| self.open.input.unreadable(error))?;
+        let place = self.open.input.read(behind_notes(&self.open.bodies(), self.navigation.old_leaf))?;
         Ok(place.filter(|&ix| {
             let entry = self.open.session.entry(ix);
             entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
@@ -171,8 +169,7 @@ impl<'a> Move<'a> {
             let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
             now.label_is_free(found(labelled), name.as_ref())?;
             let label = found(labelled).zip(name.as_ref());
-            let change = switch(&now.bodies(), found(place), label, fresh)
-                .map_err(|error| now.input.unreadable(error))?;
+            let change = now.input.read(switch(&now.bodies(), found(place), label, fresh))?;
             let old = id_of(&now.session, now.session.leaf);
             let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
@@ -195,7 +192,7 @@ impl<'a> Move<'a> {
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
         let draft = edited.map(|target| (self.open.session.agent().draft_text)(&self.open.bodies(), target));
-        draft.transpose().map_err(|error| self.open.input.unreadable(error))
+        self.open.input.read(draft.transpose())
     }
 
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
@@ -246,9 +243,8 @@ impl<'a> Move<'a> {
     /// Returns the summary from the text given, or else from its other sources.
     fn stored(&self, given: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let unreadable = |error: io::Error| self.open.input.unreadable(error);
         let (messages, file_ops) =
-            (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).map_err(unreadable)?;
+            self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
         let files = (session.agent().files)(&file_ops);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
@@ -272,7 +268,7 @@ impl<'a> Move<'a> {
         let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).and_then(
             |(messages, _)| prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &bodies),
         );
-        prompt.map_err(|error| self.open.input.unreadable(error))
+        self.open.input.read(prompt)
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part of
@@ -281,16 +277,15 @@ impl<'a> Move<'a> {
         let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let unreadable = |error: io::Error| open.input.unreadable(error);
         let (_, file_ops) =
-            (session.agent().prepare_branch)(&navigation.abandoned, &bodies).map_err(unreadable)?;
+            open.input.read((session.agent().prepare_branch)(&navigation.abandoned, &bodies))?;
         let files = (session.agent().files)(&file_ops);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
             .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
             .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json("entriesToSummarize", &entries(&navigation.abandoned, &bodies).map_err(unreadable)?)
+            .json("entriesToSummarize", &open.input.read(entries(&navigation.abandoned, &bodies))?)
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft()?.as_ref())

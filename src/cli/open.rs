@@ -15,6 +15,7 @@ use pisess_json::text::Text;
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
 use std::fmt::Display;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name of standard input in messages.
@@ -164,7 +165,12 @@ impl Input {
         }
     }
 
-    pub fn unreadable(&self, error: std::io::Error) -> Failure {
+    /// Returns what was read of this session, or why it could not be.
+    pub fn read<T>(&self, read: io::Result<T>) -> Result<T, Failure> {
+        read.map_err(|error| self.unreadable(error))
+    }
+
+    pub fn unreadable(&self, error: io::Error) -> Failure {
         Failure::reading(&self.name, error)
     }
 
@@ -214,8 +220,7 @@ impl OpenSession {
     pub fn add_rows(&mut self, entries: &[EntryIx], options: Options) -> Result<(), Failure> {
         let options = Options { workers: self.options.workers, ..options };
         if let Some(rows) = &options.rows
-            && !add_rows(&mut self.session, self.input.source(), entries, rows)
-                .map_err(|error| self.input.unreadable(error))?
+            && !self.input.read(add_rows(&mut self.session, self.input.source(), entries, rows))?
         {
             self.session = self.input.load(&options)?;
         }
@@ -257,8 +262,7 @@ impl OpenSession {
 
     fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS {
-            let found = previous_leaf(&self.bodies());
-            return found.map_err(|error| self.input.unreadable(error))?.ok_or_else(|| {
+            return self.input.read(previous_leaf(&self.bodies()))?.ok_or_else(|| {
                 let failure = self.input.unresolved("there is no previous leaf: the leaf has never moved");
                 failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
             });
@@ -268,7 +272,7 @@ impl OpenSession {
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
     pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
-        edited(&self.bodies(), leaf).map_err(|error| self.input.unreadable(error))
+        self.input.read(edited(&self.bodies(), leaf))
     }
 
     /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.

@@ -82,8 +82,7 @@ pub fn redacted(
         report = redact(session.source(), redactor, workers, Some(out))?;
         Ok(())
     })?;
-    let left = left_over(&copy, redactor, &mut report, workers);
-    none_left(&left.map_err(|error| session.unreadable(error))?, session)?;
+    none_left(&session.read(left_over(&copy, redactor, &mut report, workers))?, session)?;
     Ok((copy, report))
 }
 

@@ -110,7 +110,7 @@ impl Renderer {
                     asked.insert(ix);
                 }
             };
-            bodies.with_line(ix, &mut add).map_err(|error| open.input.unreadable(error))?;
+            open.input.read(bodies.with_line(ix, &mut add))?;
         }
         Ok((lines, asked))
     }

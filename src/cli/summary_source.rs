@@ -70,7 +70,7 @@ pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>,
         number(open.input.source(), &mut redactor, workers)?;
         made(redactor)
     });
-    text.map(Text::from).map_err(|error| open.input.unreadable(error))
+    open.input.read(text.map(Text::from))
 }
 
 impl SummaryArgs {

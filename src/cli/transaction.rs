@@ -130,12 +130,11 @@ impl OpenSession {
         let (mut lines, mut count) = (Vec::new(), 0);
         if write.change.json {
             let mut bytes = Vec::new();
-            fill(&mut bytes).map_err(|error| self.input.unreadable(error))?;
+            self.input.read(fill(&mut bytes))?;
             let whole = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
             lines = whole.map(<[u8]>::to_vec).collect();
         } else if write.change.dry_run {
-            let own = creation.new.own_lines(&self.session, self.input.source());
-            (count, lines) = own.map_err(|error| self.input.unreadable(error))?;
+            (count, lines) = self.input.read(creation.new.own_lines(&self.session, self.input.source()))?;
         }
         let outcome = Outcome {
             copied: count.saturating_sub(lines.len()),

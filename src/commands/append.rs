@@ -256,7 +256,7 @@ fn reply(
     asked: Option<(Text<'static>, Text<'static>)>,
 ) -> Result<Vec<u8>, Failure> {
     let (session, bodies) = (&open.session, open.bodies());
-    let line = |ix: EntryIx| bodies.line(ix).map_err(|error| open.input.unreadable(error));
+    let line = |ix: EntryIx| open.input.read(bodies.line(ix));
     let cannot = |what: String| {
         open.input
             .cannot(format_args!("--assistant: {what}"))

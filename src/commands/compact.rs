@@ -187,7 +187,7 @@ impl Compact<'_> {
     }
 
     fn size(&self) -> Result<f64, Failure> {
-        size(&self.bodies).map_err(|error| self.open.input.unreadable(error))
+        self.open.input.read(size(&self.bodies))
     }
 
     /// Returns the first entry to keep, if `--first-kept` is given.
@@ -206,8 +206,12 @@ impl Compact<'_> {
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
-        (session.agent().prepare_compaction)(&session.path(session.leaf), &self.bodies, tokens, kept)
-            .map_err(|error| self.open.input.unreadable(error))
+        self.open.input.read((session.agent().prepare_compaction)(
+            &session.path(session.leaf),
+            &self.bodies,
+            tokens,
+            kept,
+        ))
     }
 
     fn prepare(&self) -> Result<Preparation, Failure> {
@@ -248,18 +252,16 @@ impl Compact<'_> {
         let agent = self.open.session.agent();
         let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
         let sizes = messages.map(|message| message.with(&self.bodies, |json| (agent.message_tokens)(json)));
-        let sum = sizes.sum::<io::Result<u64>>().map_err(|error| self.open.input.unreadable(error))?;
+        let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
         Ok((sum as f64, all.scale))
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        prompt::compaction_prompts(preparation, &options, &self.bodies)
-            .map_err(|error| self.open.input.unreadable(error))
+        self.open.input.read(prompt::compaction_prompts(preparation, &options, &self.bodies))
     }
 
     fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
-        let unreadable = |error: io::Error| self.open.input.unreadable(error);
         // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
         let mut given = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.prepare()?;
@@ -281,7 +283,7 @@ impl Compact<'_> {
             summary: stored(given, files, made)?,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: (session.agent().checkpoint)(&path, &self.bodies).map_err(unreadable)?,
+            system_message: self.open.input.read((session.agent().checkpoint)(&path, &self.bodies))?,
         })
     }
 
@@ -292,7 +294,7 @@ impl Compact<'_> {
         preparation: &mut Preparation,
         ui: &Ui,
     ) -> Result<Option<Summary>, Failure> {
-        let event = self.event(preparation).map_err(|error| self.open.input.unreadable(error))?;
+        let event = self.open.input.read(self.event(preparation))?;
         let answer = hook.ask(event, &Context::of(self.open), ui)?;
         self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
@@ -324,8 +326,7 @@ impl Compact<'_> {
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let session = &self.open.session;
-        let unreadable = |error: io::Error| self.open.input.unreadable(error);
-        let previous = (session.agent().previous_summary)(preparation, &self.bodies).map_err(unreadable)?;
+        let previous = self.open.input.read((session.agent().previous_summary)(preparation, &self.bodies))?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
@@ -341,8 +342,7 @@ impl Compact<'_> {
             ui.print_json(b"null")?;
             return Ok(Exit::Found);
         };
-        let json = self.preparation_json(&preparation);
-        ui.print_json(&json.map_err(|error| self.open.input.unreadable(error))?)?;
+        ui.print_json(&self.open.input.read(self.preparation_json(&preparation))?)?;
         Ok(Exit::Done)
     }
 

@@ -115,9 +115,8 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
         let session = &ends[at].open.session;
         Side { session, path: session.path(ends[at].place), bodies: &bodies[at] }
     });
-    let unreadable = |error| ends[0].open.input.unreadable(error);
     if args.context {
-        let hunks = compare(&left, &right).map_err(unreadable)?;
+        let hunks = ends[0].open.input.read(compare(&left, &right))?;
         if args.stat {
             ui.print(&line_stat(&hunks))?
         } else {
@@ -129,7 +128,7 @@ fn print(args: &Args, ends: &[End; 2], ui: &mut Ui) -> Result<Exit, Failure> {
     let difference = if is_one_session {
         paths(&left.path, &right.path)
     } else {
-        sessions(&left, &right).map_err(unreadable)?
+        ends[0].open.input.read(sessions(&left, &right))?
     };
     if args.json {
         ui.print_json(&json(ends, &difference))?;

@@ -251,7 +251,7 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     let mut export = Export { args, format, title, name, contents, file, agents: &agents, workers };
     if let Some(most) = args.max_size {
         let _waiting = ui.spinner("fitting");
-        if !export.fit(most).map_err(|error| open.input.unreadable(error))? {
+        if !open.input.read(export.fit(most))? {
             let problem = format_args!("{most} bytes are too few even for the first request");
             return Err(open.input.cannot(problem).hint("give a larger --max-size"));
         }
@@ -360,8 +360,7 @@ impl Export<'_> {
             return self.write(&self.contents, ui.stdout()).map_err(Failure::output);
         };
         let written = store::spool_written(&mut |out| self.write(&self.contents, out))?;
-        let left = left_over(self.format, &written, &removed.secrets);
-        removed.none_in(&left.map_err(|error| session.unreadable(error))?, session)?;
+        removed.none_in(&session.read(left_over(self.format, &written, &removed.secrets))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
         summarize(&removed.report, session, true, ui);

@@ -105,11 +105,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
     let hook = args.hook.hook(&open.input, ui);
     if let Some(hook) = &hook {
-        let event = event(args, &open, chosen).map_err(|error| open.input.unreadable(error))?;
+        let event = open.input.read(event(args, &open, chosen))?;
         hook.ask(event, &Context::of(&open), ui)?;
     }
     let text = |message| (open.session.agent().draft_text)(&open.bodies(), message);
-    let editor_text = message.map(text).transpose().map_err(|error| open.input.unreadable(error))?;
+    let editor_text = open.input.read(message.map(text).transpose())?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;
     let cwd = args.cwd.as_deref().map(|cwd| without_dots(&ui.folder().join(cwd)));
@@ -125,7 +125,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         };
         let converted =
             new.and_then(|new| if is_for_other { convert(&bodies, new, &options, fresh) } else { Ok(new) });
-        converted.map_err(|error| open.input.unreadable(error))
+        open.input.read(converted)
     })?;
     let folder = project_folder(args, &open, ui);
     let path = path(args, &open, folder.as_deref(), &new);

@@ -57,7 +57,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     if !args.options.summary.is_given()
-        && let Some(summary) = already(&step).map_err(|error| open.input.unreadable(error))?
+        && let Some(summary) = open.input.read(already(&step))?
     {
         let exit = step.stay(summary, ui)?;
         let (name, from, summary) = (&open.input.name, &args.from, open.session.id(summary));

@@ -116,8 +116,7 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let values = values.clone().unwrap_or_default();
         let found = input.and_then(|input| {
             let mut redactor = args.redaction.redactor(&input, values, ui)?;
-            let report = redact(input.source(), &mut redactor, ui.processors(), None);
-            Ok((report.map_err(|error| input.unreadable(error))?, input))
+            Ok((input.read(redact(input.source(), &mut redactor, ui.processors(), None))?, input))
         });
         match found {
             Ok((report, input)) => {

@@ -105,7 +105,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             contents.cut(Cuts { thinking: true, ..Cuts::default() });
             let source = Source::new(&contents);
             for (at, &ix) in entries.iter().enumerate() {
-                let text = quotation(&source, ix).map_err(|error| open.input.unreadable(error))?;
+                let text = open.input.read(quotation(&source, ix))?;
                 ui.print(if at == 0 { "" } else { "\n" })?;
                 ui.print(&text)?;
             }
@@ -151,7 +151,7 @@ fn print_whole(
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         push_heading(&look, &clock, ix, &mut out);
-        let line = bodies.line(ix).map_err(|error| open.input.unreadable(error))?;
+        let line = open.input.read(bodies.line(ix))?;
         let parts = match rendered.get(&ix) {
             Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
             None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),

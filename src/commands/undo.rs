@@ -68,7 +68,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             impossible => explained(&impossible, |what| now.input.no(what)),
         })?;
         now.new_parent(undone.back_to.unwrap_or(now.session.leaf))?;
-        undid = described(now, &undone).map_err(|error| now.input.unreadable(error))?;
+        undid = now.input.read(described(now, &undone))?;
         Ok(undone.change.into())
     })?;
     let verb = if args.write.change.dry_run { "would undo" } else { "undid" };

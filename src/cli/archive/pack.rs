@@ -119,8 +119,7 @@ impl Packer<'_> {
     fn pack(&self, input: &Input, listed: &Listed, to: &Path, locked: Locked) -> Attempted<(u64, u64)> {
         let sources = self.sources(input)?;
         let header = input.header()?;
-        let facts = Facts::written(listed, input.source(), &header);
-        let facts = facts.map_err(|error| input.unreadable(error))?;
+        let facts = input.read(Facts::written(listed, input.source(), &header))?;
         let folder = NewFolder::make(to.parent().unwrap_or(Path::new("/")))?;
         let is_new = write(&facts, &sources, to)?;
         let archived = Glance::open(to)?.len();
@@ -143,7 +142,7 @@ impl Packer<'_> {
         let file = input.file().ok_or_else(|| input.cannot("a stream cannot be archived"))?;
         let beside = companions(file.resolved()).map_err(odd)?;
         let mut sources = vec![Source::of(SESSION.to_owned(), file)];
-        let mut hashes = blobs_of(file).map_err(|error| input.unreadable(error))?;
+        let mut hashes = input.read(blobs_of(file))?;
         for found in beside {
             if found.is_session() {
                 let agent = SessionFile::open(&found.path)?;

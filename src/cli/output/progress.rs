@@ -33,9 +33,12 @@ impl Drop for Progress {
     }
 }
 
-/// The line of the terminal that shows progress, with the thread that draws it until the sender is dropped.
+/// The line of the terminal that shows progress.
 #[derive(Clone, Default)]
-pub(super) struct ProgressLine(Arc<Mutex<Option<(Sender<()>, JoinHandle<()>)>>>);
+pub(super) struct ProgressLine(Arc<Mutex<Option<Drawing>>>);
+
+/// A thread that draws until the sender is dropped.
+type Drawing = (Sender<()>, JoinHandle<()>);
 
 impl ProgressLine {
     /// Shows a bar for files while `may_draw` returns true.

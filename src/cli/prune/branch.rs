@@ -29,7 +29,7 @@ impl Job<'_> {
             self.refuse(now, reference, &choice)?;
         }
         let prune = Prune::entries_of("branch", &now.session, now.input.source(), choice.leaves, fresh);
-        let mut prune = prune.map_err(|error| now.input.unreadable(error))?;
+        let mut prune = now.input.read(prune)?;
         prune.branches = choice.tips.len();
         Ok(prune)
     }

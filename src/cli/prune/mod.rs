@@ -81,9 +81,8 @@ pub fn pruned_of(input: &Input) -> Result<Option<Restore>, Failure> {
     }
     let Some(path) = input.path() else { return Ok(None) };
     let Ok(file) = Glance::open(path) else { return Ok(None) };
-    let unreadable = |error| input.unreadable(error);
-    let Some(archive) = Archive::read(&file).map_err(unreadable)? else { return Ok(None) };
-    let pruned = archive.companion(&file, PRUNED).map_err(unreadable)?;
+    let Some(archive) = input.read(Archive::read(&file))? else { return Ok(None) };
+    let pruned = input.read(archive.companion(&file, PRUNED))?;
     let with = pruned.map(|pruned| with(path, input.unredacted(), Box::new(pruned)));
     with.transpose().map(Option::flatten)
 }
@@ -210,7 +209,7 @@ impl Job<'_> {
         let replaces = old.is_some();
         let beside = self.write_pruned(now, &prune, old, replaces)?;
         let source = now.input.source();
-        let pruned = prune.pruned(&now.session, source).map_err(|error| now.input.unreadable(error))?;
+        let pruned = now.input.read(prune.pruned(&now.session, source))?;
         let locked = if self.removes_entries() { locked } else { locked.carrying_growth() };
         let attempt = locked.rewrite(None, &mut |out| copy_all(&pruned.over(source), out))?;
         if let Attempt::Done(_) = attempt {
@@ -220,15 +219,14 @@ impl Job<'_> {
     }
 
     fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
-        let unreadable = |error| now.input.unreadable(error);
         let source = now.input.source();
         match &self.task {
-            Task::Payloads(wanted) => Prune::payloads_of(&now.session, source, wanted).map_err(unreadable),
+            Task::Payloads(wanted) => now.input.read(Prune::payloads_of(&now.session, source, wanted)),
             Task::Compacted => {
                 Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
-                let leaves = above_compactions(&now.session, source).map_err(unreadable)?;
+                let leaves = now.input.read(above_compactions(&now.session, source))?;
                 Ids::new(ui)?.issue(ui, |fresh| {
-                    Prune::entries_of("compacted", &now.session, source, leaves, fresh).map_err(unreadable)
+                    now.input.read(Prune::entries_of("compacted", &now.session, source, leaves, fresh))
                 })
             }
             Task::Branch(reference) => Ids::new(ui)?.issue(ui, |fresh| self.branch(now, reference, fresh)),
@@ -264,7 +262,7 @@ impl Job<'_> {
         let is_needed = old.is_some() || !prune.is_empty();
         let beside = is_needed.then(|| self.write_pruned(self.open, &prune, old, force)).transpose()?;
         let (session, source) = (&self.open.session, self.open.input.source());
-        let pruned = prune.pruned(session, source).map_err(|error| self.open.input.unreadable(error))?;
+        let pruned = self.open.input.read(prune.pruned(session, source))?;
         let written = store::create(&self.place, self.open.input.file(), force, &mut |out| {
             copy_all(&pruned.over(source), out)
         })?;

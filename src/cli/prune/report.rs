@@ -103,13 +103,12 @@ impl Job<'_> {
     /// Returns the number of tokens of the context before and after pruning.
     fn context(&self, prune: &Prune) -> Result<[u64; 2], Failure> {
         let (session, input) = (&self.open.session, &self.open.input);
-        let unreadable = |error| input.unreadable(error);
-        let pruned = prune.pruned(session, input.source()).map_err(unreadable)?;
+        let pruned = input.read(prune.pruned(session, input.source()))?;
         let after = pruned.over(input.source());
         let options = Options { messages: true, workers: self.open.workers(), ..Options::default() };
         let loaded = load(&after, &options).map_err(|error| Failure::load(&input.name, error))?;
-        let before = context_tokens(session, input.source()).map_err(unreadable)?;
-        Ok([before, context_tokens(&loaded, &after).map_err(unreadable)?])
+        let before = input.read(context_tokens(session, input.source()))?;
+        Ok([before, input.read(context_tokens(&loaded, &after))?])
     }
 
     pub fn print_rows<'p>(

@@ -99,8 +99,7 @@ impl Job<'_> {
 pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
     let operations = read(&pruned, &now.session.header.id);
     let operations = operations.map_err(|error| unusable(pruned.path(), error))?;
-    Restore::new(&now.session, now.input.source(), operations, Box::new(pruned))
-        .map_err(|error| now.input.unreadable(error))
+    now.input.read(Restore::new(&now.session, now.input.source(), operations, Box::new(pruned)))
 }
 
 /// Returns the failure for what was pruned from a session, if it cannot be put back.

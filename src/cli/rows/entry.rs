@@ -82,7 +82,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
             }
             .and_then(|()| out.write_all(b"\n"));
         };
-        bodies.with_line(ix, &mut write).map_err(|error| open.input.unreadable(error))?;
+        open.input.read(bodies.with_line(ix, &mut write))?;
         written.map_err(Failure::output)
     };
     let mut rest = entries;
