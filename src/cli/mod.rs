@@ -13,6 +13,7 @@ pub mod process;
 pub mod locate;
 pub mod named;
 pub mod repository;
+pub mod status;
 
 pub mod open;
 

@@ -6,6 +6,7 @@ use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_b
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::status::Status;
 use crate::load::{Options, load};
 use crate::ops::plan::{Change, copy_all};
 use crate::session::{Format, Session};
@@ -67,16 +68,6 @@ pub struct Args {
     pub recursive: bool,
     #[command(flatten)]
     pub write: WriteArgs,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Status {
-    /// The file has the current version.
-    Current,
-    /// The file has an older version, and was not changed.
-    Outdated,
-    Migrated,
-    Failed,
 }
 
 struct Outcome {
@@ -247,18 +238,12 @@ impl Outcome {
     }
 
     fn json(&self) -> Vec<u8> {
-        let status = match self.status {
-            Status::Current => "current",
-            Status::Outdated => "outdated",
-            Status::Migrated => "migrated",
-            Status::Failed => "failed",
-        };
         Object::new()
             .str("path", &self.path)
             .str_or_null("from", self.was.map(|(version, _)| version))
             .str_or_null("to", self.was.map(|_| "v3"))
             .number_or_null("entries", self.was.map(|(_, entries)| entries as f64))
-            .str("status", status)
+            .json("status", &self.status.json())
             .with(self.error.as_deref(), |row, error| row.str("error", error))
             .finish()
     }
@@ -314,7 +299,7 @@ fn one_line(outcome: &Outcome) -> String {
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),
         Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
-        Status::Migrated | Status::Failed => format!("{path}: migrated from {from}, {entries} entries\n"),
+        _ => format!("{path}: migrated from {from}, {entries} entries\n"),
     }
 }
 

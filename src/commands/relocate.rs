@@ -6,6 +6,7 @@ use crate::cli::locate::{Places, Scope, absolute_folder, stores_seen_from, store
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
+use crate::cli::status::Status;
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::counted;
 use crate::load::{LoadError, Options, read_header};
@@ -120,7 +121,7 @@ fn moved_with(old: &Path, new: &Path, batch: &mut Batch, ui: &mut Ui) -> Vec<(Pa
 struct Relocation {
     path: PathBuf,
     to: PathBuf,
-    status: &'static str,
+    status: Status,
     /// Whether the session was found by its name, so that its path is to be reported.
     by_name: bool,
 }
@@ -150,7 +151,7 @@ impl Relocation {
     /// Moves the session, whose header was changed before, and the files that belong to it, under its lock: `prune`
     /// may write one of them at any time.
     fn finish(self, args: &Args) -> Result<Relocation, Failure> {
-        if self.status == "moved" {
+        if self.status == Status::Moved {
             let late = |error: StoreError| {
                 let failure = Failure::from(error).after_writing("the header");
                 failure.hint("run the same command again to move the file")
@@ -197,7 +198,7 @@ impl Batch<'_> {
                 if !self.args.change.json {
                     return Ok(());
                 }
-                Relocation { path, to, status: "failed", by_name: false }
+                Relocation { path, to, status: Status::Failed, by_name: false }
             }
         };
         let [path, to] = [&outcome.path, &outcome.to].map(|path| path.to_string_lossy());
@@ -208,7 +209,7 @@ impl Batch<'_> {
                 &Object::new()
                     .str("path", &path)
                     .str("to", &to)
-                    .str("status", outcome.status)
+                    .json("status", &outcome.status.json())
                     .json("left", &texts(&names))
                     .finish(),
             );
@@ -216,12 +217,12 @@ impl Batch<'_> {
         // A directory that several sessions left is reported once.
         let left: Vec<_> = left.into_iter().filter(|path| self.left.insert(path.clone())).collect();
         if !left.is_empty() {
-            let verb = if outcome.status == "planned" { "would leave" } else { "left" };
+            let verb = if outcome.status == Status::Planned { "would leave" } else { "left" };
             ui.status(&format!("{verb} {}", left.join(", ")));
         }
         match outcome.status {
-            "planned" => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
-            "current" => {
+            Status::Planned => ui.print(&format!("{} -> {}\n", visible(&path), visible(&to))),
+            Status::Current => {
                 ui.status(&format!("nothing to do in {path}"));
                 Ok(())
             }
@@ -246,11 +247,11 @@ impl Batch<'_> {
         let to = destination(&old, dialect, old_cwd.as_deref(), cwd, ui);
         let is_current = old == to && old_cwd.as_deref() == Some(cwd);
         let status = match (is_current, self.args.change.dry_run) {
-            (true, _) => "current",
-            (false, true) => "planned",
-            (false, false) => "moved",
+            (true, _) => Status::Current,
+            (false, true) => Status::Planned,
+            (false, false) => Status::Moved,
         };
-        for (from, to) in moves(&old, &to).iter().filter(|_| status != "current") {
+        for (from, to) in moves(&old, &to).iter().filter(|_| status != Status::Current) {
             if to.symlink_metadata().is_ok() && !store::is_same(from, to) {
                 let to = visible(&to.to_string_lossy());
                 return Err(open
@@ -259,7 +260,7 @@ impl Batch<'_> {
                     .hint("move that file away first"));
             }
         }
-        if status == "moved" {
+        if status == Status::Moved {
             let folders: Vec<_> = old_cwd.as_deref().into_iter().chain([cwd]).collect();
             open.input.refuse_running(&folders, self.args.change.force)?;
             let changes = moved(header, dialect, cwd, Some(&old).filter(|_| old != to).map(|old| &**old));

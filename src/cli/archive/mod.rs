@@ -9,6 +9,7 @@ pub use self::pack::Packer;
 pub use self::unpack::{chosen, delete, restore};
 
 use super::output::{Exit, Failure, Ui, visible};
+use super::status::Status;
 use crate::format::{counted, size};
 use pisess_json::write::Object;
 use std::path::PathBuf;
@@ -25,30 +26,6 @@ pub struct ArchiveResult {
     pub bytes: Option<(u64, u64)>,
 }
 
-/// What became of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// With `-n`: it would be moved or deleted.
-    Planned,
-    Archived,
-    Restored,
-    Deleted,
-    /// It is where it was.
-    Failed,
-}
-
-impl Status {
-    fn name(self) -> &'static str {
-        match self {
-            Status::Planned => "planned",
-            Status::Archived => "archived",
-            Status::Restored => "restored",
-            Status::Deleted => "deleted",
-            Status::Failed => "failed",
-        }
-    }
-}
-
 impl ArchiveResult {
     fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let path = self.path.to_string_lossy();
@@ -57,7 +34,7 @@ impl ArchiveResult {
             let result = Object::new()
                 .str("path", &path)
                 .str_or_null("to", to.as_deref())
-                .str("status", self.status.name())
+                .json("status", &self.status.json())
                 .number_or_null("bytes", self.bytes.map(|(bytes, _)| bytes as f64))
                 .number_or_null("archivedBytes", self.bytes.map(|(_, archived)| archived as f64));
             return ui.print_json(&result.finish());

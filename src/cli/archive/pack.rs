@@ -1,10 +1,11 @@
 //! Moves a session into an archive: a verified copy, synced and renamed into place, before anything is removed.
 
-use super::{ArchiveResult, Status};
+use super::ArchiveResult;
 use crate::cli::locate::Places;
 use crate::cli::open::Input;
 use crate::cli::options::ChangeArgs;
 use crate::cli::output::{Failure, visible};
+use crate::cli::status::Status;
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::age;
 use crate::ops::archive::{

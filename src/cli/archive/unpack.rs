@@ -1,8 +1,9 @@
 //! Moves a session from its archive back into its store, and deletes archives.
 
-use super::{ArchiveResult, Archived, Status};
+use super::{ArchiveResult, Archived};
 use crate::cli::locate::Places;
 use crate::cli::output::{Failure, Ui, visible};
+use crate::cli::status::Status;
 use crate::load::names::{NameError, choose};
 use crate::ops::archive::{Facts, is_blob, place_of};
 use pisess_store::{
