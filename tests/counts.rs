@@ -18,7 +18,7 @@ use pisess::ops::fork::{ForkOptions, fork};
 use pisess::ops::show::parts;
 use pisess::ops::tree::{Filter, draw};
 use pisess::session::Session;
-use pisess::session::read::entry_reader::{EntryReader, FileReader};
+use pisess::session::read::entry_reader::EntryReader;
 use pisess::session::tree::Tree;
 use pisess::store::ReadAt;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -112,7 +112,7 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     let checked = peak(|| check(&bytes, &Options::default()).unwrap());
     let forked = peak(|| {
         let session = load(&bytes, &Options::default()).unwrap();
-        let bodies = FileReader::new(&session, &bytes);
+        let bodies = EntryReader::new(&session, &bytes);
         let mut candidates = || "b".to_owned();
         let mut fresh = IdSource::new(0, &mut candidates);
         let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
@@ -204,7 +204,7 @@ impl ReadAt for Counted {
 type Order = fn(usize, usize) -> usize;
 
 /// Reads bodies as a command does.
-type Reads = fn(&Session, &dyn EntryReader) -> io::Result<()>;
+type Reads = fn(&Session, &EntryReader) -> io::Result<()>;
 
 const READS: &[(&str, Reads)] = &[
     ("context", |session, bodies| {
@@ -223,7 +223,7 @@ const READS: &[(&str, Reads)] = &[
     }),
     ("show", |session, bodies| {
         let kind = |ix| session.entry(ix).kind;
-        let show = |ix| bodies.with_line(ix, &mut |line| drop(parts(Raw::checked(line), kind(ix))));
+        let show = |ix| bodies.with_line(ix, |line| drop(parts(Raw::checked(line), kind(ix))));
         session.path(session.leaf).into_iter().try_for_each(show)
     }),
     ("compact --prepare", |session, bodies| {
@@ -272,7 +272,7 @@ fn what_is_read_does_not_depend_on_the_order_of_the_lines() {
             assert!(file.read.load(Ordering::Relaxed) < 2 * file.len() + (1 << 18), "loading {order}");
             for (what, reads) in READS {
                 file.read.store(0, Ordering::Relaxed);
-                reads(&session, &FileReader::new(&session, &file)).unwrap();
+                reads(&session, &EntryReader::new(&session, &file)).unwrap();
                 let read = file.read.load(Ordering::Relaxed) as f64 / file.len() as f64;
                 assert!(read < 24.0, "{what}, {shape:?} {order}: {read:.1} times the file");
             }

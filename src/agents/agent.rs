@@ -96,46 +96,44 @@ pub struct Agent {
     pub fuzzy_search: fn(typed: &str) -> Option<Query>,
 
     /// Returns the context of its model at the end of `path`.
-    pub context: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context>,
+    pub context: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context>,
     /// Converts messages for the model, and calls `emit` with the JSON of each.
-    pub for_model: fn(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()>,
+    pub for_model: fn(messages: &[Message], bodies: &EntryReader, emit: &mut Emit) -> io::Result<()>,
     /// Writes the transcript that its summarizer reads.
-    pub transcript: fn(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()>,
+    pub transcript: fn(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()>,
     /// Returns its estimate of the context at the end of `path`, in tokens, as it stores it in
     /// `tokensBefore`.
-    pub tokens: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64>,
+    pub tokens: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<f64>,
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
     /// to the size of the file, not of the paths; tips that would take longer are omitted.
-    pub sizes:
-        fn(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
+    pub sizes: fn(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
     pub prepare_compaction: fn(
         path: &[EntryIx],
-        bodies: &dyn EntryReader,
+        bodies: &EntryReader,
         keep_recent_tokens: u64,
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.
-    pub used_above: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>>,
+    pub used_above: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>>,
     /// Returns the input for a branch summary of `entries`.
-    pub prepare_branch:
-        fn(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<(Vec<Message>, FileOps)>,
+    pub prepare_branch: fn(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<(Vec<Message>, FileOps)>,
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
     /// timestamp is 0; the caller sets it to that of the compaction.
-    pub checkpoint: fn(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Vec<u8>>>,
+    pub checkpoint: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>>,
     /// Returns the files that a summary's `details` list: those that the agent itself lists.
     pub files: fn(ops: &FileOps) -> FileLists,
     /// Returns the text of a compaction as the agent stores it: the summary and the files.
     pub compaction_text: fn(summary: Text<'static>, ops: &FileOps) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
-    pub draft_text: fn(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
+    pub draft_text: fn(bodies: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
     /// text archived with it.
     pub previous_summary:
-        fn(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Option<Text<'static>>>,
+        fn(preparation: &Preparation, bodies: &EntryReader) -> io::Result<Option<Text<'static>>>,
 }
 
 impl Agent {

@@ -39,7 +39,7 @@ fn segments(preparation: &Preparation) -> &'static [Segment] {
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
 ) -> io::Result<Vec<Vec<u8>>> {
     let agent = bodies.session().agent();
     let previous = (agent.previous_summary)(preparation, bodies)?;
@@ -57,13 +57,13 @@ pub fn compaction_prompts(
 pub fn branch_prompt(
     messages: &[Message],
     instructions: &Instructions,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
 ) -> io::Result<Vec<u8>> {
     prompt(messages, bodies, &bodies.session().agent().requests.branch(instructions))
 }
 
 /// Returns a prompt: the transcript of messages, and what is requested.
-fn prompt(messages: &[Message], bodies: &dyn EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+fn prompt(messages: &[Message], bodies: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
     let mut prompt = b"<conversation>\n".to_vec();
     (bodies.session().agent().transcript)(messages, bodies, &mut prompt)?;
     write!(prompt, "\n</conversation>\n\n{request}")?;

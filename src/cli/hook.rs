@@ -120,7 +120,7 @@ impl Notification {
 }
 
 /// Returns entries as they are stored, or would be after a migration.
-pub fn entries(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<u8>> {
+pub fn entries(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }

@@ -7,7 +7,7 @@ use crate::ops::rows::{Edited, edited};
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::{LEAF, PREVIOUS, Position, resolve};
 use crate::session::{Header, ProblemKind, Session};
 use foldhash::HashMap;
@@ -237,8 +237,8 @@ impl OpenSession {
         append(&mut self.session, input.source(), &self.options).map_err(|error| input.failed(error))
     }
 
-    pub fn bodies(&self) -> FileReader<'_> {
-        FileReader::new(&self.session, self.input.source())
+    pub fn bodies(&self) -> EntryReader<'_> {
+        EntryReader::new(&self.session, self.input.source())
     }
 
     /// Returns the number of threads to read with.

@@ -10,7 +10,6 @@ use crate::cli::process::run::Shell;
 use crate::export::commonmark::one_line;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;

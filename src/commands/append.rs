@@ -10,7 +10,6 @@ use crate::load::Options;
 use crate::ops::IdSource;
 use crate::ops::append::{Appended, append, shorthand};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::edit::Edit;

@@ -16,7 +16,7 @@ use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use crate::summary::Material;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -137,7 +137,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.
-fn size(bodies: &dyn EntryReader) -> io::Result<f64> {
+fn size(bodies: &EntryReader) -> io::Result<f64> {
     let session = bodies.session();
     (session.agent().tokens)(&session.path(session.leaf), bodies)
 }
@@ -148,7 +148,7 @@ fn size_after(session: &mut Session, source: &dyn ReadAt, options: &Options) -> 
     if !append(session, source, options).ok()? {
         *session = load(source, options).ok()?;
     }
-    size(&FileReader::new(session, source)).ok()
+    size(&EntryReader::new(session, source)).ok()
 }
 
 /// Whether the leaf is the previous leaf, or below it with no compaction in between.
@@ -176,7 +176,7 @@ struct Compact<'a> {
     /// The options, of which a hook may change the instructions.
     args: Args,
     open: &'a OpenSession,
-    bodies: FileReader<'a>,
+    bodies: EntryReader<'a>,
 }
 
 impl Compact<'_> {
@@ -389,7 +389,7 @@ fn occasion(args: &Args, event: Object) -> Object {
     event.str("reason", reason).bool("willRetry", false)
 }
 
-fn messages_json(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<Vec<u8>> {
+fn messages_json(messages: &[Message], bodies: &EntryReader) -> io::Result<Vec<u8>> {
     let json = messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }

@@ -171,7 +171,7 @@ impl Args {
 fn body(
     context: &Context,
     request: &Request,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     ui: &mut Ui,
     unreadable: impl Fn(io::Error) -> Failure,
 ) -> Result<Exit, Failure> {
@@ -192,7 +192,7 @@ fn body(
 
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
 /// from, as the hook may need data that only they contain.
-fn event(context: &Context, path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Object> {
+fn event(context: &Context, path: &[EntryIx], bodies: &EntryReader) -> io::Result<Object> {
     let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
     let event = Object::new().str("type", "context").json("messages", &messages);
@@ -255,7 +255,7 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     }
 }
 
-fn for_model(context: &Context, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+fn for_model(context: &Context, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let session = bodies.session();
     out.write_all(b"[")?;
     let mut first = true;
@@ -268,7 +268,7 @@ fn for_model(context: &Context, bodies: &dyn EntryReader, out: &mut dyn Write) -
     out.flush()
 }
 
-fn transcript(context: &Context, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+fn transcript(context: &Context, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     (bodies.session().agent().transcript)(&context.messages, bodies, out)?;
     out.write_all(b"\n")?;
     out.flush()

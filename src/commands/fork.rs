@@ -17,7 +17,6 @@ use crate::ops::fork::{ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Role;
-use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use pisess_json::text::Text;
 use pisess_json::write::Object;

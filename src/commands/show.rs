@@ -15,7 +15,6 @@ use crate::ops::rows::tone;
 use crate::ops::show::{Part, parts};
 use crate::ops::tree::rows;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::{LEAF, Position};
 use crate::session::tree::Tree;
 use clap::ValueEnum;

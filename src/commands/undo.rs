@@ -10,7 +10,6 @@ use crate::ops::prune::pruned_file;
 use crate::ops::switch::moved;
 use crate::ops::undo::{Undone, undo};
 use crate::session::entry::{Entry, EntryIx, Kind};
-use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{SessionFile, modified_ms, with_suffix};

@@ -13,7 +13,7 @@ use crate::export::source::{Contents, Source};
 use crate::session::Session;
 use crate::session::content::members;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader as _, FileReader};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::usage::{UsageSums, model_name};
 use foldhash::HashSet;
 use pisess_json::Raw;
@@ -83,7 +83,7 @@ enum Copied {
 struct Trajectory<'a, 'o> {
     source: Source<'a>,
     /// Reads the results of calls, which are further down than the reply.
-    results: FileReader<'a>,
+    results: EntryReader<'a>,
     agents: &'a [SubAgent<'a>],
     /// The numbers of the sub-agents that results of what was written name.
     named: &'o mut BTreeSet<usize>,
@@ -114,7 +114,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let session = contents.session;
         Trajectory {
             source: Source::new(contents),
-            results: FileReader::new(session, contents.file),
+            results: EntryReader::new(session, contents.file),
             agents,
             named,
             path_name,
@@ -169,7 +169,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         path: &[EntryIx],
     ) -> io::Result<()> {
         let session = self.source.session;
-        let line = self.source.bodies.line(compaction)?.into_owned();
+        let line = self.source.bodies.line(compaction)?;
         let line = Raw::checked(line.trim_ascii());
         let named = line.get_text("firstKeptEntryId").and_then(|id| session.find(&id));
         let kept = named.or_else(|| native::first_kept(session, compaction, line));
@@ -189,7 +189,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Writes the step of an entry, if it has one.
     fn entry(&mut self, ix: EntryIx, copied: Copied) -> io::Result<()> {
-        let line = self.source.bodies.line(ix)?.into_owned();
+        let line = self.source.bodies.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         if self.source.session.entry(ix).kind == Kind::ThinkingLevelChange {
             self.effort = line.get_text("thinkingLevel").map(|level| level.to_string_lossy().into_owned());

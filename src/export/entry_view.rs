@@ -6,7 +6,6 @@ use crate::export::source::{Source, cut, decoded, shown};
 use crate::export::view_parts::{EntryView, prose};
 use crate::format::grouped;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader as _;
 use crate::session::usage::model_name;
 use pisess_json::{Raw, js};
 use std::io;

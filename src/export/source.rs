@@ -7,7 +7,7 @@ use crate::ops::branches::branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{EntryReader as _, FileReader};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::{Tree, active};
 use crate::session::usage::{Usage, UsageSums};
 use foldhash::HashMap;
@@ -152,7 +152,7 @@ impl<'a> Contents<'a> {
         if !self.path_only {
             return copy_all(self.file, out);
         }
-        let reader = FileReader::new(self.session, self.file);
+        let reader = EntryReader::new(self.session, self.file);
         let slot = self.session.title_slot.as_deref();
         for line in slot.into_iter().chain([&*self.session.header.bytes]) {
             out.write_all(line.trim_ascii_end())?;
@@ -239,9 +239,9 @@ impl<'a> Contents<'a> {
 pub struct Source<'a> {
     contents: &'a Contents<'a>,
     /// The lines.
-    pub bodies: FileReader<'a>,
+    pub bodies: EntryReader<'a>,
     /// A second reader for the calls, which may be far before the entry that `bodies` reads.
-    earlier: FileReader<'a>,
+    earlier: EntryReader<'a>,
     /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
 }
@@ -259,8 +259,8 @@ impl<'a> Source<'a> {
     pub fn new(contents: &'a Contents<'a>) -> Source<'a> {
         Source {
             contents,
-            bodies: FileReader::new(contents.session, contents.file),
-            earlier: FileReader::new(contents.session, contents.file),
+            bodies: EntryReader::new(contents.session, contents.file),
+            earlier: EntryReader::new(contents.session, contents.file),
             last: RefCell::default(),
         }
     }

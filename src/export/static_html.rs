@@ -7,7 +7,6 @@ use super::source::cut;
 use super::source::{Contents, Source};
 use crate::session::entry::{Entry, EntryIx, Kind};
 use crate::session::labels::Labels;
-use crate::session::read::entry_reader::EntryReader as _;
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::time::iso_string;

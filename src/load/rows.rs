@@ -6,7 +6,7 @@ use crate::agents::row::RowOptions;
 use crate::session::Session;
 use crate::session::collected::{Base, Join};
 use crate::session::entry::{EntryIx, Role};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::header::Version;
 use crate::session::read::record::{Typed, scan};
 use pisess_json::Scanner;
@@ -31,7 +31,7 @@ pub fn add_rows(
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
     };
-    let bodies = FileReader::new(session, source);
+    let bodies = EntryReader::new(session, source);
     for &ix in entries {
         let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
         bodies.with_stored(span, |line| {

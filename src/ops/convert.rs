@@ -25,7 +25,7 @@ use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
 pub fn convert(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -60,7 +60,7 @@ pub fn convert(
 /// Returns the new session with its entries listed one by one. If the file has an older format, or contains
 /// leaf or head records, the whole tree is forked as a subtree.
 fn listed(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -79,7 +79,7 @@ fn listed(
 
 fn converted(
     mut piece: Piece,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     to: Dialect,
     edit_of: &dyn Fn(EntryIx) -> Option<Edit>,
 ) -> io::Result<Piece> {
@@ -87,8 +87,7 @@ fn converted(
     let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
-        let line = bodies.line(entry)?;
-        let kept = native::first_kept(session, entry, Raw::checked(line.trim_ascii()));
+        let kept = bodies.with_entry(entry, |line| native::first_kept(session, entry, line))?;
         *first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
     Ok(Piece::Converted { edit: edit_of(entry), copy: Box::new(piece), to })
@@ -96,7 +95,7 @@ fn converted(
 
 /// Returns the edit in effect for each entry: one of the path to the leaf, or for an entry that is not on it, one of other
 /// branches.
-fn edits(bodies: &dyn EntryReader) -> io::Result<impl Fn(EntryIx) -> Option<Edit>> {
+fn edits(bodies: &EntryReader) -> io::Result<impl Fn(EntryIx) -> Option<Edit>> {
     let session = bodies.session();
     let is_active = active(session, session.leaf);
     let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
@@ -109,7 +108,7 @@ fn edits(bodies: &dyn EntryReader) -> io::Result<impl Fn(EntryIx) -> Option<Edit
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
-fn last_title(bodies: &dyn EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+fn last_title(bodies: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
     let of = |piece: &Piece| match piece {
         Piece::Converted { copy, .. } => match **copy {
             Piece::Copied { entry, .. } => Some(entry),
@@ -120,7 +119,6 @@ fn last_title(bodies: &dyn EntryReader, pieces: &[Piece]) -> io::Result<Option<T
     let changes = pieces.iter().rev().filter_map(of);
     let last = changes.into_iter().find(|&ix| bodies.session().entry(ix).kind == Kind::TitleChange);
     let Some(ix) = last else { return Ok(None) };
-    let line = bodies.line(ix)?;
-    let title = Raw::checked(line.trim_ascii()).get_text("title").map(Text::into_owned);
+    let title = bodies.with_entry(ix, |entry| entry.get_text("title").map(Text::into_owned))?;
     Ok(title.filter(|title| !title.is_blank()))
 }

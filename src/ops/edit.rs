@@ -37,7 +37,7 @@ type Seen = Option<Vec<u8>>;
 
 /// Returns edits of the entries, in path order; none if nothing changes.
 pub fn edit(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
@@ -106,7 +106,7 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees.
-fn seen(bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+fn seen(bodies: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     match edits.of(bodies.session(), ix) {
         None => stored(bodies, ix),
         Some(Edit::Omit) => Ok(None),
@@ -115,19 +115,16 @@ fn seen(bodies: &dyn EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen
 }
 
 /// Returns what an edit shows of its target.
-pub(super) fn replaced(bodies: &dyn EntryReader, edit: EntryIx) -> io::Result<Seen> {
-    let line = bodies.line(edit)?;
-    match Raw::checked(line.trim_ascii()).get("replacement") {
-        Some(replacement) if replacement.is_null() => Ok(None),
-        replacement => Ok(content(replacement.and_then(|replacement| replacement.get("content")))),
-    }
+pub(super) fn replaced(bodies: &EntryReader, edit: EntryIx) -> io::Result<Seen> {
+    bodies.with_entry(edit, |edit| match edit.get("replacement") {
+        Some(replacement) if replacement.is_null() => None,
+        replacement => content(replacement.and_then(|replacement| replacement.get("content"))),
+    })
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-pub(super) fn stored(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Seen> {
-    let line = bodies.line(ix)?;
-    let entry = Raw::checked(line.trim_ascii());
-    Ok(content(entry.get("message").unwrap_or(entry).get("content")))
+pub(super) fn stored(bodies: &EntryReader, ix: EntryIx) -> io::Result<Seen> {
+    bodies.with_entry(ix, |entry| content(entry.get("message").unwrap_or(entry).get("content")))
 }
 
 pub(super) fn content(content: Option<Raw>) -> Seen {
@@ -136,7 +133,7 @@ pub(super) fn content(content: Option<Raw>) -> Seen {
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
-fn becomes(bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+fn becomes(bodies: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
     let takes_blocks = matches!(bodies.session().entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
         Wanted::Omit => Ok(None),
@@ -149,7 +146,7 @@ fn becomes(bodies: &dyn EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<
 /// Returns the entries of calls that a change would separate from their results, unless they were separate before: those
 /// that change, and their counterparts.
 fn halves(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     context: &[EntryIx],
     edits: &Edits,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
@@ -209,20 +206,17 @@ fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -
 }
 
 /// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
-fn pairs(
-    bodies: &dyn EntryReader,
-    context: &[EntryIx],
-) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+fn pairs(bodies: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
     let session = bodies.session();
     let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
-            bodies.with_message(ix, &mut |message| {
+            bodies.with_message(ix, |message| {
                 callers.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), ix)));
             })?;
         } else if session.is_message(ix, Role::ToolResult) {
-            bodies.with_message(ix, &mut |message| {
+            bodies.with_message(ix, |message| {
                 let id = message.get_text("toolCallId").map(Text::into_owned);
                 pairs.extend(id.and_then(|id| Some((*callers.get(&id)?, ix, id))));
             })?;

@@ -37,7 +37,7 @@ pub struct ForkOptions<'a> {
 
 /// Forks the path to `end`.
 pub fn fork(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     end: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -51,7 +51,7 @@ pub fn fork(
 /// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
 /// `top` or a descendant, else the last of these in the file.
 pub fn fork_subtree(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     top: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
@@ -134,7 +134,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 
 /// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
 /// must list parents before their descendants, and one whole branch before the next.
-fn without_labels(bodies: &dyn EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
+fn without_labels(bodies: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = bodies.session();
     let mut copies = Vec::with_capacity(entries.len());
     let mut way = Trail::default();
@@ -194,13 +194,14 @@ fn is_left_out(kind: Kind) -> bool {
 }
 
 /// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
-fn first_kept(bodies: &dyn EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
+fn first_kept(bodies: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
     let session = bodies.session();
-    let line = bodies.line(ix)?;
-    let line = Raw::checked(line.trim_ascii());
     // A native snapshot names the entry before the first that it keeps.
-    let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
-    let behind = kept.and_then(|kept| session.find(&kept)).and_then(|kept| way.behind(kept));
+    let kept = bodies.with_entry(ix, |line| {
+        let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
+        kept.and_then(|kept| session.find(&kept))
+    })?;
+    let behind = kept.and_then(|kept| way.behind(kept));
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 

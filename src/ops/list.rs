@@ -11,7 +11,7 @@ use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
 use crate::session::list_stats::{EntryKey, ListStatsOptions, Opening, Question};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
 use crate::session::{Header, ProblemKind};
@@ -127,7 +127,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     });
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
-    let bodies = FileReader::new(&session, file.source);
+    let bodies = EntryReader::new(&session, file.source);
     let context = (session.agent().tokens)(&path, &bodies)?;
     let labels = Labels::new(&session);
     let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();

@@ -38,7 +38,7 @@ pub struct Picked {
 
 /// Copies the entries under `onto`, in tree order.
 pub fn pick(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
@@ -84,7 +84,7 @@ pub fn pick(
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
 fn with_calls(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     tree: &Tree,
     chosen: &BTreeSet<EntryIx>,
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
@@ -152,13 +152,13 @@ fn turn_of(session: &Session, result: EntryIx, known: &mut HashMap<EntryIx, Posi
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
 /// message, on all branches.
 fn results_of(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     tree: &Tree,
     turn: EntryIx,
 ) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
     let session = bodies.session();
     let mut calls: HashMap<_, Vec<_>> = HashMap::default();
-    bodies.with_message(turn, &mut |message| {
+    bodies.with_message(turn, |message| {
         calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
     })?;
     let mut below = if calls.is_empty() { Vec::new() } else { tree.children(turn).to_vec() };
@@ -167,7 +167,7 @@ fn results_of(
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
-            bodies.with_message(ix, &mut |message| {
+            bodies.with_message(ix, |message| {
                 let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
                 calls.entry(id).and_modify(|results| results.push(ix));
             })?;
@@ -181,7 +181,7 @@ fn results_of(
 /// Copies in progress.
 struct Graft<'a> {
     session: &'a Session,
-    bodies: &'a dyn EntryReader,
+    bodies: &'a EntryReader<'a>,
     ancestry: Ancestry,
     /// Entries on the path to the target position.
     above: HashSet<EntryIx>,

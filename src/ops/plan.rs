@@ -5,9 +5,8 @@ use crate::agents::pi::edits::Edit;
 use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::{EntryReader, FileReader};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::{Format, Session};
-use pisess_json::Raw;
 use pisess_json::edit::Edit as LineEdit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
@@ -225,7 +224,7 @@ impl NewSession {
             }
             Entries::Some(pieces) => pieces,
         };
-        let bodies = FileReader::new(session, source);
+        let bodies = EntryReader::new(session, source);
         for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
             let mut line = Vec::new();
             piece.write(&bodies, &mut line)?;
@@ -249,7 +248,7 @@ impl NewSession {
                 session.migration_tail().iter().try_for_each(|tail| write_line(tail, out))?;
             }
             Entries::Some(pieces) => {
-                let bodies = FileReader::new(session, source);
+                let bodies = EntryReader::new(session, source);
                 for piece in pieces {
                     piece.write(&bodies, out)?;
                     out.write_all(b"\n")?;
@@ -267,7 +266,7 @@ impl Piece {
     }
 
     /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
-    pub fn write(&self, bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
@@ -278,25 +277,20 @@ impl Piece {
                 return out.write_all(&convert::entry(&line, *to, seen.as_ref()));
             }
         };
-        let mut written = Ok(());
-        bodies.with_line(entry, &mut |line| {
-            written = match (parent, first_kept) {
-                (None, None) => out.write_all(line.strip_suffix(b"\r").unwrap_or(line)),
-                _ => {
-                    relinked(line, parent.as_ref(), first_kept.as_ref()).and_then(|line| out.write_all(&line))
-                }
-            };
-        })?;
-        written
+        bodies.with_line(entry, |line| match (parent, first_kept) {
+            (None, None) => out.write_all(line.strip_suffix(b"\r").unwrap_or(line)),
+            _ => relinked(line, parent.as_ref(), first_kept.as_ref()).and_then(|line| out.write_all(&line)),
+        })?
     }
 }
 
 /// Returns what the model sees of an edit's target.
-fn seen(edit: Edit, bodies: &dyn EntryReader) -> io::Result<Seen> {
+fn seen(edit: Edit, bodies: &EntryReader) -> io::Result<Seen> {
     let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
-    let line = bodies.line(by)?;
-    let content = Raw::checked(line.trim_ascii()).get("replacement").and_then(|new| new.get("content"));
-    Ok(Seen::Replaced(content.map(|content| content.bytes().to_vec())))
+    bodies.with_entry(by, |edit| {
+        let content = edit.get("replacement").and_then(|new| new.get("content"));
+        Seen::Replaced(content.map(|content| content.bytes().to_vec()))
+    })
 }
 
 /// Returns a line with another parent or another first kept entry.
@@ -317,7 +311,7 @@ fn relinked(
 
 /// Copies everything from an offset after the header on, replacing migrated lines and keeping all other bytes.
 fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn Write) -> io::Result<()> {
-    let bodies = FileReader::new(session, source);
+    let bodies = EntryReader::new(session, source);
     for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
         match (Span { start: at, len: span.start - at }) {
@@ -325,9 +319,7 @@ fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn
             gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
             gap => copy(source, gap, out)?,
         }
-        let mut written = Ok(());
-        bodies.with_line(ix, &mut |line| written = out.write_all(line))?;
-        written?;
+        bodies.with_line(ix, |line| out.write_all(line))??;
         at = span.end();
     }
     copy(source, Span { start: at, len: session.len - at }, out)

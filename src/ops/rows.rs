@@ -178,7 +178,7 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Folded<'a> {
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
 /// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
-pub fn edited(bodies: &dyn EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edited>> {
+pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edited>> {
     let session = bodies.session();
     let mut edits = HashMap::default();
     if !session.agent().follows_edits || !session.collected.kinds.has(Kind::ContextEdit) {

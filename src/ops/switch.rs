@@ -24,7 +24,7 @@ pub const MARK: &str = "pisess.switch";
 /// Returns a mark at the position, unless the leaf is there already, and a label of an entry, unless it is set already;
 /// the change is empty if there is nothing to do.
 pub fn switch(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     place: Position,
     label: Option<(EntryIx, &Text)>,
     fresh: &mut IdSource,
@@ -44,7 +44,7 @@ pub fn switch(
 }
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
-fn is_at(bodies: &dyn EntryReader, place: Position) -> io::Result<bool> {
+fn is_at(bodies: &EntryReader, place: Position) -> io::Result<bool> {
     let session = bodies.session();
     let mut at = session.leaf;
     while at != place {
@@ -68,7 +68,7 @@ pub struct Moved {
 }
 
 /// Returns the move that an entry records; `None` if it is not a mark.
-pub fn moved(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
+pub fn moved(bodies: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
     let session = bodies.session();
     if session.entry(ix).kind != Kind::Custom {
         return Ok(None);
@@ -89,17 +89,17 @@ pub fn moved(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Option<Moved>>
 }
 
 /// Whether an entry is a mark.
-pub fn is_mark(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+pub fn is_mark(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     moved(bodies, ix).map(|moved| moved.is_some())
 }
 
 /// Returns the nearest entry at or above a position that is not a mark.
-pub fn behind_marks(bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
+pub fn behind_marks(bodies: &EntryReader, place: Position) -> io::Result<Position> {
     nearest(bodies.session(), place, |ix| is_mark(bodies, ix))
 }
 
 /// Returns the nearest entry at or above a position that is neither a mark nor a label.
-pub fn behind_notes(bodies: &dyn EntryReader, place: Position) -> io::Result<Position> {
+pub fn behind_notes(bodies: &EntryReader, place: Position) -> io::Result<Position> {
     nearest(bodies.session(), place, |ix| is_passing(bodies, ix))
 }
 
@@ -118,12 +118,12 @@ fn nearest(
     Ok(at)
 }
 
-fn is_passing(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_passing(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(bodies.session().entry(ix).kind == Kind::Label || is_mark(bodies, ix)?)
 }
 
 /// Returns the leaf as it was before an entry was appended.
-pub fn leaf_before(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
+pub fn leaf_before(bodies: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     let last = std::iter::successors(ix.before(), |ix| ix.before());
     match last.into_iter().find(|&ix| !bodies.session().entry(ix).id.is_empty()) {
         Some(last) => leaf_after(bodies, last),
@@ -132,7 +132,7 @@ pub fn leaf_before(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position
 }
 
 /// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a `leaf` record.
-fn leaf_after(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
+fn leaf_after(bodies: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     if bodies.session().entry(ix).kind != Kind::Leaf {
         return Ok(Some(ix));
     }
@@ -142,7 +142,7 @@ fn leaf_after(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<Position> {
 /// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records
 /// it; otherwise the order of the file shows it: an entry that does not follow the leaf before it was appended
 /// after a move. Returns `None` if the leaf never moved.
-pub fn previous_leaf(bodies: &dyn EntryReader) -> io::Result<Option<Position>> {
+pub fn previous_leaf(bodies: &EntryReader) -> io::Result<Option<Position>> {
     let session = bodies.session();
     let mut ancestry = None;
     for ix in session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()) {

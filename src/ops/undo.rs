@@ -40,7 +40,7 @@ pub struct Undone {
 }
 
 /// Takes back the last operation that was not taken back before.
-pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
+pub fn undo(bodies: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
     let session = bodies.session();
     let (first, last) = last_operation(bodies)?.ok_or_else(|| {
         let hint = "what rewrites the file is not undone: see `pisess undo --help`";
@@ -80,7 +80,7 @@ pub fn undo(bodies: &dyn EntryReader, fresh: &mut IdSource) -> Result<Undone, Re
 }
 
 /// Returns the entries that were taken back, except those from which the conversation went on.
-pub fn undone(session: &Session, bodies: &dyn EntryReader) -> io::Result<HashSet<EntryIx>> {
+pub fn undone(session: &Session, bodies: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     // The mark of an operation that moved the leaf is on another branch, perhaps below labels that were restored.
     let may_be_mark = |ix: &EntryIx| {
         let (entry, before) = (session.entry(*ix), ix.before());
@@ -106,7 +106,7 @@ pub fn undone(session: &Session, bodies: &dyn EntryReader) -> io::Result<HashSet
 }
 
 /// Returns the first and the last entry of the last operation that was not taken back.
-fn last_operation(bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+fn last_operation(bodies: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
     let session = bodies.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
     let mut at = session.all().next_back();
@@ -134,14 +134,13 @@ fn last_operation(bodies: &dyn EntryReader) -> io::Result<Option<(EntryIx, Entry
 const SESSION_EXIT: &str = "session_exit";
 
 /// Whether an entry is a record that an agent keeps for itself, and not an operation.
-fn is_record(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_record(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     let entry = bodies.session().entry(ix);
     match entry.kind {
         _ if entry.id.is_empty() => Ok(true),
         Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Ok(true),
         Kind::Custom => {
-            let line = bodies.line(ix)?;
-            Ok(Raw::checked(line.trim_ascii()).get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)))
+            bodies.with_entry(ix, |entry| entry.get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)))
         }
         _ => Ok(false),
     }
@@ -149,7 +148,7 @@ fn is_record(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
 
 /// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
 /// the same timestamp. A mark is the first of its write.
-fn start_of_write(bodies: &dyn EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+fn start_of_write(bodies: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
     let session = bodies.session();
     let time = |ix: EntryIx| session.entry(ix).time_ms;
     let mut first = last;
@@ -167,20 +166,17 @@ fn start_of_write(bodies: &dyn EntryReader, last: EntryIx) -> io::Result<EntryIx
 
 /// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a message, which
 /// includes its time, twice.
-fn is_copy(bodies: &dyn EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_copy(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     /// By how much the lengths of ids and times differ at most.
     const ENVELOPE: u64 = 256;
     let session = bodies.session();
-    let mut message = Vec::new();
-    bodies.with_message(ix, &mut |copy| message.extend_from_slice(copy.bytes()))?;
+    let message = bodies.with_message(ix, |copy| copy.bytes().to_vec())?;
     let (role, len) = (session.entry(ix).role, session.entry(ix).span.len);
     let earlier = (0..ix.at()).rev().map(EntryIx::new);
     for other in earlier.filter(|&other| session.is_message(other, role)) {
-        let mut is_same = false;
-        if session.entry(other).span.len.abs_diff(len) <= ENVELOPE {
-            bodies.with_message(other, &mut |original| is_same = original.bytes() == message)?;
-        }
-        if is_same {
+        if session.entry(other).span.len.abs_diff(len) <= ENVELOPE
+            && bodies.with_message(other, |original| original.bytes() == message)?
+        {
             return Ok(true);
         }
     }
@@ -198,7 +194,7 @@ fn is_annotation(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the leaf before an operation.
-fn before(bodies: &dyn EntryReader, first: EntryIx) -> io::Result<Position> {
+fn before(bodies: &EntryReader, first: EntryIx) -> io::Result<Position> {
     let recorded = moved(bodies, first)?.and_then(|mark| mark.from);
     let leaf = recorded.map_or_else(|| leaf_before(bodies, first), Ok)?;
     behind_marks(bodies, leaf)
@@ -240,7 +236,7 @@ fn is_name(session: &Session, ix: EntryIx) -> bool {
 
 /// Restores the name that the operation replaced.
 fn restore_name(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,
@@ -248,10 +244,8 @@ fn restore_name(
     let session = chain.session;
     let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
     let field = |ix: EntryIx, keys: [&str; 2]| {
-        let line = bodies.line(ix)?;
-        let entry = Raw::checked(line.trim_ascii());
-        let found = keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
-        Ok::<_, io::Error>(found.unwrap_or_default())
+        let found = |entry: Raw| keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
+        bodies.with_entry(ix, found).map(Option::unwrap_or_default)
     };
     let earlier = (0..first.at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
     let old = match earlier {
@@ -272,7 +266,7 @@ fn restore_name(
 
 /// Shows the targets of edits as they were seen before.
 fn restore_edits(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,

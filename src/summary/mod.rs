@@ -58,12 +58,12 @@ pub struct Material<'a> {
 
 /// Returns the built-in summary. Results of tool calls are read in the newest messages only. Secrets get the placeholders
 /// of `redactor`.
-pub fn extract<B: EntryReader>(
+pub fn extract<'b>(
     material: &Material,
     session: &Session,
     redactor: Redactor,
     workers: usize,
-    bodies: impl Fn() -> B + Sync,
+    bodies: impl Fn() -> EntryReader<'b> + Sync,
 ) -> io::Result<String> {
     let folders = Folders { cwd: session.header.cwd.as_ref(), home: None };
     let mut extract = Extract { is_split: !material.turn_prefix.is_empty(), redactor, ..Extract::default() };

@@ -14,7 +14,7 @@ use std::io;
 /// Tool results are included, truncated to 2,000 units each, except those marked useless.
 pub fn prepare(
     entries: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = bodies.session();
@@ -34,7 +34,7 @@ pub fn prepare(
 }
 
 /// Returns the message of an entry of the branch.
-fn message_of(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+fn message_of(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Message>> {
     let entry = bodies.session().entry(ix);
     if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
         return Ok(None);

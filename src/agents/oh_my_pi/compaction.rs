@@ -27,7 +27,7 @@ use std::io;
 /// the entry at the cut has no id.
 pub fn prepare(
     path: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
@@ -82,7 +82,7 @@ pub fn prepare(
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
 /// messages before it.
-fn ends_compacted(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<bool> {
+fn ends_compacted(path: &[EntryIx], bodies: &EntryReader) -> io::Result<bool> {
     let Some(&last) = path.last().filter(|&&ix| bodies.session().entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
     };
@@ -110,7 +110,7 @@ struct Since {
 impl Since {
     /// Returns the part after the last reset, starting with the entries that the last compaction kept. The
     /// files of that compaction are added to `ops`.
-    fn last_compaction(path: &[EntryIx], bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<Self> {
+    fn last_compaction(path: &[EntryIx], bodies: &EntryReader, ops: &mut FileOps) -> io::Result<Self> {
         let session = bodies.session();
         let last = |kind| session.last_on(path, kind);
         let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
@@ -177,7 +177,7 @@ struct Cut {
 }
 
 impl Said {
-    fn read(entries: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Self> {
+    fn read(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<Self> {
         let session = bodies.session();
         let mut said =
             Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };

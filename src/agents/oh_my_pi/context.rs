@@ -19,7 +19,7 @@ use pisess_json::write::Object;
 use std::io;
 
 /// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
-pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
+pub fn build(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context> {
     let settings = settings::read(path, bodies)?;
     let mut emitter = Emitter { path, bodies, items: Vec::new() };
     if let Some(notes) = notes::message(path, bodies)? {
@@ -31,7 +31,7 @@ pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> 
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it and the next compaction use: what
 /// it keeps or a provider replays, the settings, the last count of a provider, and the request of a rollover.
-pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used_above(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
     let line = bodies.line(compaction)?;
     let line = Raw::checked(line.trim_ascii());
@@ -48,7 +48,7 @@ pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<
 
 struct Emitter<'a> {
     path: &'a [EntryIx],
-    bodies: &'a dyn EntryReader,
+    bodies: &'a EntryReader<'a>,
     items: Vec<Item>,
 }
 

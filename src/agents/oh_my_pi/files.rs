@@ -31,7 +31,7 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Adds the files named by the calls of a message (`extractFileOpsFromMessage`).
-pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
+pub fn add_message(message: &Message, bodies: &EntryReader, ops: &mut FileOps) -> io::Result<()> {
     let session = bodies.session();
     let stored = matches!(message.body, Body::Stored);
     if stored && session.entry(message.entry).role != Role::Assistant {

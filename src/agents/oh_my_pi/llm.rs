@@ -19,7 +19,7 @@ use pisess_json::{Raw, string as json_string};
 use std::io;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-pub fn convert(messages: &[Message], bodies: &dyn EntryReader, emit: &mut Emit) -> io::Result<()> {
+pub fn convert(messages: &[Message], bodies: &EntryReader, emit: &mut Emit) -> io::Result<()> {
     // A turn that ends in thinking: the next message decides how it is converted.
     let mut held = None;
     for message in messages {

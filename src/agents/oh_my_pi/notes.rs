@@ -13,7 +13,7 @@ const ENTRY_TYPE: &str = "experimental_context_notes";
 const MAX_BYTES: usize = 16_384;
 
 /// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty one.
-pub fn message(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+pub fn message(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Message>> {
     let session = bodies.session();
     for &ix in path.iter().rev() {
         match session.entry(ix).kind {

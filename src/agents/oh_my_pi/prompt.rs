@@ -21,7 +21,7 @@ pub const REQUESTS: Requests = Requests {
 
 /// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
 /// contains little else.
-pub fn previous_summary(preparation: &Preparation, bodies: &dyn EntryReader) -> io::Result<Text<'static>> {
+pub fn previous_summary(preparation: &Preparation, bodies: &EntryReader) -> io::Result<Text<'static>> {
     let Some(text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
     let archived = |line: Raw| archive::source_text(line.get("preserveData").unwrap_or(Raw::NULL));

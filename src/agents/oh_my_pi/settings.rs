@@ -10,7 +10,7 @@ use pisess_json::{Raw, js, string};
 use std::io;
 
 /// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
-pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+pub fn read(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = bodies.session();
     let mut settings = Settings::new();
     for &ix in path {
@@ -34,7 +34,7 @@ pub fn read(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<(&'sta
 
 /// Returns the entries that determine the settings at the end of the path. Each choice of a model counts, because the
 /// first for a role determines its place among the models.
-pub fn used(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = bodies.session();
     let last =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
@@ -125,7 +125,7 @@ impl Settings {
         }
     }
 
-    fn infer_model(&mut self, bodies: &dyn EntryReader) -> io::Result<()> {
+    fn infer_model(&mut self, bodies: &EntryReader) -> io::Result<()> {
         let Some((ix, place)) = self.inferred else { return Ok(()) };
         let model = bodies.with_entry(ix, |line| {
             let message = line.get("message").unwrap_or(Raw::NULL);

@@ -9,7 +9,7 @@ use std::io;
 
 /// Returns the size of the context at the end of `path`: the provider's last count, or 0. If a compaction follows
 /// the count, the size is an estimate of the messages that remain (`getContextUsage`).
-pub fn size(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
+pub fn size(path: &[EntryIx], bodies: &EntryReader) -> io::Result<f64> {
     let compacted = bodies.session().last_on(path, Kind::Compaction);
     match tokens::last_usage(&path[compacted.map_or(0, |at| at + 1)..], bodies)? {
         Some(usage) => Ok(usage.context),
@@ -19,14 +19,14 @@ pub fn size(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
 }
 
 /// Returns the estimate of the messages of a context.
-fn remaining(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<f64> {
+fn remaining(path: &[EntryIx], bodies: &EntryReader) -> io::Result<f64> {
     let messages = context::build(path, bodies)?.messages;
     let tokens = messages.iter().map(|message| message.with(bodies, tokens::estimate));
     Ok(tokens.sum::<io::Result<u64>>()? as f64)
 }
 
 /// Returns the size at each of `tips`, and at the entries that were read to find it: each is read once.
-pub fn sizes(tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn sizes(tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = bodies.session();
     let (mut sizes, mut estimates): (HashMap<EntryIx, f64>, HashMap<_, _>) = Default::default();
     'tips: for &tip in tips {
@@ -39,9 +39,8 @@ pub fn sizes(tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<E
             }
             size = sizes.get(&ix).copied();
             if size.is_none() && session.is_message(ix, Role::Assistant) {
-                bodies.with_message(ix, &mut |message| {
-                    size = ContextUsage::recorded(message).map(|usage| usage.context);
-                })?;
+                let usage = bodies.with_message(ix, ContextUsage::recorded)?;
+                size = usage.map(|usage| usage.context);
             }
             below.push(ix);
             if size.is_some() {

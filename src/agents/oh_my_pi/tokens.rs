@@ -85,14 +85,14 @@ pub struct ContextUsage {
 
 /// Returns the provider's last count on the path, from a turn that neither failed nor was aborted. Its `context`
 /// is what compactions store as `tokensBefore`.
-pub fn last_usage(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<ContextUsage>> {
+pub fn last_usage(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<ContextUsage>> {
     Ok(last_counted(path, bodies)?.map(|(_, usage)| usage))
 }
 
 /// Returns the turn with the provider's last count on the path, and the count.
 pub(super) fn last_counted(
     path: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
 ) -> io::Result<Option<(EntryIx, ContextUsage)>> {
     for &ix in path.iter().rev().filter(|&&ix| bodies.session().is_message(ix, Role::Assistant)) {
         let recorded = |line: Raw| ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL));

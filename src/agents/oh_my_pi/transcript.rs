@@ -21,14 +21,14 @@ pub const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
 /// become U+FFFD.
-pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let useless = useless_calls(messages, bodies)?;
     let mut transcript = TranscriptWriter::new(out);
     llm::convert(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json), &useless))
 }
 
 /// Returns the calls whose results are useless.
-fn useless_calls(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<HashSet<Text<'static>>> {
+fn useless_calls(messages: &[Message], bodies: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
     let session = bodies.session();
     let mut useless = HashSet::default();
     for message in messages {

@@ -15,7 +15,7 @@ use std::io;
 /// Tool results are omitted. Edits on the branch apply to its entries.
 pub fn prepare(
     entries: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = bodies.session();
@@ -34,7 +34,7 @@ pub fn prepare(
 }
 
 /// Returns the message of an entry of the branch.
-fn message(ix: EntryIx, edits: &Edits, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+fn message(ix: EntryIx, edits: &Edits, bodies: &EntryReader) -> io::Result<Option<Message>> {
     let session = bodies.session();
     let built = |make: fn(Raw) -> Vec<u8>| bodies.with_entry(ix, |line| Body::built(make(line)));
     let edit = edits.of(session, ix);

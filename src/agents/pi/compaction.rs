@@ -25,7 +25,7 @@ use std::ops::Range;
 /// the entry at the cut has no id.
 pub fn prepare(
     path: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
@@ -68,7 +68,7 @@ pub fn prepare(
 /// The data that a cut is chosen from; positions are indexes among the entries of the projection.
 struct Base<'a> {
     path: &'a [EntryIx],
-    bodies: &'a dyn EntryReader,
+    bodies: &'a EntryReader<'a>,
     projection: &'a Projection,
 }
 

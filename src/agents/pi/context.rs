@@ -16,7 +16,7 @@ use pisess_json::{Raw, string, write};
 use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
-pub fn build(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Context> {
+pub fn build(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context> {
     let settings = settings(path, bodies)?;
     Ok(Context { messages: project(path, bodies, |_| {})?, settings })
 }
@@ -52,7 +52,7 @@ impl Projection {
 }
 
 /// Returns the entries in effect at the end of `path`, and their messages.
-pub fn projection(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Projection> {
+pub fn projection(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Projection> {
     let mut entries = Vec::new();
     let messages = project(path, bodies, |entry| entries.push(entry))?;
     Ok(Projection { messages, entries })
@@ -61,7 +61,7 @@ pub fn projection(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Proj
 /// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
 fn project(
     path: &[EntryIx],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     mut each: impl FnMut(Projected),
 ) -> io::Result<Vec<Message>> {
     let session = bodies.session();
@@ -93,7 +93,7 @@ pub fn role(session: &Session, message: &Message) -> Role {
 /// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
 pub(crate) fn in_force<'a>(
     path: &'a [EntryIx],
-    bodies: &'a dyn EntryReader,
+    bodies: &'a EntryReader<'a>,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
     let session = bodies.session();
     let compaction = session.last_on(path, Kind::Compaction);
@@ -107,7 +107,7 @@ pub(crate) fn in_force<'a>(
 }
 
 /// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it keeps none.
-fn first_kept(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
+fn first_kept(path: &[EntryIx], bodies: &EntryReader) -> io::Result<usize> {
     let at = path.len() - 1;
     let first = bodies.with_entry(path[at], |line| {
         let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty())?;
@@ -118,7 +118,7 @@ fn first_kept(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<usize> {
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it keeps, the model, the
 /// thinking level and the tools.
-pub fn used_above(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used_above(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = bodies.session();
     let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
     let mut used = above[first_kept(path, bodies)?..].to_vec();
@@ -138,7 +138,7 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
 pub(super) fn speak(
     ix: EntryIx,
     edit: Option<Edit>,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
     let mut visible = false;
@@ -175,7 +175,7 @@ pub(super) fn speak(
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
 // Inlined, because most messages are as stored, which needs no call to find out.
 #[inline]
-pub(super) fn message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
+pub(super) fn message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Body>> {
     let entry = bodies.session().entry(ix);
     if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
         return Ok(Some(Body::Stored));
@@ -184,7 +184,7 @@ pub(super) fn message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Optio
 }
 
 /// Like [`message`], for one whose role or content is missing.
-fn incomplete_message(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Option<Body>> {
+fn incomplete_message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Body>> {
     let empty: &[u8] = match bodies.session().entry(ix).role {
         Role::System => b"\"\"",
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
@@ -234,7 +234,7 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
 
 /// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
 /// `JSON.stringify`.
-fn settings(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+fn settings(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     let session = bodies.session();
     let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
     let model = path.iter().rev().copied().find(|&ix| sets_model(session, ix));

@@ -24,7 +24,7 @@ pub struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
     /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &dyn EntryReader) -> io::Result<Self> {
+    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &EntryReader) -> io::Result<Self> {
         let session = bodies.session();
         let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
@@ -56,7 +56,7 @@ impl Edits {
 }
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
-pub fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> io::Result<Option<Message>> {
+pub fn edited(message: Message, edit: Edit, bodies: &EntryReader) -> io::Result<Option<Message>> {
     match edit {
         Edit::Omit => Ok(None),
         Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
@@ -64,7 +64,7 @@ pub fn edited(message: Message, edit: Edit, bodies: &dyn EntryReader) -> io::Res
 }
 
 /// Returns a message with the content of a `context_edit` entry.
-fn replaced_by(message: Message, by: EntryIx, bodies: &dyn EntryReader) -> io::Result<Message> {
+fn replaced_by(message: Message, by: EntryIx, bodies: &EntryReader) -> io::Result<Message> {
     let content = bodies.with_entry(by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;

@@ -26,7 +26,7 @@ pub fn append(summary: &mut Text, files: &FileLists) {
 
 /// Adds the files named by a message's calls: those of an assistant message, and those that a tool result
 /// records as nested.
-pub fn add_message(message: &Message, bodies: &dyn EntryReader, ops: &mut FileOps) -> io::Result<()> {
+pub fn add_message(message: &Message, bodies: &EntryReader, ops: &mut FileOps) -> io::Result<()> {
     let session = bodies.session();
     let role = context::role(session, message);
     if !matches!(role, Role::Assistant | Role::ToolResult) {

@@ -12,7 +12,7 @@ use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
 /// nothing to carry.
-pub fn checkpoint(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Option<Vec<u8>>> {
+pub fn checkpoint(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>> {
     let session = bodies.session();
     let has_state =
         |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
@@ -24,7 +24,7 @@ pub fn checkpoint(path: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<Opti
 }
 
 /// Returns the system messages among `messages` combined into one; `None` if pi would have none.
-pub fn current(messages: &[Message], bodies: &dyn EntryReader) -> io::Result<Option<System>> {
+pub fn current(messages: &[Message], bodies: &EntryReader) -> io::Result<Option<System>> {
     let mut system = System::default();
     let is_system = |message: &&Message| context::role(bodies.session(), message) == Role::System;
     for message in messages.iter().filter(is_system) {

@@ -3,7 +3,7 @@
 use crate::load::{self, Options};
 use crate::session::Session;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{EntryReader, FileReader, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
@@ -34,8 +34,8 @@ impl Sample {
         Sample { session: load::load(&self.file, options).unwrap(), ..self }
     }
 
-    pub fn bodies(&self) -> impl EntryReader + '_ {
-        FileReader::new(&self.session, &self.file)
+    pub fn bodies(&self) -> EntryReader<'_> {
+        EntryReader::new(&self.session, &self.file)
     }
 
     pub fn path(&self) -> Vec<EntryIx> {

@@ -25,7 +25,7 @@ use std::io;
 const SINGLE: (usize, usize) = (32, 100_000);
 
 /// Returns the size at each of `tips`, in tokens, except those that would take too long.
-pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &dyn EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
     let session = bodies.session();
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = HashMap::default();
@@ -67,7 +67,7 @@ type Count = (f64, u64);
 /// are not read again: `None` where there is none since the last compaction.
 fn count_at(
     tip: EntryIx,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     known: &mut HashMap<EntryIx, Option<Count>>,
 ) -> io::Result<Option<Count>> {
     let session = bodies.session();
@@ -128,7 +128,7 @@ impl Step {
     }
 }
 
-fn states(tree: &Tree, bodies: &dyn EntryReader) -> io::Result<Vec<State>> {
+fn states(tree: &Tree, bodies: &EntryReader) -> io::Result<Vec<State>> {
     let session = bodies.session();
     let steps = session.all().map(|ix| step(ix, bodies)).collect::<io::Result<Vec<_>>>()?;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
@@ -162,7 +162,7 @@ fn states(tree: &Tree, bodies: &dyn EntryReader) -> io::Result<Vec<State>> {
     Ok(states)
 }
 
-fn step(ix: EntryIx, bodies: &dyn EntryReader) -> io::Result<Step> {
+fn step(ix: EntryIx, bodies: &EntryReader) -> io::Result<Step> {
     let session = bodies.session();
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;

@@ -38,7 +38,7 @@ pub fn estimate(message: Raw) -> u64 {
 /// Returns the tokens of the context at the end of `path`, from which `projection` was made (pi's
 /// `estimateProjectedContextTokens`). A provider's count is used until an edit or a compaction changes the
 /// context before it; it may be any JavaScript number.
-pub fn context(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryReader) -> io::Result<f64> {
+pub fn context(path: &[EntryIx], projection: &Projection, bodies: &EntryReader) -> io::Result<f64> {
     if let Some(counted) = counted(path, projection, bodies)? {
         return Ok(counted);
     }
@@ -53,7 +53,7 @@ pub fn context(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryRead
 }
 
 /// Returns the last count of a provider that is still valid, and an estimate of what follows.
-fn counted(path: &[EntryIx], projection: &Projection, bodies: &dyn EntryReader) -> io::Result<Option<f64>> {
+fn counted(path: &[EntryIx], projection: &Projection, bodies: &EntryReader) -> io::Result<Option<f64>> {
     let session = bodies.session();
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = path.iter().rposition(changes);

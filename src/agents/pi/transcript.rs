@@ -16,7 +16,7 @@ use std::io::{self, Write};
 const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
-pub fn write(messages: &[Message], bodies: &dyn EntryReader, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = TranscriptWriter::new(out);
     llm::convert_all(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json)))
 }

@@ -116,7 +116,7 @@ struct Target {
 pub fn write(
     messages: &[Message],
     request: &Request,
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<bool>> {
     let agent = bodies.session().agent();
@@ -136,7 +136,7 @@ pub fn write(
 
 fn send(
     messages: &[Message],
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     target: &Target,
     late: Late,
     body: impl replay::Writer,

@@ -25,7 +25,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn of(messages: &[Message], api: Api, bodies: &dyn EntryReader) -> io::Result<Self> {
+    pub fn of(messages: &[Message], api: Api, bodies: &EntryReader) -> io::Result<Self> {
         let agent = bodies.session().agent();
         let mut system = System::default();
         let mut model = None;

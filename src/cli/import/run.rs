@@ -11,7 +11,7 @@ use crate::ops::plan::{Action, Change, NewEntry};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
-use crate::session::read::entry_reader::{EntryReader as _, FileReader};
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{self as store, Committed, Locked, Member, NewFolder, SessionFile};
@@ -260,7 +260,7 @@ impl Importer<'_> {
 
 /// Returns the last record of an import in a session, and whether it is the last entry.
 fn record_in(session: &Session, input: &Input) -> io::Result<Option<(Record, bool)>> {
-    let bodies = FileReader::new(session, input.source());
+    let bodies = EntryReader::new(session, input.source());
     let customs = session.all().filter(|ix| session.entry(*ix).kind == Kind::Custom);
     for ix in customs.collect::<Vec<_>>().into_iter().rev() {
         if let Some(record) = Record::of(&bodies.line(ix)?) {

@@ -13,7 +13,6 @@ use crate::ops::rows::{Edited, Ending, Row, Tone};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
-use crate::session::read::entry_reader::EntryReader;
 use crate::session::search::Hit;
 use foldhash::HashMap;
 use memchr::memmem;
@@ -72,17 +71,16 @@ pub fn edit_mark(edited: Edited) -> &'static str {
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
     let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
     let print_line = |ix: EntryIx, ui: &mut Ui| {
-        let mut written = Ok(());
-        let mut write = |line: &[u8]| {
+        let write = |line: &[u8]| {
             let (line, out) = (line.trim_ascii(), ui.stdout());
-            written = if is_terminal {
-                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())
+            if is_terminal {
+                out.write_all(visible_lines(&String::from_utf8_lossy(line)).as_bytes())?;
             } else {
-                write_valid(out, line, is_utf8)
+                write_valid(out, line, is_utf8)?;
             }
-            .and_then(|()| out.write_all(b"\n"));
+            out.write_all(b"\n")
         };
-        open.input.read(bodies.with_line(ix, &mut write))?;
+        let written = open.input.read(bodies.with_line(ix, write))?;
         written.map_err(Failure::output)
     };
     let mut rest = entries;

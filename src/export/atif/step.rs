@@ -5,7 +5,6 @@ use crate::agents::oh_my_pi::message::starts_user_turn;
 use crate::export::source::{decoded, shown};
 use crate::session::content::{is_block, joined_text};
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader as _;
 use crate::session::usage::{Usage, UsageSums, end_of, places, sessions};
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -163,7 +162,7 @@ impl Trajectory<'_, '_> {
             } else if copied == Copied::Forked && self.source.session.usage_of(answer).is_some() {
                 self.unpaid.insert(answer);
             }
-            let answer = self.results.line(answer)?.into_owned();
+            let answer = self.results.line(answer)?;
             let answer = Raw::checked(answer.trim_ascii()).get("message").unwrap_or(Raw::NULL);
             results.push(self.result(answer, Some(&id)));
         }

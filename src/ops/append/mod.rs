@@ -48,7 +48,7 @@ pub struct Appended {
 /// # Errors
 /// The first that is not valid.
 pub fn append<'a>(
-    bodies: &dyn EntryReader,
+    bodies: &EntryReader,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     fresh: &mut IdSource,
@@ -83,7 +83,7 @@ pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
 /// The entries validated so far.
 struct Batch<'s> {
     session: &'s Session,
-    bodies: &'s dyn EntryReader,
+    bodies: &'s EntryReader<'s>,
     /// Their indexes, by id.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,

@@ -3,7 +3,7 @@
 use super::finding::{Finding, FindingKind as K, found};
 use crate::agents::oh_my_pi::native;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, FileReader};
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Ancestry;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
@@ -13,7 +13,7 @@ use std::io;
 
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
 pub(super) fn check(
-    bodies: &FileReader,
+    bodies: &EntryReader,
     active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> io::Result<Vec<EntryIx>> {
@@ -95,7 +95,7 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
     }
 }
 
-fn summaries(bodies: &FileReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
+fn summaries(bodies: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
     let session = bodies.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
     let summaries: Vec<_> = session.all().filter(is_summary).collect();

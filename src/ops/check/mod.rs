@@ -30,7 +30,7 @@ use crate::load::{LoadError, Options, load};
 use crate::ops::patched::Pieces;
 use crate::ops::plan::copy_all;
 use crate::session::entry::{EntryIx, Span};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::active;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
@@ -73,7 +73,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
-    let bodies = FileReader::new(&session, &file);
+    let bodies = EntryReader::new(&session, &file);
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
     let links = graph::check(&session, &mending, &is_active, &mut findings);

@@ -23,7 +23,7 @@ pub struct Side<'a> {
     /// The entries, starting at the root.
     pub path: Vec<EntryIx>,
     /// The lines of its entries.
-    pub bodies: &'a dyn EntryReader,
+    pub bodies: &'a EntryReader<'a>,
 }
 
 /// The differences of two paths. Entries are those of the left session, unless stated otherwise.
@@ -143,8 +143,7 @@ fn contents(side: &Side) -> io::Result<Vec<Content>> {
     let mut contents = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
         let kind = side.session.entry(ix).kind;
-        side.bodies
-            .with_line(ix, &mut |line| contents.push(content(Raw::checked(line.trim_ascii()), kind)))?;
+        contents.push(side.bodies.with_entry(ix, |entry| content(entry, kind))?);
     }
     Ok(contents)
 }
@@ -178,7 +177,7 @@ fn content(line: Raw, kind: Kind) -> Content {
 mod tests {
     use super::*;
     use crate::load::{Options, load};
-    use crate::session::read::entry_reader::FileReader;
+    use crate::session::read::entry_reader::EntryReader;
 
     fn file(entries: &[(&str, &str)]) -> Vec<u8> {
         let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n".to_owned();
@@ -196,7 +195,7 @@ mod tests {
     fn compared(left: &[(&str, &str)], right: &[(&str, &str)]) -> String {
         let files = [file(left), file(right)];
         let loaded = files.each_ref().map(|file| load(file, &Options::default()).unwrap());
-        let bodies = [0, 1].map(|at| FileReader::new(&loaded[at], &files[at]));
+        let bodies = [0, 1].map(|at| EntryReader::new(&loaded[at], &files[at]));
         let [left, right] = [0, 1].map(|at| Side {
             session: &loaded[at],
             path: loaded[at].path(loaded[at].leaf),

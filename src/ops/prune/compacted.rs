@@ -14,7 +14,7 @@ use super::removal::alone;
 use crate::ops::branches::branches;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
-use crate::session::read::entry_reader::{FileReader, named};
+use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::tree::Tree;
 use foldhash::HashSet;
 use pisess_store::ReadAt;
@@ -22,7 +22,7 @@ use std::io;
 
 /// Returns for each entry whether it leaves.
 pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
-    let bodies = FileReader::new(session, source);
+    let bodies = EntryReader::new(session, source);
     let (mut stays, compactions) = below_compactions(session);
     let mut above = vec![false; session.entries.len()];
     for compaction in compactions {

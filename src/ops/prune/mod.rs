@@ -27,7 +27,7 @@ use crate::ops::patched::Pieces;
 use crate::ops::plan::NewEntry;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, LineNo, Span};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::line_chunks::{Line, each_line};
 use payload::at_path;
 use pisess_json::Raw;
@@ -240,7 +240,7 @@ fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
 /// # Errors
 /// If a line cannot be read.
 pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64> {
-    let bodies = FileReader::new(session, source);
+    let bodies = EntryReader::new(session, source);
     let context = (session.agent().context)(&session.path(session.leaf), &bodies)?;
     context.messages.iter().map(|message| message.with(&bodies, session.agent().message_tokens)).sum()
 }

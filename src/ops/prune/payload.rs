@@ -8,7 +8,7 @@ use super::{Prune, Value, side};
 use crate::format::size;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Role};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, string};
@@ -60,7 +60,7 @@ impl Prune {
     /// Finds the payloads of a session.
     pub fn payloads_of(session: &Session, source: &dyn ReadAt, wanted: &Wanted) -> io::Result<Prune> {
         let mut values = Vec::new();
-        let bodies = FileReader::new(session, source);
+        let bodies = EntryReader::new(session, source);
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
             let line = bodies.stored(session.entry(entry).span)?;
             values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, wanted));

@@ -12,7 +12,7 @@ use crate::ops::IdSource;
 use crate::ops::switch::mark;
 use crate::session::collected::LabelChange;
 use crate::session::entry::{EntryIx, Kind, LineNo};
-use crate::session::read::entry_reader::{EntryReader, FileReader, named};
+use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
 use crate::session::{Format, ProblemKind, Session};
 use pisess_json::string::encoded;
@@ -89,7 +89,7 @@ impl Prune {
         leaves: Vec<bool>,
         fresh: &mut IdSource,
     ) -> io::Result<Prune> {
-        let bodies = FileReader::new(session, source);
+        let bodies = EntryReader::new(session, source);
         let entries: Vec<_> = session.all().filter(|ix| leaves[ix.at()]).collect();
         let stays = |ix: &EntryIx| !leaves[ix.at()];
         let above = |place: Position| session.upwards(place).find(stays);
@@ -138,7 +138,7 @@ pub(super) fn check_space(line: &[u8]) -> io::Result<()> {
 
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on
 /// the path that stays: no longer in effect, it keeps what is left of that part.
-fn first_kept(bodies: &dyn EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
+fn first_kept(bodies: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
     let session = bodies.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
@@ -156,7 +156,7 @@ fn first_kept(bodies: &dyn EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Res
 }
 
 /// Returns the leaf of the session without the entries that leave.
-fn leaf_without(bodies: &dyn EntryReader, leaves: &[bool]) -> io::Result<Position> {
+fn leaf_without(bodies: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
     let session = bodies.session();
     let last = session.all().rev().find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
     let Some(last) = last else { return Ok(None) };

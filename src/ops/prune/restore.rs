@@ -7,7 +7,7 @@ use crate::ops::patched::{Origin, Patched, Pieces};
 use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::entry_reader::FileReader;
+use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::line_chunks::each_line;
 use foldhash::HashMap;
 use pisess_json::edit::Edit;
@@ -142,7 +142,7 @@ enum Fate {
 struct Lines<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
-    bodies: FileReader<'a>,
+    bodies: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
     lines: Vec<Line>,
     /// The ids of the lines that were pruned.
@@ -167,7 +167,7 @@ impl<'a> Lines<'a> {
             lines.push(Line { number, is_pruned: false, span, newline, id: 0, edits: 0 });
             Ok::<(), io::Error>(())
         })?;
-        let bodies = FileReader::new(session, source);
+        let bodies = EntryReader::new(session, source);
         let mut fields: HashMap<_, Vec<_>> = HashMap::default();
         for record in operations.iter().flat_map(|(_, records)| records) {
             if let What::Value { field, .. } = &record.what {

@@ -8,7 +8,7 @@ use crate::ops::IdSource;
 use crate::ops::branches::branches;
 use crate::session::dice::Dice;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::{FileReader, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use crate::session::tree::Tree;
 use std::fmt::Write as _;
 
@@ -121,7 +121,7 @@ fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: u
 
 /// Returns what the agent sees at an entry, and what its next compaction there would be.
 fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
-    let bodies = FileReader::new(session, source);
+    let bodies = EntryReader::new(session, source);
     let path = session.path(Some(tip));
     let agent = session.agent();
     let mut out = String::new();

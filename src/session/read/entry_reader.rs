@@ -7,45 +7,15 @@ use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_store::workers::in_order;
 use pisess_store::{PageBuffer, ReadAt, shorter};
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io;
 
-/// Reads lines of entries **as `migrate` would store them**, without their newlines. Memory does not grow with
-/// the number of lines read; request lines in file order where possible.
-pub trait EntryReader {
-    /// Returns the session whose entries these are.
-    fn session(&self) -> &Session;
-
-    /// Returns the line of an entry.
-    ///
-    /// # Errors
-    /// If reading fails, or the file is no longer the one that was loaded.
-    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>>;
-
-    /// Calls `see` with the line of an entry; may avoid copying it.
-    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        self.line(ix).map(|line| see(&line))
-    }
-
-    /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
-    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
-        message_of(self, ix, see)
-    }
-}
-
-impl dyn EntryReader + '_ {
-    /// Calls `see` with the JSON object of an entry.
-    pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        self.line(ix).map(|line| see(Raw::checked(line.trim_ascii())))
-    }
-}
-
-/// Bodies from the file a session was loaded from.
+/// Reads lines of entries **as `migrate` would store them**, without their newlines, from the file a session was loaded
+/// from. Memory does not grow with the number of lines read; request lines in file order where possible.
 ///
 /// Neighbouring lines are read together. The length of each read depends on how much of the previous one was
 /// requested, so little is read in vain: `tests/counts.rs` bounds it for lines in order, backwards and shuffled.
-pub struct FileReader<'a> {
+pub struct EntryReader<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
     window: RefCell<Window>,
@@ -83,10 +53,45 @@ const WINDOW: u64 = 256 * 1024;
 /// The maximum read-ahead, as a multiple of the bytes requested from the previous read.
 const AHEAD: u64 = 4;
 
-impl<'a> FileReader<'a> {
-    /// Returns the bodies of a session, read from the file it was loaded from.
+impl<'a> EntryReader<'a> {
+    /// Returns a reader of a session, given the file it was loaded from.
     pub fn new(session: &'a Session, source: &'a dyn ReadAt) -> Self {
-        FileReader { session, source, window: RefCell::default() }
+        EntryReader { session, source, window: RefCell::default() }
+    }
+
+    /// Returns the session whose entries these are.
+    pub fn session(&self) -> &'a Session {
+        self.session
+    }
+
+    /// Returns the line of an entry.
+    ///
+    /// # Errors
+    /// If reading fails, or the file is no longer the one that was loaded.
+    pub fn line(&self, ix: EntryIx) -> io::Result<Vec<u8>> {
+        self.with_line(ix, <[u8]>::to_vec)
+    }
+
+    /// Calls `see` with the line of an entry, without copying it out of the window if it is stored so.
+    pub fn with_line<T>(&self, ix: EntryIx, see: impl FnOnce(&[u8]) -> T) -> io::Result<T> {
+        let seen = self.with_stored(self.session.entry(ix).span, |line| {
+            self.session.migrated(ix, line).map(|line| see(&line))
+        })?;
+        let changed = "the file is no longer the one that was read";
+        seen.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, changed))
+    }
+
+    /// Calls `see` with the JSON object of an entry.
+    pub fn with_entry<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        self.with_line(ix, |line| see(Raw::checked(line.trim_ascii())))
+    }
+
+    /// Calls `see` with the `message` of an entry's line, or `null` if it has none.
+    pub fn with_message<T>(&self, ix: EntryIx, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+        match self.session.message_span(ix).filter(|_| !self.session.is_migrated(ix)) {
+            Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
+            None => self.with_entry(ix, |entry| see(entry.get("message").unwrap_or(Raw::NULL))),
+        }
     }
 
     /// Returns the bytes of a line as they are in the file.
@@ -134,41 +139,6 @@ impl<'a> FileReader<'a> {
     }
 }
 
-impl EntryReader for FileReader<'_> {
-    fn session(&self) -> &Session {
-        self.session
-    }
-
-    fn line(&self, ix: EntryIx) -> io::Result<Cow<'_, [u8]>> {
-        let line = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.migrated(ix, line).map(Cow::into_owned)
-        })?;
-        line.map(Cow::Owned).map_err(|_| changed())
-    }
-
-    fn with_line(&self, ix: EntryIx, see: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        let seen = self.with_stored(self.session.entry(ix).span, |line| {
-            self.session.migrated(ix, line).map(|line| see(&line))
-        })?;
-        seen.map_err(|_| changed())
-    }
-
-    fn with_message(&self, ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
-        match self.session.message_span(ix).filter(|_| !self.session.is_migrated(ix)) {
-            Some(span) => self.with_stored(span, |message| see(Raw::checked(message))),
-            None => message_of(self, ix, see),
-        }
-    }
-}
-
-fn changed() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the file is no longer the one that was read")
-}
-
-fn message_of(bodies: &(impl EntryReader + ?Sized), ix: EntryIx, see: &mut dyn FnMut(Raw)) -> io::Result<()> {
-    bodies.with_line(ix, &mut |line| see(Raw::checked(line.trim_ascii()).get("message").unwrap_or(Raw::NULL)))
-}
-
 /// A message of a context, and the entry it comes from.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -204,14 +174,10 @@ impl Message {
     }
 
     /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
-    pub fn with<T>(&self, bodies: &dyn EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    pub fn with<T>(&self, bodies: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
-            Body::Stored => {
-                let (mut see, mut seen) = (Some(see), None);
-                bodies.with_message(self.entry, &mut |json| seen = see.take().map(|see| see(json)))?;
-                seen.ok_or_else(|| io::Error::other("the message was not shown"))
-            }
+            Body::Stored => bodies.with_message(self.entry, see),
         }
     }
 }
@@ -220,10 +186,10 @@ impl Message {
 const PART: usize = 32;
 
 /// Reads messages on `workers` threads, which call `bodies`, and passes the results to `take`, in order.
-pub fn read_in_order<B: EntryReader, T: Send>(
+pub fn read_in_order<'b, T: Send>(
     messages: &[&Message],
     workers: usize,
-    bodies: impl Fn() -> B + Sync,
+    bodies: impl Fn() -> EntryReader<'b> + Sync,
     read: impl Fn(Raw) -> T + Sync,
     mut take: impl FnMut(EntryIx, T),
 ) -> io::Result<()> {
@@ -248,9 +214,8 @@ pub struct Context {
 }
 
 /// Returns the entry that a member of an entry names.
-pub fn named(bodies: &dyn EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
-    let line = bodies.line(ix)?;
-    Ok(Raw::checked(line.trim_ascii()).get_text(key).and_then(|id| bodies.session().find(&id)))
+pub fn named(bodies: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+    bodies.with_entry(ix, |entry| entry.get_text(key).and_then(|id| bodies.session().find(&id)))
 }
 
 #[cfg(test)]
