@@ -1,15 +1,17 @@
 //! Opening and loading the session named on the command line.
 
 use super::named::named;
+use crate::agents::pi::edits::Edit;
 use crate::cli::output::{Exit, Failure, FailureKind, Ui, visible};
 use crate::load::{LoadError, Options, WrongFile, add_rows, append, has_header, is_small, load, read_header};
-use crate::ops::rows::{Edited, edited};
+use crate::ops::rows::edited;
 use crate::ops::switch::previous_leaf;
 use crate::ops::{Refusal, label};
+use crate::session::defect::FindingKind;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::{LEAF, PREVIOUS, Position, resolve};
-use crate::session::{Header, ProblemKind, Session};
+use crate::session::{Header, Session};
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_store::{self as store, Opened, ReadAt, SessionFile, Spooled};
@@ -271,7 +273,7 @@ impl OpenSession {
     }
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
-    pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edited>, Failure> {
+    pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edit>, Failure> {
         self.input.read(edited(&self.bodies(), leaf))
     }
 
@@ -344,7 +346,7 @@ impl OpenSession {
 
     /// Returns one line that lists all problems of the file.
     fn problems(&self) -> Option<String> {
-        let mut kinds: Vec<(ProblemKind, u32, u32)> = Vec::new();
+        let mut kinds: Vec<(FindingKind, u32, u32)> = Vec::new();
         for problem in &self.session.problems {
             match kinds.iter_mut().find(|(kind, ..)| *kind == problem.kind) {
                 Some((_, count, _)) => *count += 1,
@@ -382,19 +384,21 @@ pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -
     }
 }
 
-fn noun(kind: ProblemKind) -> &'static str {
+fn noun(kind: FindingKind) -> &'static str {
     match kind {
-        ProblemKind::Malformed => "malformed line",
-        ProblemKind::TornTail => "torn last line",
-        ProblemKind::Fused => "several values",
-        ProblemKind::NotAnObject => "value that is not an entry",
-        ProblemKind::SecondHeader => "second header",
-        ProblemKind::InvalidUtf8 => "invalid UTF-8",
-        ProblemKind::ByteOrderMark => "byte order mark",
-        ProblemKind::OddVersion => "version that is not a number",
-        ProblemKind::NoId => "entry without id",
-        ProblemKind::DuplicateId => "duplicate id",
-        ProblemKind::Cycle => "cycle of parents",
-        ProblemKind::MissingParent => "missing parent",
+        FindingKind::MalformedLine => "malformed line",
+        FindingKind::TornTail => "torn last line",
+        FindingKind::FusedLine => "several values",
+        FindingKind::NotAnEntry => "value that is not an entry",
+        FindingKind::SecondHeader => "second header",
+        FindingKind::InvalidUtf8 => "invalid UTF-8",
+        FindingKind::ByteOrderMark => "byte order mark",
+        FindingKind::OddVersion => "version that is not a number",
+        FindingKind::MissingId => "entry without id",
+        FindingKind::DuplicateId => "duplicate id",
+        FindingKind::ParentCycle => "cycle of parents",
+        FindingKind::MissingParent => "missing parent",
+        // Loading reports no others.
+        other => other.name(),
     }
 }

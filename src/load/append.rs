@@ -3,13 +3,11 @@
 use super::fragment::{Fragment, Reading};
 use super::link;
 use super::{LoadError, Options};
-use crate::session::read::header::Version;
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record;
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::usage::remove_copies;
 use crate::session::{Format, Session};
-use pisess_json::text::Text;
 use pisess_store::ReadAt;
 use std::mem::take;
 use std::ops::ControlFlow;
@@ -22,22 +20,19 @@ use std::ops::ControlFlow;
 /// If the file cannot be read, or the strings of all entries no longer fit.
 pub fn append(session: &mut Session, source: &dyn ReadAt, options: &Options) -> Result<bool, LoadError> {
     let source = WholeLines::of(source)?;
-    let version = match session.format {
-        Format::V3 => Version::Three,
-        Format::V2 => Version::Two,
-        Format::V1 | Format::Draft => return Ok(false),
-    };
+    if matches!(session.format, Format::V1 | Format::Draft) {
+        return Ok(false);
+    }
     if source.len() <= session.len {
         return Ok(source.len() == session.len);
     }
     if !session.ends_with_newline && source.read_range(session.len..session.len + 1)? != b"\n" {
         return Ok(false);
     }
-    // Indexes the ids of the entries before, if no one has needed that yet.
-    session.find(&Text::default());
     let start = session.len + u64::from(!session.ends_with_newline);
     let mut next = Fragment::default();
-    let reading = Reading { options, version, agent: session.agent(), cwd: session.header.cwd.as_ref() };
+    let reading =
+        Reading { options, format: session.format, agent: session.agent(), cwd: session.header.cwd.as_ref() };
     let mut keys = record::keys();
     let _: ControlFlow<()> =
         ChunkReader::default().read(&source, start..source.len(), |LineChunk { start, bytes }| {

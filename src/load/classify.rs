@@ -1,17 +1,17 @@
 //! What a line determines about its entry: role, flags, and the agent that wrote it.
 
 use crate::agents::Agent;
+use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
-use crate::session::read::header::Version;
 use crate::session::read::record::{Content, MessageFacts, Record, Typed};
 use pisess_json::Raw;
 
 /// Returns the role of an entry's message; in older formats `hookMessage` is `custom`.
-pub fn role_of(kind: Kind, record: &Record, version: Version) -> Role {
+pub fn role_of(kind: Kind, record: &Record, format: Format) -> Role {
     let role = record.message.as_ref().filter(|_| kind == Kind::Message).and_then(|message| message.role);
-    match role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes())) {
-        Role::HookMessage if version != Version::Three => Role::Custom,
+    match Role::of_string(role) {
+        Role::HookMessage if format != Format::V3 => Role::Custom,
         role => role,
     }
 }

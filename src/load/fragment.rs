@@ -5,21 +5,20 @@ use crate::agents::readable::{self, Folders};
 use crate::agents::row::{CUT, Form, ROW_UNITS, RowOptions, is_longer};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
-use crate::session::collected::{
-    Collected, InLine, LabelChange, OddLine, OtherName, ParentId, ToolCall, ToolResult,
-};
+use crate::session::collected::{Collected, LabelChange, NamedId, OddLine, OtherName, ToolCall};
+use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, LineNo, Role, Slice, Span};
-use crate::session::read::header::Version;
 use crate::session::read::record::{Block, Member, Record, Typed, named_head, scan_into};
 use crate::session::usage::Billed;
-use crate::session::{Problem, ProblemKind};
+use crate::session::{Format, Problem};
 use memchr::memchr;
 use pisess_json::scan::RawString;
 use pisess_json::string::is_utf8;
 use pisess_json::text::{Text, drop_half};
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
+use std::ops::Range;
 
 /// Entries and what belongs to them, numbered from 0 until the fragment is joined to the previous one.
 #[derive(Debug, Default)]
@@ -27,7 +26,7 @@ pub struct Fragment {
     pub entries: Vec<Entry>,
     pub arena: Vec<u8>,
     /// The `parentId` of the entries whose parent is not the previous entry.
-    pub parent_ids: Vec<ParentId>,
+    pub parent_ids: Vec<NamedId>,
     pub collected: Collected,
     pub problems: Vec<Problem>,
     pub draft_links: Vec<DraftLink>,
@@ -57,7 +56,7 @@ pub struct DraftLink {
 /// The options for reading lines.
 pub struct Reading<'a> {
     pub options: &'a Options,
-    pub version: Version,
+    pub format: Format,
     /// The agent whose rows and rules to use.
     pub agent: &'static Agent,
     /// The working directory of the session, to which paths in readable rows are relative.
@@ -87,7 +86,7 @@ impl Fragment {
                 Some(Ok(())) if whole => {
                     // All other bytes of the line are ASCII. The range may reach into the next line.
                     if !non_ascii.is_empty() && !is_utf8(&bytes[non_ascii.start..non_ascii.end.min(end)]) {
-                        self.problems.push(Problem { line, kind: ProblemKind::InvalidUtf8 });
+                        self.problems.push(Problem { line, kind: FindingKind::InvalidUtf8 });
                     }
                     self.push(&record, &blocks, span, reading);
                     if reading.options.messages {
@@ -97,10 +96,10 @@ impl Fragment {
                             .resize(self.entries.len(), message_place(&bytes[pos..end], &record));
                     }
                 }
-                Some(Ok(())) => self.problems.push(Problem { line, kind: ProblemKind::Fused }),
+                Some(Ok(())) => self.problems.push(Problem { line, kind: FindingKind::FusedLine }),
                 Some(Err(_)) => {
                     let torn = newline.is_none();
-                    let kind = if torn { ProblemKind::TornTail } else { ProblemKind::Malformed };
+                    let kind = if torn { FindingKind::TornTail } else { FindingKind::MalformedLine };
                     self.problems.push(Problem { line, kind });
                 }
             }
@@ -121,29 +120,28 @@ impl Fragment {
     fn push(&mut self, record: &Record, blocks: &[Block], span: Span, reading: &Reading) {
         let line = LineNo(self.lines);
         if !record.is_object {
-            self.problems.push(Problem { line, kind: ProblemKind::NotAnObject });
+            self.problems.push(Problem { line, kind: FindingKind::NotAnEntry });
             self.records += u32::from(Raw::checked(record.bytes).is_truthy());
             return;
         }
         let number = self.records;
         self.records += 1;
-        let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
+        let kind = Kind::of_string(record.kind);
         if record.kind.is_some_and(|kind| kind.is("session")) {
-            self.problems.push(Problem { line, kind: ProblemKind::SecondHeader });
+            self.problems.push(Problem { line, kind: FindingKind::SecondHeader });
             return;
         }
         let ix = EntryIx::new(self.entries.len());
-        let role = role_of(kind, record, reading.version);
+        let role = role_of(kind, record, reading.format);
         if self.dialect.is_none() {
             self.dialect = evidence(kind, role, record);
         }
         let typed = Typed { kind: self.draft_kind(kind, ix, record), role, record, blocks };
         let id = record.id.map_or(Slice::default(), |id| self.keep(&id.text()));
         // Entries of version 1 have no ids; linking assigns them.
-        if id.is_empty() && reading.version != Version::One {
-            self.problems.push(Problem { line, kind: ProblemKind::NoId });
+        if id.is_empty() && reading.format != Format::V1 {
+            self.problems.push(Problem { line, kind: FindingKind::MissingId });
         }
-        self.collected.kinds.insert(typed.kind);
         let parent = self.parent(ix, record.parent_id);
         if let Some(rows) = &reading.options.rows {
             self.row(ix, &typed, rows, reading);
@@ -197,7 +195,7 @@ impl Fragment {
             return entry.before();
         }
         let id = self.keep(&id);
-        self.parent_ids.push(ParentId { entry, id });
+        self.parent_ids.push(NamedId { entry, id });
         None
     }
 
@@ -247,7 +245,7 @@ impl Fragment {
         let call = typed.record.message.as_ref().and_then(|message| message.tool_call_id).and_then(Raw::text);
         if let (Role::ToolResult, Some(call)) = (typed.role, call) {
             let call = self.keep(&call);
-            self.collected.tool_results.push(ToolResult { entry, call });
+            self.collected.tool_results.push(NamedId { entry, id: call });
         }
     }
 
@@ -348,9 +346,7 @@ impl Fragment {
     }
 
     pub fn keep(&mut self, text: &Text) -> Slice {
-        let start = self.arena.len() as u32;
-        self.arena.extend_from_slice(text.as_bytes());
-        Slice { start, len: text.as_bytes().len() as u32 }
+        Slice::append(text.as_bytes(), &mut self.arena)
     }
 }
 
@@ -376,12 +372,12 @@ fn newline_after(bytes: &[u8], pos: usize) -> Option<usize> {
 }
 
 /// Returns the location of the message in its line.
-fn message_place(line: &[u8], record: &Record) -> InLine {
-    let Some(message) = record.message else { return InLine::default() };
+fn message_place(line: &[u8], record: &Record) -> Range<u32> {
+    let Some(message) = record.message else { return 0..0 };
     let start = message.bytes.as_ptr() as usize - line.as_ptr() as usize;
-    match (u32::try_from(start), u32::try_from(message.bytes.len())) {
-        (Ok(start), Ok(len)) => InLine { start, len },
-        _ => InLine::default(),
+    match (u32::try_from(start), u32::try_from(start + message.bytes.len())) {
+        (Ok(start), Ok(end)) => start..end,
+        _ => 0..0,
     }
 }
 

@@ -2,17 +2,17 @@
 
 use crate::load::LoadError;
 use crate::load::fragment::{DraftLink, Fragment};
-use crate::session::collected::ParentId;
+use crate::session::collected::NamedId;
+use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
-use crate::session::index::{IdIndex, may_repeat};
-use crate::session::read::header::{Preamble, Version};
+use crate::session::index::IdIndex;
+use crate::session::read::header::Preamble;
 use crate::session::usage::remove_copies;
-use crate::session::{Format, Problem, ProblemKind, Session};
+use crate::session::{Format, Problem, Session};
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
-use std::sync::OnceLock;
 use uuid::Uuid;
 
 /// Returns the session made of all fragments.
@@ -22,7 +22,10 @@ pub fn link(
     dialect: Dialect,
     source: &dyn ReadAt,
 ) -> Result<Session, LoadError> {
-    let format = format(preamble.version, fragment.draft);
+    let format = match preamble.format {
+        Format::V1 if fragment.draft => Format::Draft,
+        format => format,
+    };
     let mut problems = preamble.problems;
     problems.extend(fragment.problems);
     let mut session = Session {
@@ -35,7 +38,7 @@ pub fn link(
         collected: fragment.collected,
         len: source.len(),
         ends_with_newline: ends_with_newline(source)?,
-        ids: OnceLock::new(),
+        ids: IdIndex::default(),
         entries: fragment.entries,
         arena: fragment.arena,
         dangling: Vec::new(),
@@ -55,11 +58,9 @@ pub fn link(
     Ok(session)
 }
 
-/// Links the entries from `from` on, which were appended to a linked session, whose ids are indexed. Returns `false` if
-/// that may change others.
-pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[ParentId]) -> bool {
+/// Links the entries from `from` on, which were appended to a linked session. Returns `false` if that may change others.
+pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[NamedId]) -> bool {
     let Session { entries, arena, ids, dangling, .. } = &mut *session;
-    let Some(ids) = ids.get_mut() else { return false };
     let id_of = |ix: EntryIx| &arena[entries[ix.at()].id.range()];
     for at in from..entries.len() {
         let ix = EntryIx::new(at);
@@ -79,35 +80,14 @@ pub fn link_appended(session: &mut Session, from: usize, parent_ids: &[ParentId]
 }
 
 /// Gives each entry its parent, so that there is no cycle.
-fn link_parents(session: &mut Session, parent_ids: Vec<ParentId>, draft_links: &[DraftLink]) {
-    // The ids of most sessions are all different, and most parents are the previous entry: no index is needed.
-    let given = session.all().map(|ix| session.bytes(session.entry(ix).id)).filter(|id| !id.is_empty());
-    let is_indexed = !parent_ids.is_empty() || may_repeat(session.entries.len(), given);
-    if is_indexed {
-        index_ids(session);
-    }
+fn link_parents(session: &mut Session, parent_ids: Vec<NamedId>, draft_links: &[DraftLink]) {
+    index_ids(session);
     match session.format {
         Format::V1 => chain(session),
-        Format::Draft => {
-            link_draft(session, draft_links);
-            cut_cycles(session);
-        }
-        Format::V2 | Format::V3 if is_indexed => {
-            link_by_id(session, parent_ids);
-            cut_cycles(session);
-        }
-        // Each parent is the previous entry, and was linked while reading: there can be no cycle.
-        Format::V2 | Format::V3 => {}
+        Format::Draft => link_draft(session, draft_links),
+        Format::V2 | Format::V3 => link_by_id(session, parent_ids),
     }
-}
-
-fn format(version: Version, is_draft: bool) -> Format {
-    match version {
-        Version::One if is_draft => Format::Draft,
-        Version::One => Format::V1,
-        Version::Two => Format::V2,
-        Version::Three => Format::V3,
-    }
+    cut_cycles(session);
 }
 
 pub fn ends_with_newline(source: &dyn ReadAt) -> Result<bool, LoadError> {
@@ -169,11 +149,11 @@ fn index_ids(session: &mut Session) {
     let Session { entries, arena, problems, .. } = session;
     for at in 0..entries.len() {
         if let Some(earlier) = ids.insert(EntryIx::new(at), |ix| &arena[entries[ix.at()].id.range()]) {
-            problems.push(Problem { line: entries[at].line, kind: ProblemKind::DuplicateId });
+            problems.push(Problem { line: entries[at].line, kind: FindingKind::DuplicateId });
             entries[earlier.at()].flags.insert(Flags::SUPERSEDED);
         }
     }
-    session.ids = ids.into();
+    session.ids = ids;
 }
 
 fn chain(session: &mut Session) {
@@ -183,18 +163,18 @@ fn chain(session: &mut Session) {
 }
 
 /// Finds the parents with these ids. All other parents are previous entries, and known already.
-fn link_by_id(session: &mut Session, mut parent_ids: Vec<ParentId>) {
-    if session.problems.iter().any(|problem| problem.kind == ProblemKind::DuplicateId) {
+fn link_by_id(session: &mut Session, mut parent_ids: Vec<NamedId>) {
+    if session.problems.iter().any(|problem| problem.kind == FindingKind::DuplicateId) {
         link_to_latest(session);
     }
-    parent_ids.retain(|&ParentId { entry, id }| {
+    parent_ids.retain(|&NamedId { entry, id }| {
         let parent = session.find(&session.text(id));
         session.entries[entry.at()].parent = parent;
         parent.is_none()
     });
-    let missing = |parent: &ParentId| session.entry(parent.entry).line;
+    let missing = |parent: &NamedId| session.entry(parent.entry).line;
     let missing =
-        parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: ProblemKind::MissingParent });
+        parent_ids.iter().map(|parent| Problem { line: missing(parent), kind: FindingKind::MissingParent });
     session.problems.extend(missing.collect::<Vec<_>>());
     session.dangling = parent_ids;
 }
@@ -221,7 +201,7 @@ fn link_draft(session: &mut Session, links: &[DraftLink]) {
         }
         let parent = session.record_entry(link.parent);
         if parent.is_none() && link.parent > 0.0 {
-            session.problems.push(Problem { line: entry.line, kind: ProblemKind::MissingParent });
+            session.problems.push(Problem { line: entry.line, kind: FindingKind::MissingParent });
         }
         session.entries[link.entry.at()].parent = parent;
     }
@@ -239,7 +219,7 @@ fn link_draft_labels(session: &mut Session, links: &[DraftLink], numbered_target
             _ if heads.contains(&entry) => id(session.entry(entry).parent).unwrap_or_default(),
             Ok(at) => match id(session.record_entry(numbered_targets[at].1)) {
                 Some(id) => id,
-                None => keep(session, "root"),
+                None => Slice::append(b"root", &mut session.arena),
             },
             Err(_) => continue,
         };
@@ -277,14 +257,7 @@ fn give_timestamps(session: &mut Session) {
 }
 
 fn keep_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
-    let text = session.draft_timestamp(ix).to_string();
-    keep(session, &text)
-}
-
-fn keep(session: &mut Session, text: &str) -> Slice {
-    let start = session.arena.len() as u32;
-    session.arena.extend_from_slice(text.as_bytes());
-    Slice { start, len: text.len() as u32 }
+    Slice::append(session.draft_timestamp(ix).as_bytes(), &mut session.arena)
 }
 
 /// Cuts each cycle of parents at its first entry in the file, which becomes a root, and marks its members.
@@ -319,13 +292,13 @@ fn cut_cycles(session: &mut Session) {
 }
 
 /// Returns the link that was cut.
-fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<ParentId> {
+fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>) -> Option<NamedId> {
     let mut first = member;
     let mut at = member;
     loop {
         let entry = &mut entries[at.at()];
         entry.flags.insert(Flags::IN_CYCLE);
-        problems.push(Problem { line: entry.line, kind: ProblemKind::Cycle });
+        problems.push(Problem { line: entry.line, kind: FindingKind::ParentCycle });
         first = first.min(at);
         match entry.parent {
             Some(parent) if parent != member => at = parent,
@@ -333,7 +306,7 @@ fn cut_cycle(entries: &mut [Entry], member: EntryIx, problems: &mut Vec<Problem>
         }
     }
     let parent = entries[first.at()].parent.take()?;
-    Some(ParentId { entry: first, id: entries[parent.at()].id })
+    Some(NamedId { entry: first, id: entries[parent.at()].id })
 }
 
 /// Returns the leaf: in a draft tree with heads, the last head; else the last entry with an id or, if that is

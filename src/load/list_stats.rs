@@ -58,15 +58,6 @@ impl ListStats {
 
     fn model(&mut self, message: &MessageFacts) {
         let (provider, model) = message.model_parts();
-        // Most messages are by the same model as those before.
-        let is = |known: &Text| {
-            let known = known.as_bytes();
-            let parts = (provider.as_ref().map(Text::as_bytes), model.as_ref().map(Text::as_bytes));
-            matches!(parts, (Some(provider), Some(model)) if known.strip_prefix(provider).and_then(|rest| rest.strip_prefix(b"/")) == Some(model))
-        };
-        if self.models.iter().rev().any(is) {
-            return;
-        }
         let shown = |part: Option<Text>| part.map(|part| part.to_string_lossy().into_owned());
         let name = model_name(shown(provider).as_deref(), shown(model).as_deref()).map(Text::from);
         self.models.extend(name.filter(|name| !self.models.contains(name)));

@@ -29,6 +29,7 @@ use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::Words;
 use crate::session::{Header, Session};
 pub use append::append;
+pub(crate) use classify::role_of;
 use fragment::{Fragment, Reading};
 use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
@@ -103,11 +104,11 @@ pub fn load(source: &dyn ReadAt, options: &Options) -> Result<Session, LoadError
     };
     let preamble = header::read(source)?;
     let guess = guess_dialect(source, &preamble, options)?;
-    let mut fragment = Pass { source, options, preamble: &preamble, agent: guess.agent() }.run()?;
+    let mut fragment = pass(source, options, &preamble, guess.agent())?;
     let dialect = dialect(&preamble, &fragment);
     if dialect != guess {
         // The first evidence of the agent came late: compute rows and flags again by its rules.
-        fragment = Pass { source, options, preamble: &preamble, agent: dialect.agent() }.run()?;
+        fragment = pass(source, options, &preamble, dialect.agent())?;
     }
     link::link(preamble, fragment, dialect, source)
 }
@@ -152,7 +153,7 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
     let mut fragment = Fragment::default();
     let reading = Reading {
         options: &Options::default(),
-        version: preamble.version,
+        format: preamble.format,
         agent: Dialect::Pi.agent(),
         cwd: None,
     };
@@ -160,43 +161,37 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
     Ok(fragment.dialect)
 }
 
-/// Reads the lines after the header in one pass.
-struct Pass<'a> {
-    source: &'a dyn ReadAt,
-    options: &'a Options,
-    preamble: &'a Preamble,
+/// Reads the lines after the header in one pass, by the rules of an agent.
+fn pass(
+    source: &dyn ReadAt,
+    options: &Options,
+    preamble: &Preamble,
     agent: &'static Agent,
-}
-
-impl Pass<'_> {
-    fn run(&self) -> Result<Fragment, LoadError> {
-        let Pass { source, options, preamble, agent } = *self;
-        let reading =
-            Reading { options, version: preamble.version, agent, cwd: preamble.header.cwd.as_ref() };
-        let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
-        // Those that were joined are empty, and filled again.
-        let fragments = Pool::new(Fragment::default);
-        let read = |range| {
-            let mut fragment = fragments.get();
-            let read = readers.with(|(reader, keys)| {
-                reader.read(source, range, |LineChunk { start, bytes }| {
-                    fragment.read_lines(bytes, start, &reading, keys);
-                    ControlFlow::<()>::Continue(())
-                })
-            });
-            read.map(|_| fragment)
-        };
-        // The next line follows those of the preamble, and the next record follows the header, which is 0.
-        let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
-        let workers = if is_small(source.len()) { 1 } else { options.workers };
-        in_order(ranges(source, preamble.end), workers, read, |fragment| {
-            let mut fragment = fragment?;
-            whole.append(&mut fragment)?;
-            fragments.put(fragment);
-            Ok::<(), LoadError>(())
-        })?;
-        Ok(whole)
-    }
+) -> Result<Fragment, LoadError> {
+    let reading = Reading { options, format: preamble.format, agent, cwd: preamble.header.cwd.as_ref() };
+    let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
+    // Those that were joined are empty, and filled again.
+    let fragments = Pool::new(Fragment::default);
+    let read = |range| {
+        let mut fragment = fragments.get();
+        let read = readers.with(|(reader, keys)| {
+            reader.read(source, range, |LineChunk { start, bytes }| {
+                fragment.read_lines(bytes, start, &reading, keys);
+                ControlFlow::<()>::Continue(())
+            })
+        });
+        read.map(|_| fragment)
+    };
+    // The next line follows those of the preamble, and the next record follows the header, which is 0.
+    let mut whole = Fragment { lines: preamble.lines + 1, records: 1, ..Fragment::default() };
+    let workers = if is_small(source.len()) { 1 } else { options.workers };
+    in_order(ranges(source, preamble.end), workers, read, |fragment| {
+        let mut fragment = fragment?;
+        whole.append(&mut fragment)?;
+        fragments.put(fragment);
+        Ok::<(), LoadError>(())
+    })?;
+    Ok(whole)
 }
 
 #[cfg(test)]

@@ -163,7 +163,7 @@ impl Names<'_> {
         if let Some(back) = steps_back(name) {
             return self.last(back);
         }
-        let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| self.of_project(), &|| self.everywhere()];
+        let places: [&dyn Fn() -> Vec<PathBuf>; 2] = [&|| self.newest().collect(), &|| self.everywhere()];
         for files in places {
             if let Some(found) = unique(name, with_id(name, &files()))? {
                 return Ok(found);
@@ -216,10 +216,6 @@ impl Names<'_> {
             sessions += 1;
         }
         Err(NameError::NoLast { back, sessions })
-    }
-
-    fn of_project(&self) -> Vec<PathBuf> {
-        self.newest().collect()
     }
 
     /// Returns all files in all stores, including those of sub-agents.

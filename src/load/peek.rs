@@ -1,11 +1,12 @@
 //! The header and the name of a session file, without reading all of it.
 
 use crate::load::{LoadError, Options, load};
+use crate::session::Format;
 use crate::session::content::content_text;
 use crate::session::dialect::Dialect;
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::name::NameSources;
-use crate::session::read::header::{self, Version};
+use crate::session::read::header;
 pub use crate::session::read::header::{Preamble, read as head};
 use crate::session::read::whole_lines::last_line;
 use memchr::memmem;
@@ -53,7 +54,7 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
     let mut ends = source.read_range(0..preamble.end)?;
     let start = source.len().saturating_sub(bytes).max(preamble.end);
     let is_whole = start == preamble.end;
-    if !is_whole && preamble.version == Version::One {
+    if !is_whole && preamble.format == Format::V1 {
         return Ok(ends);
     }
     let tail = source.read_range(start..source.len())?;
@@ -112,45 +113,33 @@ fn last_session_info(source: &dyn ReadAt, bytes: u64) -> io::Result<Option<Text<
         source.read_exact_at(bytes, start)?;
         let mut searched = &bytes[..];
         while let Some(at) = finder.rfind(searched) {
-            match line_around(source, start + at as u64)? {
-                Around::Name(name) => return Ok(Some(name)),
-                // Ignore all other matches in this line.
-                Around::Other { start: line } => {
-                    searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
-                }
+            let (line, name) = line_around(source, start + at as u64)?;
+            if name.is_some() {
+                return Ok(name);
             }
+            // Ignore all other matches in this line.
+            searched = &searched[..usize::try_from(line.saturating_sub(start)).unwrap_or(0).min(at)];
         }
         end = if start == least { least } else { start + overlap };
     }
     Ok(None)
 }
 
-/// The line around a match.
-enum Around {
-    /// A `session_info`, and the name it sets.
-    Name(Text<'static>),
-    /// Something else.
-    Other { start: u64 },
-}
-
-fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<Around> {
+/// Returns where the line around a match begins, and if it is a `session_info`, the name that it sets.
+fn line_around(source: &dyn ReadAt, at: u64) -> io::Result<(u64, Option<Text<'static>>)> {
     let start = at.saturating_sub(NAME_LINE);
     let bytes = source.read_range(start..source.len().min(start + 2 * NAME_LINE))?;
     let place = (at - start) as usize;
     let from = match memchr::memrchr(b'\n', &bytes[..place]) {
         Some(newline) => newline + 1,
         None if start == 0 => 0,
-        None => return Ok(Around::Other { start }),
+        None => return Ok((start, None)),
     };
     let to = memchr::memchr(b'\n', &bytes[place..]).map_or(bytes.len(), |newline| place + newline);
-    let other = Around::Other { start: start + from as u64 };
-    let Ok(entry) = Raw::parse(&bytes[from..to]) else { return Ok(other) };
-    match entry.get("type") {
-        Some(kind) if kind.is("session_info") => {
-            Ok(Around::Name(entry.get_text("name").unwrap_or_default().into_owned()))
-        }
-        _ => Ok(other),
-    }
+    let entry = Raw::parse(&bytes[from..to]).unwrap_or(Raw::NULL);
+    let is_info = entry.get("type").is_some_and(|kind| kind.is("session_info"));
+    let name = is_info.then(|| entry.get_text("name").unwrap_or_default().into_owned());
+    Ok((start + from as u64, name))
 }
 
 #[cfg(test)]

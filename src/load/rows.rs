@@ -3,12 +3,11 @@
 use super::Options;
 use super::fragment::{Fragment, Reading};
 use crate::agents::row::RowOptions;
-use crate::session::Session;
 use crate::session::collected::{Base, Join};
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::read::header::Version;
 use crate::session::read::record::{Typed, scan};
+use crate::session::{Format, Session};
 use pisess_json::Scanner;
 use pisess_store::ReadAt;
 use std::io;
@@ -27,7 +26,7 @@ pub fn add_rows(
     let mut fragment = Fragment::default();
     let reading = Reading {
         options: &Options::default(),
-        version: Version::Three,
+        format: Format::V3,
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
     };

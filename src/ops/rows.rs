@@ -4,6 +4,7 @@
 use super::branches::notes_at_leaf;
 use super::edit::{content, stored};
 use super::tree::Drawing;
+use crate::agents::pi::edits::Edit;
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -40,15 +41,6 @@ pub enum Ending {
     Failed,
     /// The user aborted it.
     Aborted,
-}
-
-/// What the model sees in place of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Edited {
-    /// Another text.
-    Replaced,
-    /// Nothing.
-    Omitted,
 }
 
 /// A row in parts.
@@ -128,7 +120,7 @@ pub struct Folded<'a> {
 
 /// Returns the positions that each row to draw represents, by the last of them. A run of at least `MANY` tool results
 /// becomes one row; results that are labelled, edited or marked as the leaf stay separate.
-pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edited>) -> Vec<Range<usize>> {
+pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usize>> {
     let session = drawing.session;
     let marked = drawing.marked();
     let is_plain = |ix: EntryIx| {
@@ -178,10 +170,10 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Folded<'a> {
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
 /// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
-pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edited>> {
+pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
     let session = bodies.session();
     let mut edits = HashMap::default();
-    if !session.agent().follows_edits || !session.collected.kinds.has(Kind::ContextEdit) {
+    if !session.agent().follows_edits || !session.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);
@@ -194,10 +186,10 @@ pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
         }
         let new = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
         match new {
-            None => drop(edits.insert(target, Edited::Omitted)),
+            None => drop(edits.insert(target, Edit::Omit)),
             // The content that the entry itself has undoes earlier edits.
             Some(own) if content(own) == stored(bodies, target)? => drop(edits.remove(&target)),
-            Some(_) => drop(edits.insert(target, Edited::Replaced)),
+            Some(_) => drop(edits.insert(target, Edit::Replace(ix))),
         }
     }
     Ok(edits)
@@ -231,14 +223,10 @@ pub fn extents(session: &Session) -> Vec<Extent> {
         extent.entries += below.entries;
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
     };
-    // Children are added before their parents. In most files, each entry follows its parent.
-    if session.all().all(|ix| session.entry(ix).parent < Some(ix)) {
-        session.all().rev().for_each(add_to_parent);
-    } else {
-        let none = vec![false; session.entries.len()];
-        let order: Vec<_> = Tree::new(session).walk(&none).collect();
-        order.into_iter().rev().for_each(add_to_parent);
-    }
+    // Children are added before their parents.
+    let none = vec![false; session.entries.len()];
+    let order: Vec<_> = Tree::new(session).walk(&none).collect();
+    order.into_iter().rev().for_each(add_to_parent);
     let has_more = |ix: EntryIx| extents[ix.at()].entries > own(session.entry(ix)).entries;
     let notes = notes_at_leaf(session, |ix| extents[ix.at()].entries > 0, has_more);
     if let Some(&leaf) = notes.first() {

@@ -2,7 +2,7 @@
 
 use crate::agents::row::search::Query;
 use crate::session::Session;
-use crate::session::collected::{Collected, ToolCall, ToolResult};
+use crate::session::collected::{Collected, NamedId, ToolCall};
 use crate::session::entry::{EntryIx, Flags, Kind, Role, View};
 use crate::session::labels::Labels;
 use crate::session::reference::Position;
@@ -64,9 +64,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
     let calls = calls(session, &is_active);
-    let (rendered, undone) = (HashMap::default(), HashSet::default());
-    let turns = None;
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, undone, turns }
+    Drawing { places, is_active, is_visible, calls, words, ..bare(session, labels, leaf) }
 }
 
 /// Returns those of some entries that are shown as they are written, without a layout. Labels and what moves the leaf to
@@ -96,10 +94,7 @@ pub fn live<'a>(session: &'a Session, entries: &[EntryIx], filter: Filter, typed
     for place in &places {
         calls[place.entry.at()] = latest_call(session, place.entry);
     }
-    let (rendered, undone) = (HashMap::default(), HashSet::default());
-    let (is_active, is_visible) = (Vec::new(), Vec::new());
-    let leaf = None;
-    Drawing { session, labels, places, is_active, is_visible, leaf, calls, words, rendered, undone, turns }
+    Drawing { places, calls, words, turns, ..bare(session, labels, None) }
 }
 
 /// Returns the parent of an entry, if that is not the entry before it in the file: there the conversation went on
@@ -113,7 +108,7 @@ fn latest_call(session: &Session, ix: EntryIx) -> u32 {
     let Collected { tool_calls, tool_results, .. } = &session.collected;
     let at = match tool_results.binary_search_by_key(&ix, |result| result.entry) {
         Ok(at) => {
-            let id = session.bytes(tool_results[at].call);
+            let id = session.bytes(tool_results[at].id);
             tool_calls.iter().rposition(|call| session.bytes(call.id) == id)
         }
         Err(_) => Some(tool_calls.partition_point(|call| call.entry < ix))
@@ -127,14 +122,19 @@ pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
     let calls = calls(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
+    Drawing { is_active, is_visible, calls, ..bare(session, Labels::new(session), leaf) }
+}
+
+/// Returns a drawing without rows.
+fn bare<'a>(session: &'a Session, labels: Labels<'a>, leaf: Position) -> Drawing<'a> {
     Drawing {
         session,
-        labels: Labels::new(session),
+        labels,
         places: Vec::new(),
-        is_active,
-        is_visible,
+        is_active: Vec::new(),
+        is_visible: Vec::new(),
         leaf,
-        calls,
+        calls: Vec::new(),
         words: Words::default(),
         rendered: HashMap::default(),
         undone: HashSet::default(),
@@ -338,7 +338,7 @@ fn calls_by_id(session: &Session, is_active: &[bool]) -> Vec<u32> {
     in_order.sort_by_key(|(_, call)| rank[call.entry.at()]);
     let numbers: HashMap<_, _> =
         in_order.iter().map(|(number, call)| (session.bytes(call.id), *number)).collect();
-    let number = |result: &ToolResult| numbers.get(session.bytes(result.call)).copied().unwrap_or(0);
+    let number = |result: &NamedId| numbers.get(session.bytes(result.id)).copied().unwrap_or(0);
     session.collected.tool_results.iter().map(number).collect()
 }
 

@@ -4,12 +4,13 @@
 //! [`Collected`], and store it where `load` reads the lines.
 
 use super::column::Column;
-use super::entry::{Entry, EntryIx, Kinds, LineNo, Slice, Span};
+use super::entry::{Entry, EntryIx, LineNo, Slice, Span};
 use super::file_calls::FileCall;
 use super::list_stats::ListStats;
 use super::search::Matches;
 use super::usage::Billed;
 use pisess_json::text::Text;
+use std::ops::Range;
 
 /// A label entry, in file order.
 #[derive(Clone, Copy, Debug)]
@@ -39,24 +40,6 @@ pub struct ToolCall {
     pub path: (u16, u16),
 }
 
-/// A tool result, recorded if rows were requested.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolResult {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The id of the call it answers.
-    pub call: Slice,
-}
-
-/// The position of a value in the line of its entry; empty if unknown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InLine {
-    /// The offset in the line.
-    pub start: u32,
-    /// The length in bytes.
-    pub len: u32,
-}
-
 /// The names of an entry whose type or role is not a known one.
 #[derive(Clone, Copy, Debug)]
 pub struct OtherName {
@@ -68,12 +51,12 @@ pub struct OtherName {
     pub role: Slice,
 }
 
-/// The `parentId` of an entry, as stored.
+/// An id that an entry names: that of its parent, as stored, or of the call that it answers.
 #[derive(Clone, Copy, Debug)]
-pub struct ParentId {
+pub struct NamedId {
     /// The entry.
     pub entry: EntryIx,
-    /// The id of its parent.
+    /// The id.
     pub id: Slice,
 }
 
@@ -143,12 +126,6 @@ impl Join for ListStats {
     }
 }
 
-impl Join for Kinds {
-    fn join(&mut self, next: &mut Self, _: Base) {
-        self.extend(std::mem::take(next));
-    }
-}
-
 impl Join for [u32; 2] {
     fn join(&mut self, next: &mut Self, _: Base) {
         (0..2).for_each(|at| self[at] += std::mem::take(&mut next[at]));
@@ -172,8 +149,6 @@ macro_rules! collected {
 }
 
 collected! {
-    /// The types of the entries.
-    kinds: Kinds,
     /// The name in the last `session_info`, if there is one; see [`Session::name`](super::Session::name).
     given_name: Option<Text<'static>>,
     /// Label entries in file order.
@@ -184,8 +159,8 @@ collected! {
     rows: Column,
     /// Tool calls in file order, if rows were requested.
     tool_calls: Vec<ToolCall>,
-    /// Tool results in file order, if rows were requested.
-    tool_results: Vec<ToolResult>,
+    /// The ids of the calls that tool results answer, in file order, if rows were requested.
+    tool_results: Vec<NamedId>,
     /// The text of each entry to search in, if requested.
     searchable: Vec<Slice>,
     /// The calls that name a file, in file order, if requested.
@@ -196,8 +171,8 @@ collected! {
     timestamps: Vec<Slice>,
     /// The requests that entries record, in file order and without copies, if requested.
     billed: Vec<Billed>,
-    /// The position of each entry's `message` in its line, if requested.
-    messages: Vec<InLine>,
+    /// The position of each entry's `message` in its line, empty if it has none, if requested.
+    messages: Vec<Range<u32>>,
     /// What a list of sessions shows of it of sessions, if requested.
     digest: ListStats,
     /// The lines after the header that are not plain, if requested.
@@ -232,7 +207,7 @@ impl Renumber for OddLine {
     }
 }
 
-impl Renumber for InLine {
+impl Renumber for Range<u32> {
     fn renumber(&mut self, _: Base) {}
 }
 
@@ -250,10 +225,9 @@ renumber! {
     LabelChange: entry, target, name, timestamp;
     OtherName: entry, kind, role;
     ToolCall: entry, id, name, row;
-    ToolResult: entry, call;
     FileCall: entry, path;
     Billed: entry;
-    ParentId: entry, id;
+    NamedId: entry, id;
 }
 
 impl Renumber for Entry {

@@ -6,7 +6,7 @@
 
 mod kind;
 
-pub use kind::{Kind, Kinds, Refers, Role, Sort, View};
+pub use kind::{Kind, Refers, Role, Sort, View};
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -73,6 +73,13 @@ pub struct Slice {
 }
 
 impl Slice {
+    /// Appends a string to an arena, and returns where it is.
+    pub fn append(bytes: &[u8], arena: &mut Vec<u8>) -> Slice {
+        let start = arena.len() as u32;
+        arena.extend_from_slice(bytes);
+        Slice { start, len: bytes.len() as u32 }
+    }
+
     /// Returns it as a range of the arena.
     pub fn range(self) -> Range<usize> {
         self.start as usize..(self.start + self.len) as usize

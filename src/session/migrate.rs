@@ -219,66 +219,6 @@ mod tests {
     use super::*;
     use crate::load::{Options, load};
 
-    fn migrated(text: &str) -> Vec<String> {
-        let session = load(&text.as_bytes().to_vec(), &Options::default()).unwrap();
-        let lines: Vec<&str> = text.lines().collect();
-        let entries = session.all().map(|ix| {
-            let line = lines[session.entry(ix).line.0 as usize - 1];
-            String::from_utf8(session.migrated(ix, line.as_bytes()).unwrap().into_owned()).unwrap()
-        });
-        let header = String::from_utf8(session.migrated_header().into_owned()).unwrap();
-        let tail = session.migration_tail().map(|tail| String::from_utf8(tail).unwrap());
-        std::iter::once(header).chain(entries).chain(tail).collect()
-    }
-
-    #[test]
-    fn version_one_gets_its_tree() {
-        let text = concat!(
-            "{\"type\":\"session\",\"id\":\"s\"}\n",
-            "broken\n",
-            "{ \"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"n\":1e5}}\n",
-            "{\"type\":\"compaction\",\"firstKeptEntryIndex\":1,\"summary\":\"x\"}\n",
-            "{\"type\":\"compaction\",\"firstKeptEntryIndex\":4,\"id\":\"old\"}\n",
-            "{\"type\":\"custom\"}\n",
-        );
-        insta::assert_snapshot!(migrated(text).join("\n"), @r#"
-        {"type":"session","id":"s","version":3}
-        { "type":"message","message":{"role":"custom","n":1e5},"id":"53be4503","parentId":null}
-        {"type":"compaction","summary":"x","id":"b0d0870d","parentId":"53be4503","firstKeptEntryId":"53be4503"}
-        {"type":"compaction","id":"d11f3c8c","parentId":"b0d0870d"}
-        {"type":"custom","id":"769becd5","parentId":"d11f3c8c"}
-        "#);
-    }
-
-    #[test]
-    fn the_draft_tree_becomes_version_three() {
-        let text = concat!(
-            "{\"type\":\"session\",\"id\":\"s\",\"parent\":-1,\"timestamp\":\"2026-01-01T00:00:00.000Z\"}\n",
-            "{\"type\":\"message\",\"parent\":0,\"message\":{\"role\":\"user\"},\"timestamp\":\"2026-01-02T00:00:00.000Z\"}\n",
-            "{\"type\":\"message\",\"parent\":1}\n",
-            "{\"type\":\"compaction\",\"parent\":0,\"summary\":\"x\",\"summarizedPath\":[1,2]}\n",
-            "{\"type\":\"stack_summary\",\"parent\":1,\"summary\":\"left 2 and 3\"}\n",
-            "{\"type\":\"stack_pop\",\"backToIndex\":2,\"summary\":\"back\",\"prePopSummary\":\"p\"}\n",
-            "{\"type\":\"label\",\"parent\":5,\"targetId\":1,\"label\":\"l\"}\n",
-            "{\"type\":\"head\",\"parent\":2,\"name\":\"try\"}\n",
-            "{\"type\":\"head\",\"parent\":4}\n",
-            "{\"type\":\"message\",\"parent\":2}\n",
-        );
-        insta::assert_snapshot!(migrated(text).join("\n"), @r#"
-        {"type":"session","id":"s","parent":-1,"timestamp":"2026-01-01T00:00:00.000Z","version":3}
-        {"type":"message","id":"53be4503","parentId":null,"message":{"role":"user"},"timestamp":"2026-01-02T00:00:00.000Z"}
-        {"type":"message","id":"b0d0870d","parentId":"53be4503","timestamp":"2026-01-02T00:00:00.000Z"}
-        {"type":"compaction","id":"d11f3c8c","parentId":null,"summary":"x","summarizedPath":[1,2],"timestamp":"2026-01-02T00:00:00.000Z","firstKeptEntryId":"d11f3c8c","tokensBefore":0}
-        {"type":"branch_summary","id":"769becd5","parentId":"53be4503","summary":"left 2 and 3","timestamp":"2026-01-02T00:00:00.000Z","fromId":"d11f3c8c"}
-        {"type":"branch_summary","summary":"back","id":"5e3c165f","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z","fromId":"769becd5","details":{"prePopSummary":"p"}}
-        {"type":"label","id":"f986f78c","parentId":"5e3c165f","targetId":"53be4503","label":"l","timestamp":"2026-01-02T00:00:00.000Z"}
-        {"type":"label","id":"75372c43","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z","targetId":"b0d0870d","label":"try"}
-        {"type":"custom","id":"78f6b307","parentId":"769becd5","timestamp":"2026-01-02T00:00:00.000Z","customType":"head","data":{}}
-        {"type":"message","id":"45ea22c0","parentId":"b0d0870d","timestamp":"2026-01-02T00:00:00.000Z"}
-        {"type":"custom","customType":"head","id":"62e1b522","parentId":"78f6b307","timestamp":"2026-01-02T00:00:00.000Z"}
-        "#);
-    }
-
     #[test]
     fn an_ordinary_line_is_spliced_as_an_edit_would() {
         for line in [
@@ -298,17 +238,5 @@ mod tests {
                 assert_eq!(String::from_utf8_lossy(&migrated), edited);
             }
         }
-    }
-
-    #[test]
-    fn version_two_changes_one_role() {
-        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}\n";
-        assert_eq!(
-            migrated(text),
-            [
-                "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}",
-                "{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}"
-            ]
-        );
     }
 }

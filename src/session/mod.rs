@@ -40,7 +40,8 @@ pub mod migrate;
 #[cfg(test)]
 pub(crate) mod dice;
 
-use crate::session::collected::{Collected, OtherName, ParentId};
+use crate::session::collected::{Collected, NamedId, OtherName};
+use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role, Slice, Span};
 use crate::session::file_calls::FileCall;
@@ -49,7 +50,6 @@ use crate::session::search::Matches;
 use crate::session::usage::{Billed, Usage, UsageSums};
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
-use std::sync::OnceLock;
 
 /// How a file stores its tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,37 +93,8 @@ impl Header {
 pub struct Problem {
     /// The physical line.
     pub line: LineNo,
-    /// The kind of problem.
-    pub kind: ProblemKind,
-}
-
-/// The kinds of [`Problem`] that loading reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ProblemKind {
-    /// The line is not JSON.
-    Malformed,
-    /// The last line is not JSON and has no newline: a write was interrupted.
-    TornTail,
-    /// There are several values on the line.
-    Fused,
-    /// The line is a value, but not an object.
-    NotAnObject,
-    /// A second header.
-    SecondHeader,
-    /// The line contains bytes that are not UTF-8.
-    InvalidUtf8,
-    /// A byte order mark.
-    ByteOrderMark,
-    /// The version in the header is not a number.
-    OddVersion,
-    /// An entry without a string `id`.
-    NoId,
-    /// The entry has the id of another entry.
-    DuplicateId,
-    /// The parents of the entry form a cycle.
-    Cycle,
-    /// The parent is not in the file.
-    MissingParent,
+    /// Its kind.
+    pub kind: FindingKind,
 }
 
 /// A session in memory.
@@ -156,9 +127,8 @@ pub struct Session {
     pub(super) arena: Vec<u8>,
     /// The `parentId` of entries that are roots because no entry has this id, or because the link was cut, in file
     /// order.
-    pub(super) dangling: Vec<ParentId>,
-    /// Built when it is needed first.
-    pub(super) ids: OnceLock<IdIndex>,
+    pub(super) dangling: Vec<NamedId>,
+    pub(super) ids: IdIndex,
 }
 
 impl Session {
@@ -202,15 +172,7 @@ impl Session {
 
     /// Returns the entry with this id; if there are several, the last, as in both agents.
     pub fn find(&self, id: &Text) -> Option<EntryIx> {
-        let id_of = |ix| self.bytes(self.entry(ix).id);
-        let index = || {
-            let mut ids = IdIndex::with_capacity(self.entries.len());
-            for ix in self.all() {
-                ids.insert(ix, id_of);
-            }
-            ids
-        };
-        self.ids.get_or_init(index).get(id.as_bytes(), id_of)
+        self.ids.get(id.as_bytes(), |ix| self.bytes(self.entry(ix).id))
     }
 
     /// Returns the indexes of all entries, in file order.
@@ -274,13 +236,14 @@ impl Session {
 
     /// Returns the location of an entry's `message` in the file, if it has one and locations were requested.
     pub fn message_span(&self, ix: EntryIx) -> Option<Span> {
-        let place = self.collected.messages.get(ix.at()).filter(|place| place.len > 0)?;
-        Some(Span { start: self.entry(ix).span.start + u64::from(place.start), len: u64::from(place.len) })
+        let place = self.collected.messages.get(ix.at()).filter(|place| !place.is_empty())?;
+        let start = self.entry(ix).span.start + u64::from(place.start);
+        Some(Span { start, len: place.len() as u64 })
     }
 
     /// Whether every entry's line is valid UTF-8.
     pub fn is_utf8(&self) -> bool {
-        self.problems.iter().all(|problem| problem.kind != ProblemKind::InvalidUtf8)
+        self.problems.iter().all(|problem| problem.kind != FindingKind::InvalidUtf8)
     }
 
     /// Iterates from an entry to its root, both included. Parents are acyclic here, so it ends.
@@ -295,12 +258,13 @@ impl Session {
         path
     }
 
+    /// Whether any entry is of a type.
+    pub fn has(&self, kind: Kind) -> bool {
+        self.entries.iter().any(|entry| entry.kind == kind)
+    }
+
     /// Returns the index in `path` of the last entry of a type.
     pub fn last_on(&self, path: &[EntryIx], kind: Kind) -> Option<usize> {
-        // Without such an entry in the session, the path need not be searched.
-        if !self.collected.kinds.has(kind) {
-            return None;
-        }
         path.iter().rposition(|&ix| self.entry(ix).kind == kind)
     }
 

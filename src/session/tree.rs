@@ -62,10 +62,19 @@ impl Tree {
 
     /// Iterates over all entries in drawing order: parents before children; of siblings, the one that leads
     /// to the leaf first.
-    pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> Walk<'a> {
-        let mut walk = Walk { tree: self, is_active, stack: Vec::new() };
-        walk.push(&self.roots);
-        walk
+    pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
+        let push = |stack: &mut Vec<EntryIx>, siblings: &[EntryIx]| {
+            let active = |ix: &&EntryIx| is_active[ix.at()];
+            stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
+            stack.extend(siblings.iter().rev().filter(active));
+        };
+        let mut stack = Vec::new();
+        push(&mut stack, &self.roots);
+        std::iter::from_fn(move || {
+            let ix = stack.pop()?;
+            push(&mut stack, self.children(ix));
+            Some(ix)
+        })
     }
 }
 
@@ -119,35 +128,6 @@ fn sort_by_time(siblings: &mut [EntryIx], entries: &[Entry]) {
     timed.sort_by_key(|&(time, _)| time);
     for (place, (_, ix)) in siblings.iter_mut().zip(timed) {
         *place = ix;
-    }
-}
-
-/// See [`Tree::walk`].
-#[derive(Debug)]
-pub struct Walk<'a> {
-    tree: &'a Tree,
-    is_active: &'a [bool],
-    stack: Vec<EntryIx>,
-}
-
-impl Walk<'_> {
-    fn push(&mut self, siblings: &[EntryIx]) {
-        if let [only] = siblings {
-            return self.stack.push(*only);
-        }
-        let active = |ix: &&EntryIx| self.is_active[ix.at()];
-        self.stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
-        self.stack.extend(siblings.iter().rev().filter(active));
-    }
-}
-
-impl Iterator for Walk<'_> {
-    type Item = EntryIx;
-
-    fn next(&mut self) -> Option<EntryIx> {
-        let ix = self.stack.pop()?;
-        self.push(self.tree.children(ix));
-        Some(ix)
     }
 }
 

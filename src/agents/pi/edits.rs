@@ -28,7 +28,7 @@ impl Edits {
         let session = bodies.session();
         let mut edits = HashMap::default();
         // Most sessions have none: then the entries are not searched.
-        if !session.collected.kinds.has(Kind::ContextEdit) {
+        if !session.has(Kind::ContextEdit) {
             return Ok(Edits(edits));
         }
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {

@@ -30,7 +30,7 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = HashMap::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
-    let has_edits = session.collected.kinds.has(Kind::ContextEdit);
+    let has_edits = session.has(Kind::ContextEdit);
     for &tip in if has_edits { &[] } else { tips } {
         match count_at(tip, bodies, &mut counts)? {
             Some((usage, since)) => sizes.insert(tip, usage + since as f64),

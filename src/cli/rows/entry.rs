@@ -1,5 +1,6 @@
 //! Rows for entries, shared by the commands that list them.
 
+use crate::agents::pi::edits::Edit;
 use crate::agents::row::{Form, RowOptions};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{
@@ -9,7 +10,7 @@ use crate::cli::output::{
 use crate::cli::rows::stretches::draw_stretches;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
-use crate::ops::rows::{Edited, Ending, Row, Tone};
+use crate::ops::rows::{Ending, Row, Tone};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -60,10 +61,10 @@ fn ending_mark(ending: Ending) -> &'static str {
 }
 
 /// Returns the mark of an entry that is edited or omitted.
-pub fn edit_mark(edited: Edited) -> &'static str {
+pub fn edit_mark(edited: Edit) -> &'static str {
     match edited {
-        Edited::Replaced => "[edited]",
-        Edited::Omitted => "[omitted]",
+        Edit::Replace(_) => "[edited]",
+        Edit::Omit => "[omitted]",
     }
 }
 
@@ -119,7 +120,7 @@ fn stored_run(session: &Session, entries: &[EntryIx]) -> (usize, Range<u64>) {
 /// Prints a row for each entry: its line, its id, its time, its label, and its text.
 pub fn print_rows(
     drawing: &Drawing,
-    edits: &HashMap<EntryIx, Edited>,
+    edits: &HashMap<EntryIx, Edit>,
     entries: &[EntryIx],
     ui: &mut Ui,
 ) -> Result<(), Failure> {
@@ -151,7 +152,7 @@ pub fn print_rows(
 
 pub struct Look<'a> {
     pub drawing: &'a Drawing<'a>,
-    pub edits: &'a HashMap<EntryIx, Edited>,
+    pub edits: &'a HashMap<EntryIx, Edit>,
     pub styles: Styles,
     pub glyphs: Glyphs,
 }
@@ -178,7 +179,7 @@ impl Look<'_> {
             rows.put(mark, if is_dim { self.styles.dim } else { style });
             rows.put(" ", Style::new());
         }
-        let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edited::Omitted);
+        let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
         self.body(rows, ix, &row, if is_dim { self.styles.dim } else { Style::new() });
     }
 

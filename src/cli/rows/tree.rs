@@ -1,12 +1,13 @@
 //! The rows of the tree, for people.
 
+use crate::agents::pi::edits::Edit;
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
 use crate::cli::rows::entry::{ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
-use crate::ops::rows::{Edited, Extent, extents, folded, folds};
+use crate::ops::rows::{Extent, extents, folded, folds};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -103,7 +104,7 @@ impl<'a> Painter<'a> {
     pub fn new(
         drawn: Drawn,
         drawing: &'a Drawing<'a>,
-        edits: &'a HashMap<EntryIx, Edited>,
+        edits: &'a HashMap<EntryIx, Edit>,
         ui: &Ui,
     ) -> Result<Self, Failure> {
         let session = drawing.session;

@@ -12,13 +12,13 @@ use super::missing::missing;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
 use crate::ops::patched::Pieces;
-use crate::session::Session;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
 use crate::session::entry::{LineNo, Span};
-use crate::session::read::header::{Preamble, Version, is_title_slot, read as read_header, version_number};
+use crate::session::read::header::{Preamble, is_title_slot, read as read_header, version_number};
 use crate::session::read::line_chunks::{Line, LineChunk, each_line};
 use crate::session::read::record::{Block, Record, scan};
+use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::{Raw, Scanner};
 use pisess_store::ReadAt;
@@ -31,7 +31,7 @@ const DEEP: usize = 3000;
 /// loaded with [`is_plain`]. Of any other file, checks each line.
 pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
     let preamble = read_header(source).ok();
-    let version = preamble.as_ref().map(|preamble| preamble.version);
+    let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut mending = LineRepair {
         file: Pieces::default(),
         findings: Vec::new(),
@@ -41,14 +41,14 @@ pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result
         odd_ids: Vec::new(),
         lines: Vec::new(),
         made: 0,
-        by_number: version == Some(Version::One),
+        by_number: format == Some(Format::V1),
         has_header: false,
-        old: version.is_some_and(|version| version != Version::Three),
+        old: format.is_some_and(|format| format != Format::V3),
         ends: [false; 2],
         last: LineNo(0),
     };
     match (session, preamble) {
-        (Some(session), Some(preamble)) if version == Some(Version::Three) => {
+        (Some(session), Some(preamble)) if format == Some(Format::V3) => {
             mending.odd_lines(source, &preamble, &session.collected)?;
         }
         _ => {

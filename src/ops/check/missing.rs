@@ -15,10 +15,10 @@ const REPORTED: &[&str] = &["message", "role", "content", "summary", "firstKeptE
 /// Returns what an entry lacks, for each agent that writes such entries. An entry that is complete for one of them is
 /// complete: it may be in a session that both agents wrote.
 pub(super) fn missing(record: &Record, blocks: &[Block]) -> Vec<(Dialect, String)> {
-    let kind = record.kind.map_or(Kind::Missing, |kind| Kind::named(kind.text().as_bytes()));
+    let kind = Kind::of_string(record.kind);
     match &record.message {
         Some(message) if kind == Kind::Message => {
-            let role = message.role.map_or(Role::Missing, |role| Role::named(role.text().as_bytes()));
+            let role = Role::of_string(message.role);
             let fields = |dialect| role.schema().fields.of(dialect).filter(|_| role.schema().is_stored);
             let lacks = |dialect, fields| {
                 Some(format!("{} message: {}", role.name()?, in_message(dialect, fields, message, blocks)?))

@@ -11,10 +11,11 @@ use super::{Prune, Value, ValueKind};
 use crate::ops::IdSource;
 use crate::ops::switch::mark;
 use crate::session::collected::LabelChange;
+use crate::session::defect::FindingKind;
 use crate::session::entry::{EntryIx, Kind, LineNo};
 use crate::session::read::entry_reader::{EntryReader, named};
 use crate::session::reference::Position;
-use crate::session::{Format, ProblemKind, Session};
+use crate::session::{Format, Session};
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
@@ -43,8 +44,9 @@ pub enum Damaged {
 impl Damaged {
     /// Fails if entries cannot be removed from a session, because their ids are not certain.
     pub fn check(session: &Session) -> Result<(), Damaged> {
-        let is_grave =
-            |kind| matches!(kind, ProblemKind::NoId | ProblemKind::DuplicateId | ProblemKind::Cycle);
+        let is_grave = |kind| {
+            matches!(kind, FindingKind::MissingId | FindingKind::DuplicateId | FindingKind::ParentCycle)
+        };
         match session.problems.iter().find(|problem| is_grave(problem.kind)) {
             _ if session.format != Format::V3 => Err(Damaged::OldFormat),
             Some(problem) => Err(Damaged::Tree { line: problem.line }),
@@ -65,12 +67,12 @@ pub(super) fn alone(session: &Session) -> Vec<bool> {
     for problem in &session.problems {
         let is_other = matches!(
             problem.kind,
-            ProblemKind::Malformed
-                | ProblemKind::TornTail
-                | ProblemKind::Fused
-                | ProblemKind::NotAnObject
-                | ProblemKind::SecondHeader
-                | ProblemKind::ByteOrderMark
+            FindingKind::MalformedLine
+                | FindingKind::TornTail
+                | FindingKind::FusedLine
+                | FindingKind::NotAnEntry
+                | FindingKind::SecondHeader
+                | FindingKind::ByteOrderMark
         );
         if let Some(ix) = session.entry_on(problem.line).filter(|_| is_other) {
             alone[ix.at()] = false;

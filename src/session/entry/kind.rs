@@ -7,6 +7,7 @@
 use crate::session::dialect::Dialect;
 use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
 use pisess_json::Raw;
+use pisess_json::scan::RawString;
 
 /// What is fixed for a type of entry.
 #[derive(Debug)]
@@ -128,6 +129,11 @@ macro_rules! table {
             /// Returns the variant that a member names; `Missing` if it is not a string.
             pub fn of(name: Option<Raw>) -> Self {
                 name.and_then(Raw::text).map_or(Self::Missing, |name| Self::named(name.as_bytes()))
+            }
+
+            /// Returns the variant that a string names; `Missing` if there is none.
+            pub fn of_string(name: Option<RawString>) -> Self {
+                name.map_or(Self::Missing, |name| Self::named(name.text().as_bytes()))
             }
 
             /// Returns the name in the files, if it is a known one.
@@ -407,29 +413,6 @@ impl Kind {
     pub fn view(self, dialect: Dialect) -> View {
         let schema = self.schema();
         if schema.fields.of(dialect).is_some() { schema.view } else { View::Shown }
-    }
-}
-
-/// A set of types.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kinds(u32);
-
-const _: () = assert!((Kind::Missing as u32) < u32::BITS, "each type has a bit");
-
-impl Kinds {
-    /// Adds a type.
-    pub fn insert(&mut self, kind: Kind) {
-        self.0 |= 1 << kind as u32;
-    }
-
-    /// Adds the types of another set.
-    pub fn extend(&mut self, others: Kinds) {
-        self.0 |= others.0;
-    }
-
-    /// Whether a type is in the set.
-    pub fn has(self, kind: Kind) -> bool {
-        self.0 >> kind as u32 & 1 == 1
     }
 }
 

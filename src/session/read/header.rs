@@ -1,8 +1,9 @@
 //! Reads the lines before the entries: the title slot and the header. Determines whether a file is a session.
 
+use crate::session::defect::FindingKind;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{ChunkReader, Line};
-use crate::session::{Header, Problem, ProblemKind};
+use crate::session::{Format, Header, Problem};
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
 use pisess_store::ReadAt;
@@ -73,8 +74,8 @@ impl WrongFile {
 pub struct Preamble {
     /// The header.
     pub header: Header,
-    /// The format according to the header.
-    pub version: Version,
+    /// The format according to the header; version 1 may turn out to be the draft tree.
+    pub format: Format,
     /// The title line of oh-my-pi.
     pub title_slot: Option<Vec<u8>>,
     /// The problems of these lines.
@@ -85,105 +86,86 @@ pub struct Preamble {
     pub lines: u32,
 }
 
-/// The format according to the header; version 1 may turn out to be the draft tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Each is named after its number.
-pub enum Version {
-    One,
-    Two,
-    Three,
-}
-
 /// The number of bytes in which to look for the header first; doubled each time.
 const FIRST: u64 = 4096;
 
 /// Reads up to the header: the first value that JavaScript treats as true (after oh-my-pi's title line).
 pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
-    let (mut reader, mut before) = (ChunkReader::default(), Before::default());
+    let mut reader = ChunkReader::default();
+    let (mut title_slot, mut problems, mut lines) = (None, Vec::new(), 0);
     let mut at = 0;
     while at < source.len() {
         let end = (2 * at).max(FIRST).min(source.len());
         let found = reader.read(source, at..end, |chunk| {
-            let found = chunk.lines().find_map(|line| before.line(&line).transpose());
-            found.map_or(ControlFlow::Continue(()), ControlFlow::Break)
+            let header = |line: Line| {
+                lines += 1;
+                header(&line, LineNo(lines), &mut title_slot, &mut problems)
+            };
+            chunk.lines().find_map(header).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         })?;
-        if let ControlFlow::Break(preamble) = found {
-            return preamble;
+        if let ControlFlow::Break(found) = found {
+            let (header, format, end) = found?;
+            return Ok(Preamble { header, format, title_slot, problems, end, lines });
         }
         at = end;
     }
-    Err(LoadError::NotASession { line: None, what: no_header(source, &before)? })
+    Err(LoadError::NotASession { line: None, what: no_header(source, title_slot.is_some())? })
 }
 
-/// The lines before the header.
-#[derive(Default)]
-struct Before {
-    title_slot: Option<Vec<u8>>,
-    problems: Vec<Problem>,
-    lines: u32,
-}
-
-impl Before {
-    /// Reads the next line. Returns the lines up to it if it is the header.
-    fn line(&mut self, line: &Line) -> Result<Option<Preamble>, LoadError> {
-        let &Line { span, bytes, newline } = line;
-        self.lines += 1;
-        let line_no = LineNo(self.lines);
-        let line = if span.start == 0 { without_mark(bytes, &mut self.problems) } else { bytes };
-        if line.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        let Ok(value) = Raw::parse(line) else {
-            self.problems.push(Problem { line: line_no, kind: ProblemKind::Malformed });
-            return Ok(None);
-        };
-        if !value.is_truthy() {
-            self.problems.push(Problem { line: line_no, kind: ProblemKind::NotAnObject });
-            return Ok(None);
-        }
-        if self.lines == 1 && is_title_slot(value) {
-            self.title_slot = Some(line.to_vec());
-            return Ok(None);
-        }
-        let version = version_of(value, line_no, &mut self.problems)?;
-        let text = |key: &str| value.get_text(key).map(Text::into_owned);
-        let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
-        let header = Header {
-            span: Span { start: span.start + before as u64, len: value.bytes().len() as u64 },
-            line: line_no,
-            id: text("id").unwrap_or_default(),
-            cwd: text("cwd"),
-            timestamp: text("timestamp"),
-            bytes: value.bytes().to_vec(),
-        };
-        Ok(Some(Preamble {
-            header,
-            version,
-            title_slot: self.title_slot.take(),
-            problems: std::mem::take(&mut self.problems),
-            end: span.end() + u64::from(newline),
-            lines: self.lines,
-        }))
+/// Returns the header, its format and where its line ends, if this line is the header. Keeps the title line of oh-my-pi.
+fn header(
+    &Line { span, bytes, newline }: &Line,
+    number: LineNo,
+    title_slot: &mut Option<Vec<u8>>,
+    problems: &mut Vec<Problem>,
+) -> Option<Result<(Header, Format, u64), LoadError>> {
+    let line = if span.start == 0 { without_mark(bytes, problems) } else { bytes };
+    if line.trim_ascii().is_empty() {
+        return None;
     }
+    let Ok(value) = Raw::parse(line) else {
+        problems.push(Problem { line: number, kind: FindingKind::MalformedLine });
+        return None;
+    };
+    if !value.is_truthy() {
+        problems.push(Problem { line: number, kind: FindingKind::NotAnEntry });
+        return None;
+    }
+    if number.0 == 1 && is_title_slot(value) {
+        *title_slot = Some(line.to_vec());
+        return None;
+    }
+    let text = |key: &str| value.get_text(key).map(Text::into_owned);
+    let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
+    let header = Header {
+        span: Span { start: span.start + before as u64, len: value.bytes().len() as u64 },
+        line: number,
+        id: text("id").unwrap_or_default(),
+        cwd: text("cwd"),
+        timestamp: text("timestamp"),
+        bytes: value.bytes().to_vec(),
+    };
+    let format = format_of(value, number, problems);
+    Some(format.map(|format| (header, format, span.end() + u64::from(newline))))
 }
 
-fn no_header(source: &dyn ReadAt, before: &Before) -> Result<WrongFile, LoadError> {
+fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {
     if source.is_empty() {
         return Ok(WrongFile::Empty);
     }
     let start = source.read_range(0..source.len().min(FIRST))?;
     let carriage_returns = start.contains(&b'\r') && !start.contains(&b'\n');
-    Ok(match (&before.title_slot, carriage_returns) {
-        (Some(_), _) => WrongFile::OnlyTitle,
-        (None, true) => WrongFile::CarriageReturns,
-        _ => WrongFile::NoHeader,
+    Ok(match carriage_returns {
+        _ if has_title => WrongFile::OnlyTitle,
+        true => WrongFile::CarriageReturns,
+        false => WrongFile::NoHeader,
     })
 }
 
 fn without_mark<'a>(line: &'a [u8], problems: &mut Vec<Problem>) -> &'a [u8] {
     match line.strip_prefix(b"\xef\xbb\xbf") {
         Some(rest) => {
-            problems.push(Problem { line: LineNo(1), kind: ProblemKind::ByteOrderMark });
+            problems.push(Problem { line: LineNo(1), kind: FindingKind::ByteOrderMark });
             rest
         }
         None => line,
@@ -201,7 +183,7 @@ pub fn is_title_slot(value: Raw) -> bool {
         && source_fits
 }
 
-fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Version, LoadError> {
+fn format_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<Format, LoadError> {
     let wrong = |what| Err(LoadError::NotASession { line: Some(line), what });
     let is_kind = |key: &str, name: &str| value.get(key).is_some_and(|kind| kind.is(name));
     if is_kind("kind", "header")
@@ -222,13 +204,13 @@ fn version_of(value: Raw, line: LineNo, problems: &mut Vec<Problem>) -> Result<V
         return wrong(WrongFile::Newer(format!("version {}", String::from_utf8_lossy(&given))));
     }
     if given.is_some_and(|version| !version.is_number()) {
-        problems.push(Problem { line, kind: ProblemKind::OddVersion });
+        problems.push(Problem { line, kind: FindingKind::OddVersion });
     }
     Ok(match number {
-        _ if number < 2.0 => Version::One,
-        _ if number < 3.0 => Version::Two,
+        _ if number < 2.0 => Format::V1,
+        _ if number < 3.0 => Format::V2,
         // `NaN` is not less than any number, so neither agent migrates the file.
-        _ => Version::Three,
+        _ => Format::V3,
     })
 }
 
