@@ -8,9 +8,6 @@
 //! are decoded one by one, up to the first that matches.
 
 mod around;
-mod envelope;
-mod hit;
-mod line_numbers;
 mod pattern;
 mod prefilter;
 mod search;

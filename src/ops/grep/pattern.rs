@@ -62,11 +62,6 @@ impl Pattern {
         self.regex.find(text).map(|found| found.range())
     }
 
-    /// Returns all matches in decoded text, in order.
-    pub fn find_all<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = Range<usize>> + 't {
-        self.regex.find_iter(text).map(|found| found.range())
-    }
-
     /// Returns the prefilter for lines that may match; `None` if every line has to be decoded.
     pub fn prefilter(&self) -> Option<&Prefilter> {
         self.prefilter.as_ref()

@@ -29,33 +29,20 @@ const KEPT_OF_SEVERAL: usize = 6;
 
 /// Finds lines that may match.
 #[derive(Clone, Debug)]
-pub struct Prefilter(Needle);
-
-#[derive(Clone, Debug)]
-enum Needle {
-    /// One ASCII literal: its spelling, and the fifth bytes of the escapes of its characters, which all begin
-    /// with `\u00`. Two searches for single strings are faster than one for several strings.
+pub enum Prefilter {
+    /// One ASCII literal. Two searches for single strings are faster than one for several strings.
     One {
+        /// Its spelling.
         literal: Box<Finder<'static>>,
-        /// The start that these escapes share.
+        /// The start that the escapes of its characters share, `\u00`.
         start: Box<Finder<'static>>,
+        /// The fifth bytes of these escapes.
         digits: Vec<u8>,
         /// Whether the pattern is only this literal.
         is_whole: bool,
     },
     /// Any other set of literals and escapes.
     Several(Regex),
-}
-
-/// The result for the raw bytes of one string.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It cannot match.
-    No,
-    /// It has to be decoded.
-    Perhaps,
-    /// It matches; the position is unknown.
-    Match,
 }
 
 /// The positions in a range of bytes at which a line may match, in order.
@@ -82,27 +69,24 @@ impl Prefilter {
             let literal = Box::new(Finder::new(spelling(needle).as_bytes()).into_owned());
             let is_whole = is_literal(hir, needle);
             let start = Box::new(Finder::new(r"\u00"));
-            return Some(Prefilter(Needle::One { literal, start, digits, is_whole }));
+            return Some(Prefilter::One { literal, start, digits, is_whole });
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
         let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
         let source: Vec<_> = spelled.chain(escapes).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
-        Some(Prefilter(Needle::Several(regex)))
+        Some(Prefilter::Several(regex))
     }
 
-    /// Tests the raw bytes of a string, without its quotes.
-    pub fn test(&self, string: &[u8]) -> Verdict {
-        let positions = Positions { prefilter: self, bytes: string, literal: None, escape: None };
-        let literal = positions.next_literal(0);
-        match (&self.0, literal) {
-            (Needle::One { is_whole: true, .. }, Some(at)) if follows_no_escape(&string[..at]) => {
-                Verdict::Match
-            }
-            (_, Some(_)) => Verdict::Perhaps,
-            (_, None) if positions.next_escape(0).is_some() => Verdict::Perhaps,
-            (_, None) => Verdict::No,
-        }
+    /// Whether the raw bytes of a string, without its quotes, certainly match, wherever that is.
+    pub fn is_match(&self, string: &[u8]) -> bool {
+        let Prefilter::One { literal, is_whole: true, .. } = self else { return false };
+        literal.find(string).is_some_and(|at| follows_no_escape(&string[..at]))
+    }
+
+    /// Whether the raw bytes of a string may match.
+    pub fn may_match(&self, string: &[u8]) -> bool {
+        self.positions(string).next(0).is_some()
     }
 
     /// Starts a search in `bytes`.
@@ -129,15 +113,15 @@ impl Positions<'_> {
     }
 
     fn next_literal(&self, from: usize) -> Option<usize> {
-        let found = match &self.prefilter.0 {
-            Needle::One { literal, .. } => literal.find(self.bytes.get(from..)?),
-            Needle::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+        let found = match self.prefilter {
+            Prefilter::One { literal, .. } => literal.find(self.bytes.get(from..)?),
+            Prefilter::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
         };
         found.map(|at| from + at)
     }
 
     fn next_escape(&self, from: usize) -> Option<usize> {
-        let Needle::One { start, digits, .. } = &self.prefilter.0 else { return None };
+        let Prefilter::One { start, digits, .. } = self.prefilter else { return None };
         let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
         // Most escapes are those of control characters, which few literals contain.
         places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
@@ -312,7 +296,6 @@ fn both_cases(digits: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Verdict;
     use crate::ops::grep::{Pattern, PatternOptions};
 
     fn pattern(source: &str, ignore_case: bool) -> Pattern {
@@ -345,22 +328,25 @@ mod tests {
 
     #[test]
     fn strings_are_sifted_before_they_are_decoded() {
-        let verdict =
-            |source: &str, string: &str| pattern(source, false).prefilter().unwrap().test(string.as_bytes());
-        assert_eq!(verdict("need", r"no\tis what people need"), Verdict::Match);
-        assert_eq!(verdict("e9s", r"caf\u00e9s"), Verdict::Perhaps, "no e9s");
-        assert_eq!(verdict("need", r"a\need"), Verdict::Perhaps, "a newline and eed");
-        assert_eq!(verdict("need", r"a\n need"), Verdict::Match);
-        assert_eq!(verdict("need", r"a\nneed"), Verdict::Match);
-        assert_eq!(verdict("e9s", r"caf\\u00e9s"), Verdict::Perhaps, "a backslash and text");
-        assert_eq!(verdict("need", r"a\\need"), Verdict::Perhaps);
-        assert_eq!(verdict("need", r"n\u0065ed"), Verdict::Perhaps);
-        assert_eq!(verdict("need", r"nee \u001b"), Verdict::No);
-        assert_eq!(verdict(r#"say "x""#, r#"say \"x\""#), Verdict::Match);
+        let is_match = |source: &str, string: &str| {
+            let pattern = pattern(source, false);
+            let prefilter = pattern.prefilter().unwrap();
+            assert!(prefilter.may_match(string.as_bytes()), "{source} {string}");
+            prefilter.is_match(string.as_bytes())
+        };
+        assert!(is_match("need", r"no\tis what people need"));
+        assert!(!is_match("e9s", r"caf\u00e9s"), "no e9s");
+        assert!(!is_match("need", r"a\need"), "a newline and eed");
+        assert!(is_match("need", r"a\n need"));
+        assert!(is_match("need", r"a\nneed"));
+        assert!(!is_match("e9s", r"caf\\u00e9s"), "a backslash and text");
+        assert!(!is_match("need", r"a\\need"));
+        assert!(!is_match("need", r"n\u0065ed"));
+        assert!(is_match(r#"say "x""#, r#"say \"x\""#));
         for not_whole in ["^need", "need$", r"\bneed", "need.", "(need)+", "need|reed"] {
-            assert_ne!(verdict(not_whole, "a need b"), Verdict::Match, "{not_whole}");
+            assert!(!is_match(not_whole, "a need b"), "{not_whole}");
         }
-        assert_eq!(verdict("(need)", "a need b"), Verdict::Match);
+        assert!(is_match("(need)", "a need b"));
     }
 
     #[test]

@@ -1,25 +1,24 @@
 //! Searches one file.
 
-use super::envelope::Envelope;
-use super::hit::{hit_at, nowhere};
-use super::line_numbers::LineNumbers;
 use super::pattern::Pattern;
-use super::prefilter::{Positions, Verdict};
+use super::prefilter::Positions;
 use super::trail::Turn;
-use crate::load::{LoadError, Options, load};
-use crate::session::entry::{EntryIx, Kind, LineNo, Role};
+use crate::load::{LoadError, Options, load, role_of};
+use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role};
 use crate::session::fields::{Field, Scope, visit};
 use crate::session::period::Period;
-use crate::session::read::header::{self, Preamble, Version};
+use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
-use crate::session::read::record::{self, Block, Content, Member, Record, scan_into};
-use crate::session::search::{Hit, SnippetSize};
+use crate::session::read::record::{self, Block, Content, Member, Record, Typed, scan_into};
+use crate::session::search::{Hit, Snippet, SnippetSize};
 use crate::session::tree::active;
-use crate::session::{Header, Session};
-use memchr::{memchr, memrchr};
-use pisess_json::text::Text;
+use crate::session::{Format, Header, Session};
+use memchr::{memchr, memchr_iter, memrchr};
+use pisess_json::text::{Text, utf16_len};
+use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
 use pisess_store::ReadAt;
+use std::io;
 use std::ops::{ControlFlow, Range};
 
 /// What to search for, and where.
@@ -72,20 +71,6 @@ pub struct Match {
     pub turn: Option<Turn>,
 }
 
-impl Match {
-    /// Returns a match in the entry on this line.
-    fn new(entry: Envelope, line: LineNo, hit: Hit) -> Match {
-        Match {
-            line,
-            id: entry.id.into_owned(),
-            role: entry.role_name.into_owned(),
-            timestamp: entry.timestamp.map(Text::into_owned),
-            hit,
-            turn: None,
-        }
-    }
-}
-
 /// The result of a search besides the hits.
 #[derive(Clone, Debug)]
 pub struct Searched {
@@ -102,7 +87,9 @@ pub struct Searched {
 pub struct Resume {
     /// The offset of what was appended since.
     pub end: u64,
-    numbers: LineNumbers,
+    /// The number of lines before an offset. Lines are counted only up to those whose number is needed.
+    lines: u32,
+    counted: u64,
 }
 
 /// Searches a file: its title, then its entries from first to last; or only what was appended since an earlier search.
@@ -115,18 +102,18 @@ pub fn search(
     take: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>,
 ) -> Result<Searched, LoadError> {
     let preamble = header::read(source)?;
-    let start = Resume { end: preamble.end, numbers: LineNumbers::after(&preamble) };
-    let Resume { end: start, numbers } = resume.unwrap_or(start);
+    let start = Resume { end: preamble.end, lines: preamble.lines, counted: preamble.end };
+    let at = resume.unwrap_or(start);
     let keys = record::keys();
     let mut search =
-        Search { source, query, preamble, keys, numbers, session: None, active: Vec::new(), unread: None };
+        Search { source, query, preamble, keys, at, session: None, active: Vec::new(), unread: None };
     if resume.is_none()
         && let Some(hit) = search.title()
         && take(&search.preamble.header, hit).is_break()
     {
         return Ok(search.done());
     }
-    let flow = reader.read(source, start..source.len(), |stretch| match search.stretch(stretch, take) {
+    let flow = reader.read(source, at.end..source.len(), |stretch| match search.stretch(stretch, take) {
         Ok(ControlFlow::Continue(())) => ControlFlow::Continue(()),
         Ok(ControlFlow::Break(())) => ControlFlow::Break(Ok(())),
         Err(error) => ControlFlow::Break(Err(error)),
@@ -142,7 +129,7 @@ struct Search<'s> {
     query: &'s Query,
     preamble: Preamble,
     keys: KeyCache<Member>,
-    numbers: LineNumbers,
+    at: Resume,
     /// The session, loaded when the first hit needs it.
     session: Option<Session>,
     /// Which of its entries are on the path to the leaf.
@@ -152,7 +139,7 @@ struct Search<'s> {
 
 impl Search<'_> {
     fn done(self) -> Searched {
-        let resume = Resume { end: self.source.len(), numbers: self.numbers };
+        let resume = Resume { end: self.source.len(), ..self.at };
         Searched { header: self.preamble.header, unread: self.unread, resume }
     }
 
@@ -176,8 +163,20 @@ impl Search<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
-        self.numbers.pass(stretch);
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the number of the line that starts at an offset of a stretch.
+    fn number(&mut self, stretch: LineChunk, start: usize) -> io::Result<LineNo> {
+        let Resume { lines, counted, .. } = &mut self.at;
+        if *counted < stretch.start {
+            // The stretches before this one needed no number.
+            *lines += lines_in(self.source, *counted..stretch.start)?;
+            *counted = stretch.start;
+        }
+        *lines += newlines(&stretch.bytes[(*counted - stretch.start) as usize..start]);
+        *counted = stretch.start + start as u64;
+        Ok(LineNo(*lines + 1))
     }
 
     /// Returns the title, if it matches: that of oh-my-pi's title line, else that of the header.
@@ -189,12 +188,10 @@ impl Search<'_> {
         };
         let json = Raw::checked(json);
         let text = |key: &str| json.get_text(key);
-        let role_name = Text::from(TITLE);
-        let timestamp = text("updatedAt").or_else(|| text("timestamp"));
-        let envelope =
-            Envelope { kind: Kind::Missing, role: Role::Missing, id: Text::default(), role_name, timestamp };
+        let role = Text::from(TITLE);
+        let timestamp = text("updatedAt").or_else(|| text("timestamp")).map(Text::into_owned);
         // The title is not on a path.
-        if self.query.active || !self.wants(&envelope) {
+        if self.query.active || !self.wants(Role::Missing, &role, timestamp.as_ref()) {
             return None;
         }
         let title = text("title")?;
@@ -203,7 +200,8 @@ impl Search<'_> {
             (None, true) => 0..0,
             _ => return None,
         };
-        Some(Match::new(envelope, line, self.hit_at("title".to_owned(), &title, place)))
+        let hit = self.hit_at("title".to_owned(), &title, place);
+        Some(Match { line, id: Text::default(), role, timestamp, hit, turn: None })
     }
 
     /// Searches the line from `start`. Returns where it ends, and the hit.
@@ -221,7 +219,7 @@ impl Search<'_> {
             let end = memchr(b'\n', rest).unwrap_or(rest.len());
             let is_last = stretch.start + ((start + end) as u64) >= self.source.len();
             if !is_last && !rest[..end].trim_ascii().is_empty() {
-                let line = self.numbers.of(self.source, stretch, start)?;
+                let line = self.number(stretch, start)?;
                 self.unread.get_or_insert((0, line)).0 += 1;
             }
             return Ok((start + end, None));
@@ -236,95 +234,80 @@ impl Search<'_> {
         stretch: LineChunk,
         start: usize,
     ) -> Result<Option<Match>, LoadError> {
-        let envelope = Envelope::of(record, self.preamble.version);
+        let kind = Kind::of_string(record.kind);
+        let role = role_of(kind, record, self.preamble.format);
+        let typed = Typed { kind, role, record, blocks };
+        let (role_name, timestamp) = (role_name(&typed), record.timestamp.map(|text| text.text()));
         let is_entry = record.is_object && !record.kind.is_some_and(|kind| kind.is("session"));
-        if !is_entry || !self.wants(&envelope) {
+        if !is_entry || !self.wants(role, &role_name, timestamp.as_ref()) {
             return Ok(None);
         }
-        let counts = self.query.snippets.is_none() && !self.only_calls(&envelope);
-        let found = if counts && self.is_in_text(record, &envelope, blocks) {
-            Some(nowhere())
-        } else {
-            self.first_match(record, &envelope)
-        };
-        let found = if self.query.inverted { self.first_text(found, record, &envelope) } else { found };
-        let Some(found) = found else { return Ok(None) };
-        let line = if self.needs_line() { self.numbers.of(self.source, stretch, start)? } else { LineNo(0) };
-        self.hit(line, envelope, found)
+        let found = if self.is_in_text(&typed) { Some(nowhere()) } else { self.first_match(&typed) };
+        let found = if self.query.inverted { self.first_text(found, &typed) } else { found };
+        let Some(hit) = found else { return Ok(None) };
+        let has_line = self.query.snippets.is_some() || self.query.active;
+        let line = if has_line { self.number(stretch, start)? } else { LineNo(0) };
+        let id = record.id.map(|text| text.text()).unwrap_or_default().into_owned();
+        let (role, timestamp) = (role_name.into_owned(), timestamp.map(Text::into_owned));
+        self.on_path(Match { line, id, role, timestamp, hit, turn: None })
     }
 
-    fn needs_line(&self) -> bool {
-        self.query.snippets.is_some() || self.query.active
-    }
-
-    fn wants(&self, envelope: &Envelope) -> bool {
-        let role = envelope.role_name.as_bytes();
+    /// Whether entries with this role, its name and this timestamp are searched.
+    fn wants(&self, role: Role, name: &Text, timestamp: Option<&Text>) -> bool {
         let is_wanted = |wanted: &String| {
-            wanted.as_bytes() == role || wanted == TOOL_CALL && envelope.role == Role::Assistant
+            wanted.as_bytes() == name.as_bytes() || wanted == TOOL_CALL && role == Role::Assistant
         };
+        let time = || timestamp.and_then(|time| parse_js_date(time.as_bytes())).unwrap_or(Entry::NO_TIME);
         (self.query.roles.is_empty() || self.query.roles.iter().any(is_wanted))
-            && (self.query.period == Period::default() || self.query.period.has(envelope.time_ms()))
+            && (self.query.period == Period::default() || self.query.period.has(time()))
     }
 
     /// Whether only the tool calls of an entry are searched.
-    fn only_calls(&self, envelope: &Envelope) -> bool {
+    fn only_calls(&self, entry: &Typed) -> bool {
         let roles = &self.query.roles;
-        envelope.role == Role::Assistant
+        entry.role == Role::Assistant
             && !roles.is_empty()
-            && roles.iter().all(|role| role.as_bytes() != envelope.role_name.as_bytes())
+            && !roles.iter().any(|role| Some(&**role) == Role::Assistant.name())
     }
 
-    /// Whether the text of a message certainly matches. If hits are only counted, this saves visiting its
-    /// fields.
-    fn is_in_text(&self, record: &Record, envelope: &Envelope, blocks: &[Block]) -> bool {
-        let (Some(prefilter), Some(message), Kind::Message) =
-            (self.query.pattern.prefilter(), &record.message, envelope.kind)
-        else {
-            return false;
-        };
+    /// Whether hits are only counted, and the text of a message certainly matches: this saves visiting its fields.
+    fn is_in_text(&self, entry: &Typed) -> bool {
+        let counts = self.query.snippets.is_none() && !self.only_calls(entry) && entry.kind == Kind::Message;
+        let prefilter = self.query.pattern.prefilter().filter(|_| counts);
+        let (Some(prefilter), Some(message)) = (prefilter, &entry.record.message) else { return false };
         let whole = match message.content {
             Content::Text(text) => Some(text.bytes),
             _ => None,
         };
-        let texts = blocks.iter().filter_map(|block| block.text?.raw_string());
-        whole.into_iter().chain(texts).any(|text| prefilter.test(text) == Verdict::Match)
+        let texts = entry.blocks.iter().filter_map(|block| block.text?.raw_string());
+        whole.into_iter().chain(texts).any(|text| prefilter.is_match(text))
     }
 
-    fn first_match(&self, record: &Record, envelope: &Envelope) -> Option<Hit> {
+    fn first_match(&self, entry: &Typed) -> Option<Hit> {
         let mut found = None;
         let pattern = &self.query.pattern;
-        let only_calls = self.only_calls(envelope);
+        let only_calls = self.only_calls(entry);
         let see = &mut |field: &Field| {
-            if only_calls && !field.is_of_call() {
-                return ControlFlow::Continue(());
+            let may_match = || pattern.prefilter().is_none_or(|filter| filter.may_match(field.raw()));
+            if (!only_calls || field.is_of_call()) && may_match() {
+                let text = field.text();
+                let place = pattern.find(text.as_bytes());
+                found = place.map(|place| self.hit_at(field.path(), &text, place));
             }
-            let is_match = match pattern.prefilter().map(|prefilter| prefilter.test(field.raw())) {
-                Some(Verdict::No) => false,
-                Some(Verdict::Match) if self.query.snippets.is_none() => {
-                    found = Some(nowhere());
-                    true
-                }
-                _ => {
-                    let text = field.text();
-                    let place = pattern.find(text.as_bytes());
-                    found = place.map(|place| self.hit_at(field.path(), &text, place));
-                    found.is_some()
-                }
-            };
-            if is_match { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         // The visitor breaks at the first match.
-        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        let _ = visit(Raw::checked(entry.record.bytes), entry.kind, entry.role, self.query.scope, see);
         found
     }
 
     /// Returns the first text of an entry that does not match, or nothing if it has a match, or none of the tool calls
     /// that are searched.
-    fn first_text(&self, found: Option<Hit>, record: &Record, envelope: &Envelope) -> Option<Hit> {
+    fn first_text(&self, found: Option<Hit>, entry: &Typed) -> Option<Hit> {
         if found.is_some() {
             return None;
         }
-        let only_calls = self.only_calls(envelope);
+        let only_calls = self.only_calls(entry);
         let mut first = None;
         let see = &mut |field: &Field| {
             let text = field.text();
@@ -335,21 +318,27 @@ impl Search<'_> {
             ControlFlow::Break(())
         };
         // The visitor breaks at the first text.
-        let _ = visit(Raw::checked(record.bytes), envelope.kind, envelope.role, self.query.scope, see);
+        let _ = visit(Raw::checked(entry.record.bytes), entry.kind, entry.role, self.query.scope, see);
         first.or_else(|| (!only_calls).then(nowhere))
     }
 
     /// Returns the hit at a place of a text.
     fn hit_at(&self, field: String, text: &Text, place: Range<usize>) -> Hit {
-        self.query.snippets.map_or_else(nowhere, |size| hit_at(field, text, place, size))
+        let Some(size) = self.query.snippets else { return nowhere() };
+        // Lone surrogates become U+FFFD, which has as many bytes, so positions stay the same.
+        let shown = text.to_string_lossy();
+        let place = whole_characters(&shown, place);
+        let start = utf16_len(&text.as_bytes()[..place.start]);
+        let end = start + utf16_len(&text.as_bytes()[place.clone()]);
+        Hit { field, range: start..end, snippet: Snippet::around(&shown, place, size) }
     }
 
-    /// Returns the hit, unless only the path to the leaf is searched and the entry is on another branch.
-    fn hit(&mut self, line: LineNo, envelope: Envelope, found: Hit) -> Result<Option<Match>, LoadError> {
+    /// Returns a match, unless only the path to the leaf is searched and its entry is on another branch.
+    fn on_path(&mut self, found: Match) -> Result<Option<Match>, LoadError> {
         // Entries of version 1 have the ids that migration gives them.
-        let is_numbered = self.query.snippets.is_some() && self.preamble.version == Version::One;
+        let is_numbered = self.query.snippets.is_some() && self.preamble.format == Format::V1;
         if !self.query.active && !is_numbered {
-            return Ok(Some(Match::new(envelope, line, found)));
+            return Ok(Some(found));
         }
         let session = match self.session.take() {
             Some(session) => session,
@@ -361,10 +350,50 @@ impl Search<'_> {
         };
         let session = self.session.insert(session);
         let is_wanted = |ix: &EntryIx| !self.query.active || self.active[ix.at()];
-        let Some(ix) = session.entry_on(line).filter(is_wanted) else { return Ok(None) };
-        let id = session.id(ix);
-        Ok(Some(Match::new(Envelope { id, ..envelope }, line, found)))
+        let entry = session.entry_on(found.line).filter(is_wanted);
+        Ok(entry.map(|ix| Match { id: session.id(ix).into_owned(), ..found }))
     }
+}
+
+/// Returns a hit whose position is not requested.
+fn nowhere() -> Hit {
+    Hit { field: String::new(), range: 0..0, snippet: Snippet { text: String::new(), hit: 0..0 } }
+}
+
+/// Returns the range extended to whole characters; `(?-u)` and empty matches can split them.
+fn whole_characters(text: &str, Range { mut start, mut end }: Range<usize>) -> Range<usize> {
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    start..end
+}
+
+/// Returns the role of an entry's message; for any other entry, its type.
+fn role_name<'a>(entry: &Typed<'a>) -> Text<'a> {
+    let Record { kind, message, .. } = entry.record;
+    let name = match entry.role {
+        Role::Missing => *kind,
+        Role::Other => message.and_then(|message| message.role),
+        role => return role.name().map(Text::from).unwrap_or_default(),
+    };
+    name.map(|text| text.text()).unwrap_or_default()
+}
+
+/// Returns the number of lines that begin in a range of a file.
+fn lines_in(source: &dyn ReadAt, range: Range<u64>) -> io::Result<u32> {
+    let mut count = 0;
+    let _: ControlFlow<()> = ChunkReader::default().read(source, range, |chunk| {
+        count += newlines(chunk.bytes);
+        ControlFlow::Continue(())
+    })?;
+    Ok(count)
+}
+
+fn newlines(bytes: &[u8]) -> u32 {
+    memchr_iter(b'\n', bytes).count() as u32
 }
 
 /// Returns the start of the next line that may match.
