@@ -51,14 +51,14 @@ impl EntryRows {
     fn row(&self, path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<Cell> {
         let usage = entry.usage.unwrap_or_default();
         let path = if self.paths { format!("{path}:") } else { String::new() };
-        let id = match harvest.id(entry) {
+        let id = match harvest.text(entry.id) {
             id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
             id => id.to_string(),
         };
         let cells = [
             path + &id,
-            harvest.timestamp(entry).to_string(),
-            harvest.tool(entry).unwrap_or(harvest.role_name(entry)).to_owned(),
+            harvest.text(entry.timestamp).to_string(),
+            harvest.name(entry.tool).unwrap_or(harvest.name(entry.role_name).unwrap_or_default()).to_owned(),
             js::number(usage.input),
             js::number(usage.output),
             js::number(usage.cache_read),
@@ -66,7 +66,7 @@ impl EntryRows {
             usage.cost.map_or("unpriced".to_owned(), |cost| {
                 format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
             }),
-            model_name(harvest.provider(entry), harvest.model(entry)).unwrap_or_default(),
+            model_name(harvest.name(entry.provider), harvest.name(entry.model)).unwrap_or_default(),
         ];
         cells.map(|text| vec![(visible(&text), Style::new())]).into()
     }
@@ -81,14 +81,14 @@ fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
     Object::new()
         .str("path", path)
         .text("sessionId", &harvest.header.id)
-        .text_or_null("id", some(harvest.id(entry)).as_ref())
-        .text_or_null("parentId", some(harvest.parent_id(entry)).as_ref())
+        .text_or_null("id", some(harvest.text(entry.id)).as_ref())
+        .text_or_null("parentId", some(harvest.text(entry.parent_id)).as_ref())
         .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
-        .str("role", harvest.role_name(entry))
-        .str_or_null("provider", harvest.provider(entry))
-        .str_or_null("model", harvest.model(entry))
-        .str_or_null("tool", harvest.tool(entry))
-        .text_or_null("timestamp", some(harvest.timestamp(entry)).as_ref())
+        .str("role", harvest.name(entry.role_name).unwrap_or_default())
+        .str_or_null("provider", harvest.name(entry.provider))
+        .str_or_null("model", harvest.name(entry.model))
+        .str_or_null("tool", harvest.name(entry.tool))
+        .text_or_null("timestamp", some(harvest.text(entry.timestamp)).as_ref())
         .json("tokens", &tokens)
         .number_or_null("cost", entry.usage.and_then(|usage| usage.cost))
         .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| row.bool("estimated", true))

@@ -2,8 +2,9 @@
 
 use crate::cli::output::{Clock, Ui};
 use crate::format::{ID, id_end};
-use crate::ops::stats::{Call, Counted, EntryStats, Role, Totals};
+use crate::ops::stats::{Call, Counted, EntryStats, Totals};
 use crate::session::Header;
+use crate::session::entry::Role;
 use crate::session::paths::{below_home, name};
 use crate::session::usage::model_name;
 use clap::ValueEnum;
@@ -103,7 +104,7 @@ impl Groups {
                     self.total.add_call(call, session);
                 }
                 // Results count for their tool.
-                if !has_files && matches!(entry.role, Role::ToolResult { .. }) {
+                if !has_files && entry.role == Some(Role::ToolResult) {
                     let at = self.group(path, harvest, entry, None);
                     self.list[at].totals.add_entry(entry, session);
                     self.total.add_entry(entry, session);
@@ -180,17 +181,17 @@ impl Groups {
             By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
             By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
             By::Model => {
-                let (provider, model) = (harvest.provider(entry), harvest.model(entry));
+                let (provider, model) = (harvest.name(entry.provider), harvest.name(entry.model));
                 key.push_str(&model_name(provider, model).unwrap_or_default());
             }
             By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
             By::Tool => {
-                let tool = call.map_or_else(|| harvest.tool(entry), |call| harvest.call_tool(call));
+                let tool = harvest.name(call.map_or(entry.tool, |call| call.tool));
                 key.push_str(tool.unwrap_or_default());
             }
             By::File => {
                 let file = call.and_then(|call| call.file.as_ref());
-                key.push_str(file.and_then(|file| harvest.path(file)).unwrap_or_default());
+                key.push_str(file.and_then(|file| harvest.name(file.path)).unwrap_or_default());
             }
             By::Entry => {}
         }

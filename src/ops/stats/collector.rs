@@ -1,16 +1,16 @@
 //! Reads a session file line by line into a [`EntryStats`].
 
 use crate::load::{LoadError, Options, load};
-use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
+use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, StatsOptions, TouchedFile};
 use crate::ops::stats::interned::Name;
-use crate::session::Session;
-use crate::session::entry::{Entry, Kind, LineNo, Slice};
+use crate::session::entry::{Entry, Kind, LineNo, Role, Slice};
 use crate::session::file_calls::{FileTool, file_of};
 use crate::session::paths::{is_absolute, is_windows};
-use crate::session::read::header::{self, Version};
+use crate::session::read::header;
 use crate::session::read::line_chunks::{ChunkReader, LineChunk};
 use crate::session::read::record::{self, Block, Member, MessageFacts, Record, scan_into};
 use crate::session::usage::{Reported, Usage, fingerprint, reported};
+use crate::session::{Format, Session};
 use foldhash::HashSet;
 use foldhash::quality::RandomState;
 use memchr::memchr;
@@ -36,7 +36,7 @@ pub fn collect(
     let (start, lines) = (preamble.end, preamble.lines);
     let mut harvester = Collector {
         harvest: EntryStats::new(preamble.header),
-        version: preamble.version,
+        format: preamble.format,
         options,
         hasher,
         keys: record::keys(),
@@ -52,7 +52,7 @@ pub fn collect(
         ControlFlow::<()>::Continue(())
     })?;
     debug_assert!(flow.is_continue());
-    if options.texts && harvester.version == Version::One {
+    if options.texts && harvester.format == Format::V1 {
         harvester.take_ids(&load(source, &Options::default())?);
     }
     Ok(harvester.harvest)
@@ -60,7 +60,7 @@ pub fn collect(
 
 struct Collector<'h> {
     harvest: EntryStats,
-    version: Version,
+    format: Format,
     options: StatsOptions<'h>,
     hasher: &'h RandomState,
     keys: KeyCache<Member>,
@@ -108,12 +108,12 @@ impl Collector<'_> {
         match (kind, &line.message) {
             (Kind::Message, Some(message)) => self.message(line, message, blocks),
             (Kind::Message, None) => {
-                let entry = self.counted(Role::OtherMessage, &kind_name);
+                let entry = self.counted(Some(Role::Missing), &kind_name);
                 self.push(line, entry, None);
             }
             _ if kind.schema().is_billed => {
                 let Some(usage) = line.usage.and_then(Usage::of) else { return };
-                let mut entry = self.counted(Role::Billed, &kind_name);
+                let mut entry = self.counted(None, &kind_name);
                 entry.usage = Some(usage);
                 if matches!(kind, Kind::Usage | Kind::ModelUsage) {
                     (entry.provider, entry.model) = (self.name(line.provider), self.name(line.model));
@@ -134,21 +134,22 @@ impl Collector<'_> {
     fn message(&mut self, line: &Record, message: &MessageFacts, blocks: &[Block]) {
         let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
         let is_copy = message.timestamp.is_some() && !self.messages.insert(fingerprint(message.bytes));
-        let mut entry = match name.as_bytes() {
-            b"user" => self.counted(Role::User, &name),
-            b"assistant" => {
+        let role = Role::of_string(message.role);
+        let entry = self.counted(Some(role), &name);
+        let mut entry = match role {
+            Role::Assistant => {
                 let model = message.response_model.filter(|model| model.is_string()).or(message.model);
                 self.model = (self.name(message.provider), self.name(model));
                 let (provider, model) = self.model;
                 let (usage, calls) = (message.usage.and_then(Usage::of), self.calls(blocks));
-                Counted { usage, calls, provider, model, ..self.counted(Role::Assistant, &name) }
+                Counted { usage, calls, provider, model, ..entry }
             }
-            b"toolResult" => {
-                let failed = message.is_error.is_some_and(Raw::is_truthy);
-                let entry = self.counted(Role::ToolResult { failed }, &name);
-                Counted { tool: self.name(message.tool_name), ..self.result_usage(message, entry) }
+            Role::ToolResult => {
+                let (tool, has_failed) =
+                    (self.name(message.tool_name), message.is_error.is_some_and(Raw::is_truthy));
+                Counted { tool, has_failed, ..self.result_usage(message, entry) }
             }
-            _ => self.counted(Role::OtherMessage, &name),
+            _ => entry,
         };
         if is_copy {
             (entry.usage, entry.is_copy) = (None, true);
@@ -157,8 +158,8 @@ impl Collector<'_> {
     }
 
     /// Returns an entry with this role, whose name is as stored.
-    fn counted(&mut self, role: Role, name: &Text) -> Counted {
-        Counted::new(role, self.harvest.names.of(name.as_bytes()))
+    fn counted(&mut self, role: Option<Role>, name: &Text) -> Counted {
+        Counted { role, role_name: self.harvest.names.of(name.as_bytes()), ..Counted::default() }
     }
 
     /// Adds the usage of a tool result: that of models which the tool called itself, or that of sub-agents, unless
@@ -213,9 +214,9 @@ impl Collector<'_> {
         (entry.line, entry.took_ms) = (self.in_session(), self.took(&entry, began));
         if entry.line.is_none() {
             // Of an entry that was pruned, only what it used counts.
-            let is_reply = entry.role == Role::Assistant && !entry.is_copy;
+            let is_reply = entry.role == Some(Role::Assistant) && !entry.is_copy;
             entry.usage = entry.usage.or(is_reply.then(Usage::default));
-            (entry.role, entry.calls, entry.took_ms) = (Role::Billed, (0, 0), 0);
+            (entry.role, entry.has_failed, entry.calls, entry.took_ms) = (None, false, (0, 0), 0);
             if entry.usage.is_none() {
                 return;
             }
@@ -236,7 +237,7 @@ impl Collector<'_> {
     /// Returns a key that is equal only for copies. Entries of version 1, or without an id, are identified by
     /// session, line and time.
     fn key(&self, id: &Text, timestamp: &Text) -> u64 {
-        if self.version == Version::One || id.is_empty() {
+        if self.format == Format::V1 || id.is_empty() {
             return self.hasher.hash_one((
                 self.harvest.header.id.as_bytes(),
                 self.lines,
@@ -253,15 +254,15 @@ impl Collector<'_> {
         let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;
         let last = self.last;
-        if is_timed && entry.role != Role::Billed {
+        if is_timed && entry.role.is_some() {
             self.last = last.max(time_ms);
         }
         let (next, took) = match (entry.role, self.turn) {
             _ if entry.is_copy => (Turn::Over, 0),
-            (Role::User, _) if is_timed => (Turn::Working(time_ms), 0),
-            (Role::User, _) => (Turn::Over, 0),
-            (Role::Assistant | Role::ToolResult { .. }, _) if !is_timed => (self.turn, 0),
-            (Role::Assistant, turn) => {
+            (Some(Role::User), _) if is_timed => (Turn::Working(time_ms), 0),
+            (Some(Role::User), _) => (Turn::Over, 0),
+            (Some(Role::Assistant | Role::ToolResult), _) if !is_timed => (self.turn, 0),
+            (Some(Role::Assistant), turn) => {
                 let began = match turn {
                     Turn::Working(before) => before,
                     _ => began.filter(|&began| last != Entry::NO_TIME && began >= last).unwrap_or(time_ms),
@@ -273,7 +274,7 @@ impl Collector<'_> {
                 };
                 (next, time_ms - began)
             }
-            (Role::ToolResult { .. }, Turn::Working(before) | Turn::Calling(before)) => {
+            (Some(Role::ToolResult), Turn::Working(before) | Turn::Calling(before)) => {
                 (Turn::Working(before.max(time_ms)), time_ms - before)
             }
             _ => (self.turn, 0),
@@ -296,15 +297,17 @@ impl Collector<'_> {
     }
 
     fn keep(&mut self, text: &Text) -> Slice {
-        if self.options.texts { keep(&mut self.harvest.arena, text) } else { Slice::default() }
+        let arena = &mut self.harvest.arena;
+        if self.options.texts { Slice::append(text.as_bytes(), arena) } else { Slice::default() }
     }
 
     /// Gives entries of version 1 the ids that they have after a migration.
     fn take_ids(&mut self, session: &Session) {
         for entry in &mut self.harvest.entries {
             let Some(ix) = entry.line.and_then(|line| session.entry_on(line)) else { continue };
-            entry.id = keep(&mut self.harvest.arena, &session.id(ix));
-            entry.parent_id = keep(&mut self.harvest.arena, &session.parent_id(ix).unwrap_or_default());
+            let mut keep = |text: Text| Slice::append(text.as_bytes(), &mut self.harvest.arena);
+            entry.id = keep(session.id(ix));
+            entry.parent_id = keep(session.parent_id(ix).unwrap_or_default());
         }
     }
 }
@@ -331,10 +334,4 @@ fn text(string: RawString<'_>) -> Text<'_> {
 /// Whether the line at `at` ends with a newline.
 fn has_newline(stretch: LineChunk, at: usize, size: u64) -> bool {
     stretch.start + (stretch.bytes.len() as u64) < size || memchr(b'\n', &stretch.bytes[at..]).is_some()
-}
-
-fn keep(arena: &mut Vec<u8>, text: &Text) -> Slice {
-    let start = arena.len() as u32;
-    arena.extend_from_slice(text.as_bytes());
-    Slice { start, len: text.as_bytes().len() as u32 }
 }

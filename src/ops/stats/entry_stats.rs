@@ -4,7 +4,7 @@ use crate::ops::prune::Restore;
 use crate::ops::stats::interned::{Name, Names};
 use crate::ops::stats::prices::Prices;
 use crate::session::Header;
-use crate::session::entry::{Entry, LineNo, Slice};
+use crate::session::entry::{LineNo, Role, Slice};
 use crate::session::file_calls::FileTool;
 use crate::session::usage::{SubAgents, Usage};
 use pisess_json::text::Text;
@@ -40,30 +40,12 @@ pub struct EntryStats {
     pub(super) arena: Vec<u8>,
 }
 
-/// The role of an entry in the counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// A user message.
-    User,
-    /// An assistant message.
-    Assistant,
-    /// A tool result.
-    ToolResult {
-        /// Whether the tool failed.
-        failed: bool,
-    },
-    /// Another message.
-    OtherMessage,
-    /// An entry that is not a message but is billed.
-    Billed,
-}
-
 /// An entry that is counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     /// A key that is the same for copies of the entry in other files, and different for all other entries.
     pub key: u64,
-    /// Its time; [`Entry::NO_TIME`] if it has none.
+    /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
     pub took_ms: i64,
@@ -73,55 +55,42 @@ pub struct Counted {
     pub of_agents: bool,
     /// Whether the same message is earlier in the file, as after `pisess pick`: it was paid for once.
     pub is_copy: bool,
-    /// Its role in the counts.
-    pub role: Role,
+    /// The role of its message; `None` for an entry that is not a message but is billed.
+    pub role: Option<Role>,
+    /// Whether it is the result of a tool that failed.
+    pub has_failed: bool,
     /// Its physical line; `None` if it was pruned.
     pub line: Option<LineNo>,
     pub(super) calls: (u32, u32),
     pub(super) agents: (u32, u32),
-    pub(super) role_name: Name,
-    pub(super) provider: Name,
-    pub(super) model: Name,
-    pub(super) tool: Name,
-    pub(super) id: Slice,
-    pub(super) parent_id: Slice,
-    pub(super) timestamp: Slice,
+    /// The role of its message, or its type.
+    pub role_name: Name,
+    /// The provider of its model.
+    pub provider: Name,
+    /// Its model. For a tool result without usage of its own, that of the call.
+    pub model: Name,
+    /// The tool that a tool result belongs to.
+    pub tool: Name,
+    /// Its id, if texts are kept.
+    pub id: Slice,
+    /// The id of its parent, if texts are kept; empty if it has none.
+    pub parent_id: Slice,
+    /// Its timestamp as stored, if texts are kept.
+    pub timestamp: Slice,
 }
 
 impl Counted {
-    /// Returns an entry of which only the role is known.
-    pub(super) fn new(role: Role, role_name: Name) -> Counted {
-        Counted {
-            role,
-            role_name,
-            key: 0,
-            time_ms: Entry::NO_TIME,
-            took_ms: 0,
-            usage: None,
-            of_agents: false,
-            is_copy: false,
-            line: None,
-            calls: (0, 0),
-            agents: (0, 0),
-            provider: Name::default(),
-            model: Name::default(),
-            tool: Name::default(),
-            id: Slice::default(),
-            parent_id: Slice::default(),
-            timestamp: Slice::default(),
-        }
-    }
-
     /// Whether it counts as a request to a model.
     pub fn is_billed(&self) -> bool {
-        !self.is_copy && (self.usage.is_some() || self.role == Role::Assistant)
+        !self.is_copy && (self.usage.is_some() || self.role == Some(Role::Assistant))
     }
 }
 
 /// A tool call.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    pub(super) tool: Name,
+    /// The tool.
+    pub tool: Name,
     /// The file that a `read`, `write` or `edit` names.
     pub file: Option<TouchedFile>,
 }
@@ -133,7 +102,8 @@ pub struct TouchedFile {
     pub tool: FileTool,
     /// A hash of its absolute path.
     pub key: u64,
-    pub(super) path: Name,
+    /// Its absolute path, if paths are kept.
+    pub path: Name,
 }
 
 impl EntryStats {
@@ -159,16 +129,6 @@ impl EntryStats {
         &self.agents[entry.agents.0 as usize..entry.agents.1 as usize]
     }
 
-    /// Returns the name of a call's tool.
-    pub fn call_tool(&self, call: &Call) -> Option<&str> {
-        self.names.get(call.tool)
-    }
-
-    /// Returns the absolute path of a file, if paths are kept.
-    pub fn path(&self, file: &TouchedFile) -> Option<&str> {
-        self.names.get(file.path)
-    }
-
     /// Fills in the cost of requests that have none, as far as the table has their models.
     pub fn estimate(&mut self, prices: &Prices) {
         for entry in &mut self.entries {
@@ -180,42 +140,13 @@ impl EntryStats {
         }
     }
 
-    /// Returns the tool that a tool result belongs to.
-    pub fn tool(&self, entry: &Counted) -> Option<&str> {
-        self.names.get(entry.tool)
+    /// Returns a name, if it is not missing.
+    pub fn name(&self, name: Name) -> Option<&str> {
+        self.names.get(name)
     }
 
-    /// Returns the provider of an entry's model.
-    pub fn provider(&self, entry: &Counted) -> Option<&str> {
-        self.names.get(entry.provider)
-    }
-
-    /// Returns an entry's model. For a tool result without usage of its own, that of the call.
-    pub fn model(&self, entry: &Counted) -> Option<&str> {
-        self.names.get(entry.model)
-    }
-
-    /// Returns the role of an entry's message, or its type.
-    pub fn role_name(&self, entry: &Counted) -> &str {
-        self.names.get(entry.role_name).unwrap_or_default()
-    }
-
-    /// Returns the id of an entry, if texts are kept.
-    pub fn id(&self, entry: &Counted) -> Text<'_> {
-        self.text(entry.id)
-    }
-
-    /// Returns the id of an entry's parent, if texts are kept; empty if it has none.
-    pub fn parent_id(&self, entry: &Counted) -> Text<'_> {
-        self.text(entry.parent_id)
-    }
-
-    /// Returns the timestamp of an entry as stored, if texts are kept.
-    pub fn timestamp(&self, entry: &Counted) -> Text<'_> {
-        self.text(entry.timestamp)
-    }
-
-    fn text(&self, slice: Slice) -> Text<'_> {
+    /// Returns a text that was kept.
+    pub fn text(&self, slice: Slice) -> Text<'_> {
         Text::from_wtf8(&self.arena[slice.range()])
     }
 }

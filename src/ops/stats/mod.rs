@@ -15,7 +15,8 @@ mod prices;
 mod totals;
 
 pub use collector::collect;
-pub use entry_stats::{Call, Counted, EntryStats, Role, StatsOptions, TouchedFile};
+pub use entry_stats::{Call, Counted, EntryStats, StatsOptions, TouchedFile};
+pub use interned::Name;
 pub use prices::Prices;
 pub use totals::{Totals, copies};
 

@@ -1,6 +1,7 @@
 //! Sums of harvests.
 
-use crate::ops::stats::entry_stats::{Call, Counted, EntryStats, Role};
+use crate::ops::stats::entry_stats::{Call, Counted, EntryStats};
+use crate::session::entry::Role;
 use crate::session::file_calls::FileAct;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
@@ -74,15 +75,13 @@ impl Totals {
     pub fn add_entry(&mut self, entry: &Counted, session: usize) {
         self.begin(session);
         match entry.role {
-            Role::User => self.user_messages += 1,
-            Role::Assistant => self.assistant_messages += 1,
-            Role::ToolResult { failed } => {
-                self.tool_results += 1;
-                self.tool_failures += u64::from(failed);
-            }
-            Role::OtherMessage | Role::Billed => {}
+            Some(Role::User) => self.user_messages += 1,
+            Some(Role::Assistant) => self.assistant_messages += 1,
+            Some(Role::ToolResult) => self.tool_results += 1,
+            _ => {}
         }
-        self.messages += u64::from(entry.role != Role::Billed);
+        self.tool_failures += u64::from(entry.has_failed);
+        self.messages += u64::from(entry.role.is_some());
         self.took_ms += entry.took_ms;
         self.last_ms = self.last_ms.max(Some(entry.time_ms));
         if entry.is_billed() {
