@@ -17,11 +17,12 @@ use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
-    ListInput, ListRow, Listed, Order, Own, Reading, families, first_message, group, read, rows, sort,
+    ListInput, ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
 };
 use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
+use foldhash::HashSet;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
@@ -294,10 +295,11 @@ fn readings(
         };
         (file, reading)
     };
-    let (mut list, mut unread, mut notes, mut own) = (Vec::new(), Vec::new(), Vec::new(), Own::default());
+    let (mut list, mut unread, mut notes, mut seen) =
+        (Vec::new(), Vec::new(), Vec::new(), HashSet::default());
     ui.parallel(files, work, |(file, reading)| match reading {
         Ok(Some((reading, damaged))) => {
-            list.push(own.take(reading));
+            list.push(own(&mut seen, reading));
             notes.extend(damaged);
         }
         Ok(None) => {}

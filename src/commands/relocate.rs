@@ -12,7 +12,7 @@ use crate::format::counted;
 use crate::load::{LoadError, Options, read_header};
 use crate::ops::archive::folder_of;
 use crate::ops::prune::pruned_file;
-use crate::ops::relocate::{Changes, cwd_after, folder_for, follows, moved, write_with};
+use crate::ops::relocate::{cwd_after, folder_for, follows, moved, write_with};
 use crate::session::Header;
 use crate::session::dialect::Dialect;
 use foldhash::{HashMap, HashSet};
@@ -270,7 +270,7 @@ impl Batch<'_> {
         Ok(Relocation { path: old, to, status, by_name: open.input.by_name })
     }
 
-    fn rewrite(&self, input: &Input, changes: &Changes, ui: &mut Ui) -> Result<(), Failure> {
+    fn rewrite(&self, input: &Input, changes: &[(&str, Vec<u8>)], ui: &mut Ui) -> Result<(), Failure> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header: Header = now.header()?;

@@ -7,6 +7,8 @@
 use crate::load::{LoadError, Options, load, read_header};
 use crate::ops::branches::branches;
 use crate::ops::prune::Restore;
+use crate::session::Header;
+use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
@@ -14,7 +16,6 @@ use crate::session::list_stats::{EntryKey, ListStatsOptions, Opening, Question};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
-use crate::session::{Header, ProblemKind};
 use foldhash::{HashMap, HashSet};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -158,7 +159,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context: (context > 0.0).then_some(context),
-        is_torn: session.problems.iter().any(|problem| problem.kind == ProblemKind::TornTail),
+        is_torn: session.problems.iter().any(|problem| problem.kind == FindingKind::TornTail),
         is_in_period: digest.is_in_period || period.has(created.unwrap_or(modified)),
         id: session.header.id,
     };
@@ -325,32 +326,24 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     parents
 }
 
-/// Removes from each session the entries that an earlier session contains, and their usage. Readings must be
-/// passed in the order in which the sessions were started.
-#[derive(Debug, Default)]
-pub struct Own {
-    seen: HashSet<u128>,
-}
-
-impl Own {
-    /// Returns the session of a reading, without entries that were seen before.
-    pub fn take(&mut self, reading: Reading) -> Listed {
-        let mut listed = reading.listed;
-        if reading.keys.is_empty() {
-            return listed;
-        }
-        (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
-        let mut billed = reading.billed.iter().peekable();
-        for (at, entry) in reading.keys.iter().enumerate() {
-            let request = billed.next_if(|request| request.entry.at() == at);
-            if entry.key == EntryKey::NONE || self.seen.insert(entry.key) {
-                listed.entries += u32::from(!entry.is_pruned);
-                listed.messages += u32::from(entry.is_message && !entry.is_pruned);
-                request.iter().for_each(|request| listed.usage.add(&request.usage));
-            }
-        }
-        listed
+/// Returns the session of a reading, without the entries that an earlier one contains, and their usage. Readings must be
+/// passed in the order in which the sessions were started, with the keys of all entries so far.
+pub fn own(seen: &mut HashSet<u128>, reading: Reading) -> Listed {
+    let mut listed = reading.listed;
+    if reading.keys.is_empty() {
+        return listed;
     }
+    (listed.entries, listed.messages, listed.usage) = (0, 0, UsageSums::default());
+    let mut billed = reading.billed.iter().peekable();
+    for (at, entry) in reading.keys.iter().enumerate() {
+        let request = billed.next_if(|request| request.entry.at() == at);
+        if entry.key == EntryKey::NONE || seen.insert(entry.key) {
+            listed.entries += u32::from(!entry.is_pruned);
+            listed.messages += u32::from(entry.is_message && !entry.is_pruned);
+            request.iter().for_each(|request| listed.usage.add(&request.usage));
+        }
+    }
+    listed
 }
 
 /// Returns the files in the order in which their sessions were started, each with whether it is a fork or the

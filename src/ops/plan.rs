@@ -191,7 +191,7 @@ impl Change {
         self.title_line.iter().try_for_each(|line| write_line(line, out))?;
         let replaces = self.title_line.is_some() && session.title_slot.is_some();
         let start = if replaces { next_line(source, 0)? } else { 0 };
-        copy(source, Span { start, len: session.header.span.start - start }, out)?;
+        copy_range(source, start..session.header.span.start, out)?;
         out.write_all(&session.migrated_header())?;
         write_rest(session, source, session.header.span.end(), out)?;
         let tail = session.migration_tail();
@@ -314,19 +314,20 @@ fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn
     let bodies = EntryReader::new(session, source);
     for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
-        match (Span { start: at, len: span.start - at }) {
+        if span.start - at < 64 {
             // Usually a newline, which is already in the window.
-            gap if gap.len < 64 => bodies.with_stored(gap, |gap| out.write_all(gap))??,
-            gap => copy(source, gap, out)?,
+            bodies.with_stored(Span { start: at, len: span.start - at }, |gap| out.write_all(gap))??;
+        } else {
+            copy_range(source, at..span.start, out)?;
         }
         bodies.with_line(ix, |line| out.write_all(line))??;
         at = span.end();
     }
-    copy(source, Span { start: at, len: session.len - at }, out)
+    copy_range(source, at..session.len, out)
 }
 
 /// Returns where the line after an offset of a file begins.
-fn next_line(source: &dyn ReadAt, mut at: u64) -> io::Result<u64> {
+pub(super) fn next_line(source: &dyn ReadAt, mut at: u64) -> io::Result<u64> {
     while at < source.len() {
         let bytes = source.read_range(at..source.len().min(at + 4096))?;
         if let Some(newline) = memchr::memchr(b'\n', &bytes) {
@@ -344,59 +345,5 @@ fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
 
 /// Copies every byte of a session.
 pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
-    copy(source, Span { start: 0, len: source.len() }, out)
-}
-
-pub(crate) fn copy(source: &dyn ReadAt, span: Span, out: &mut dyn Write) -> io::Result<()> {
-    copy_range(source, span.range(), out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::load::{Options, load};
-
-    fn written(text: &str, lines: &[&str]) -> String {
-        let source = text.as_bytes().to_vec();
-        let session = load(&source, &Options::default()).unwrap();
-        let entry = |line: &&str| NewEntry { id: Text::from("n"), line: line.as_bytes().to_vec() };
-        let change = Change::from(lines.iter().map(entry).collect::<Vec<_>>());
-        let mut out = Vec::new();
-        change.write(&session, &source, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn bytes_that_do_not_change_come_back() {
-        let text = "\n {\"type\":\"session\",\"version\":3, \"id\":\"s\"} \r\n{\"id\":\"a\",\"parentId\":null,\"n\":1e400}\r\nbroken\n\n{\"x\"";
-        assert_eq!(written(text, &[]), text);
-        assert_eq!(written(text, &["{}"]), format!("{text}\n{{}}\n"));
-    }
-
-    #[test]
-    fn an_older_file_is_migrated_and_changed_at_once() {
-        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}";
-        assert_eq!(
-            written(text, &["{}"]),
-            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}\n{}\n"
-        );
-    }
-
-    #[test]
-    fn all_entries_go_behind_another_header() {
-        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
-        let source = text.as_bytes().to_vec();
-        let session = load(&source, &Options::default()).unwrap();
-        let new = NewSession {
-            id: "n".to_owned(),
-            timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
-            head: vec![b"{}".to_vec()],
-            leaf: None,
-            entries: Entries::All,
-        };
-        let mut out = Vec::new();
-        new.write(&session, &source, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
-        assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
-    }
+    copy_range(source, 0..source.len(), out)
 }

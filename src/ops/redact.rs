@@ -3,7 +3,6 @@
 //! It works on lines, whatever their format or dialect, so that no part of a damaged file is skipped.
 
 use crate::agents::oh_my_pi::title::repadded;
-use crate::ops::plan::copy;
 use crate::redact::addresses::addresses;
 use crate::redact::{Finds, Redactor, Secret};
 use crate::session::entry::{Kind, LineNo, Span};
@@ -12,8 +11,8 @@ use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
-use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
+use pisess_store::{ReadAt, copy_range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::{ControlFlow, Range};
@@ -109,7 +108,7 @@ pub fn redact(
         report.opaque += line.finds.opaque;
         report.lines += 1;
         if let Some(out) = &mut out {
-            copy(source, between(written, line.span.start), *out)?;
+            copy_range(source, written..line.span.start, *out)?;
             let bytes = source.read_range(line.span.range())?;
             let redacted = line.finds.without(&bytes);
             let is_title = number.0 == 1 && Raw::parse(&bytes).is_ok_and(is_title_slot);
@@ -118,7 +117,7 @@ pub fn redact(
         }
     }
     if let Some(out) = out {
-        copy(source, between(written, source.len()), out)?;
+        copy_range(source, written..source.len(), out)?;
     }
     Ok(report)
 }
@@ -234,8 +233,4 @@ fn contains(text: &[u8], part: &[u8]) -> bool {
 
 fn newlines(bytes: &[u8]) -> u32 {
     memchr::memchr_iter(b'\n', bytes).count() as u32
-}
-
-fn between(start: u64, end: u64) -> Span {
-    Span { start, len: end - start }
 }

@@ -1,25 +1,25 @@
 //! Moves a session to another project directory: its header, and its place in the agents' stores.
 
 use crate::agents::stores::{Here, Store, absolute};
-use crate::ops::plan::copy;
 use crate::session::Header;
 use crate::session::dialect::Dialect;
-use crate::session::entry::Span;
 use crate::session::paths::{below, is_windows};
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::texts;
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, copy_range};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Members of a header and their new values.
-pub type Changes = Vec<(&'static str, Vec<u8>)>;
-
-/// Returns the changes to the header of a session that moves: its working directory, and for oh-my-pi the
+/// Returns the members to change in the header of a session that moves, with their new values: its working directory, and for oh-my-pi the
 /// former paths of the session, as that agent records them.
-pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) -> Changes {
+pub fn moved(
+    header: &Header,
+    dialect: Dialect,
+    cwd: &Path,
+    old: Option<&Path>,
+) -> Vec<(&'static str, Vec<u8>)> {
     let mut changes = vec![("cwd", encoded(&Text::from(&*cwd.to_string_lossy())))];
     if let Some(old) = old.filter(|_| dialect == Dialect::OhMyPi) {
         let json = pisess_json::Raw::checked(&header.bytes);
@@ -36,22 +36,22 @@ pub fn moved(header: &Header, dialect: Dialect, cwd: &Path, old: Option<&Path>) 
 }
 
 /// Returns the changes to the header of a fork whose source moved.
-pub fn follows(source: &Path) -> Changes {
+pub fn follows(source: &Path) -> Vec<(&'static str, Vec<u8>)> {
     vec![("parentSession", encoded(&Text::from(&*source.to_string_lossy())))]
 }
 
 /// Writes a session with a changed header; all other bytes are unchanged.
 pub fn write_with(
     header: &Header,
-    changes: &Changes,
+    changes: &[(&str, Vec<u8>)],
     source: &dyn ReadAt,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut edit = Edit::new(&header.bytes)?;
     changes.iter().for_each(|(key, value)| edit.set(key, value));
-    copy(source, Span { start: 0, len: header.span.start }, out)?;
+    copy_range(source, 0..header.span.start, out)?;
     out.write_all(&edit.finish())?;
-    copy(source, Span { start: header.span.end(), len: source.len() - header.span.end() }, out)
+    copy_range(source, header.span.end()..source.len(), out)
 }
 
 /// Returns the directory in which the agent looks for sessions of the new project; `None` if the session

@@ -70,36 +70,3 @@ impl<'a> Labels<'a> {
         self.iter().filter(|(_, change)| is_named(change)).map(|(target, _)| target).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::load::{Options, load};
-
-    #[test]
-    fn the_last_label_in_file_order_wins() {
-        let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
-        for (at, (target, name)) in [
-            ("a", "\"x\""),
-            ("b", "\"y\""),
-            ("gone", "\"z\""),
-            ("a", "\"x2\""),
-            ("b", "\"\""),
-            ("b", "\"y2\""),
-        ]
-        .iter()
-        .enumerate()
-        {
-            let id = ["a", "b", "l2", "l3", "l4", "l5"][at];
-            text += &format!(
-                "{{\"type\":\"label\",\"id\":\"{id}\",\"parentId\":null,\"targetId\":\"{target}\",\"label\":{name}}}\n"
-            );
-        }
-        let session = load(&text.into_bytes(), &Options::default()).unwrap();
-        let labels = Labels::new(&session);
-        let listed: Vec<_> =
-            labels.iter().map(|(ix, change)| (ix.at(), session.text(change.name).to_string())).collect();
-        assert_eq!(listed, [(0, "x2".to_owned()), (1, "y2".to_owned())]);
-        assert_eq!(labels.named(&Text::from("y2")), [EntryIx::new(1)]);
-    }
-}

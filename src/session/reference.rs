@@ -277,53 +277,6 @@ fn unknown(session: &Session, labels: &Labels, name: &str) -> ReferenceError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::load::{Options, load};
-
-    fn session() -> Session {
-        let text = concat!(
-            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
-            "{\"type\":\"message\",\"id\":\"aaaa1111\",\"parentId\":null,\"message\":{\"role\":\"user\"}}\n",
-            "\n",
-            "{\"type\":\"message\",\"id\":\"aaaa2222\",\"parentId\":\"aaaa1111\",\"message\":{\"role\":\"assistant\"}}\n",
-            "{\"type\":\"custom\",\"id\":\"b^\",\"parentId\":\"aaaa2222\"}\n",
-            "{\"type\":\"label\",\"id\":\"cccc3333\",\"parentId\":\"b^\",\"targetId\":\"aaaa2222\",\"label\":\"mark\"}\n",
-            "{\"type\":\"label\",\"id\":\"dddd4444\",\"parentId\":\"cccc3333\",\"targetId\":\"b^\",\"label\":\"two\"}\n",
-            "{\"type\":\"label\",\"id\":\"eeee5555\",\"parentId\":\"dddd4444\",\"targetId\":\"aaaa1111\",\"label\":\"two\"}\n",
-        );
-        load(&text.as_bytes().to_vec(), &Options::default()).unwrap()
-    }
-
-    fn named(reference: &str) -> Result<Option<usize>, ReferenceError> {
-        let session = session();
-        resolve(&session, session.leaf, reference).map(|place| place.map(EntryIx::at))
-    }
-
-    #[test]
-    fn every_form_names_its_entry() {
-        for (reference, expected) in [
-            ("@", Some(5)),
-            ("root", None),
-            (":2", Some(0)),
-            (":4", Some(1)),
-            ("id:aaaa2222", Some(1)),
-            ("label:mark", Some(1)),
-            ("mark", Some(1)),
-            ("aaaa1", Some(0)),
-            ("b^", Some(2)),
-            ("b^^", Some(1)),
-            ("@^", Some(4)),
-            ("@~3", Some(2)),
-            ("@~5", Some(0)),
-            ("@~6", None),
-            ("root^", None),
-            ("@^{user}", Some(0)),
-            ("@^{custom}^", Some(1)),
-            ("mark^{assistant}", Some(1)),
-            ("@~0", Some(5)),
-        ] {
-            assert_eq!(named(reference), Ok(expected), "{reference}");
-        }
-    }
 
     #[test]
     fn forms_are_no_names() {
@@ -333,22 +286,5 @@ mod tests {
         for name in ["a", "@done", "rooted", "a~b", "x^y", "{a}", "a:12", "~/x"] {
             assert!(!is_form(name), "{name}");
         }
-    }
-
-    #[test]
-    fn errors_name_candidates() {
-        let unknown = named("aaab1111").unwrap_err();
-        assert_eq!(unknown.hint(), "did you mean aaaa1111?");
-        assert!(
-            matches!(named("aaaa").unwrap_err(), ReferenceError::Ambiguous { candidates, .. } if candidates.len() == 2)
-        );
-        assert!(named("two").unwrap_err().hint().starts_with("several entries have this label"));
-        assert_eq!(named("zz").unwrap_err().hint(), "`pisess tree --filter all` lists the ids");
-        assert!(matches!(named(":3").unwrap_err(), ReferenceError::NoEntryOnLine { .. }));
-        assert!(matches!(named("@^{system}").unwrap_err(), ReferenceError::NoneOfKind { .. }));
-        assert!(matches!(named("AAAA1111").unwrap_err(), ReferenceError::Unknown { .. }));
-        assert!(matches!(named("").unwrap_err(), ReferenceError::Unknown { .. }));
-        let short = named("aaa").unwrap_err();
-        assert_eq!(short.hint(), "give at least 4 characters of the id: aaaa1111, aaaa2222");
     }
 }

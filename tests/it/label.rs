@@ -123,6 +123,19 @@ fn the_last_in_the_file_wins_whatever_its_branch() {
         ]),
     );
     assert_snapshot!(s.run("label ./a.jsonl"), @"later in the file  aaaa0001  2026-01-01 00:00  user: one");
+    // One that was cleared is listed where it was set again.
+    let label = |id: &str, target: &str, name: &str| {
+        format!(r#"{{"type":"label","id":"{id}","parentId":null,"targetId":"{target}","label":"{name}"}}"#)
+    };
+    let [one, two] = [user("aaaa0001", None, "one"), user("aaaa0002", Some("aaaa0001"), "two")];
+    let labels =
+        [("aaaa0001", "x"), ("aaaa0002", "y"), ("aaaa0001", ""), ("aaaa0001", "z"), ("aaaa0002", "v")];
+    let labels =
+        labels.iter().enumerate().map(|(at, (target, name))| label(&format!("llll000{at}"), target, name));
+    s.put("b.jsonl", session(&[one, two].into_iter().chain(labels).collect::<Vec<_>>()));
+    let listed = s.run("label --json ./b.jsonl");
+    let ids: Vec<_> = listed.lines().map(|line| &line[..line.find(",\"timestamp").unwrap()]).collect();
+    assert_eq!(ids, [r#"{"id":"aaaa0002","label":"v""#, r#"{"id":"aaaa0001","label":"z""#]);
 }
 
 #[test]

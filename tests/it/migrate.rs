@@ -417,7 +417,8 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 
 #[test]
 fn kept_index_counts_parsed_records() {
-    // The malformed line and the blank one do not count; an index beyond the last record refers to nothing.
+    // The malformed line and the blank one do not count; an index of a later record, or beyond
+    // the last, refers to nothing.
     let s = Sandbox::new();
     s.put(
         "v1.jsonl",
@@ -432,6 +433,10 @@ fn kept_index_counts_parsed_records() {
             "\n",
             r#"{"type":"compaction","summary":"t","firstKeptEntryIndex":9,"tokensBefore":1}"#,
             "\n",
+            r#"{"type":"compaction","summary":"u","firstKeptEntryIndex":6,"tokensBefore":1e0,"id":"old"}"#,
+            "\n",
+            r#"{ "type":"custom","customType":"t"}"#,
+            "\n",
         ),
     );
     s.run("migrate -q ./v1.jsonl");
@@ -443,6 +448,8 @@ fn kept_index_counts_parsed_records() {
     {"type":"message","message":{"role":"user","content":"two"},"id":"b0d0870d","parentId":"53be4503"}
     {"type":"compaction","summary":"s","tokensBefore":1,"id":"d11f3c8c","parentId":"b0d0870d","firstKeptEntryId":"b0d0870d"}
     {"type":"compaction","summary":"t","tokensBefore":1,"id":"769becd5","parentId":"d11f3c8c"}
+    {"type":"compaction","summary":"u","tokensBefore":1e0,"id":"5e3c165f","parentId":"769becd5"}
+    { "type":"custom","customType":"t","id":"f986f78c","parentId":"5e3c165f"}
     "#);
 }
 

@@ -35,7 +35,7 @@ use crate::session::tree::active;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::string::encoded;
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, copy_range};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -178,7 +178,7 @@ impl Checkup<'_> {
     /// each.
     pub fn write_rejected(&self, out: &mut dyn Write) -> io::Result<()> {
         for &span in self.rejected() {
-            crate::ops::plan::copy(self.source, span, out)?;
+            copy_range(self.source, span.range(), out)?;
             out.write_all(b"\n")?;
         }
         Ok(())

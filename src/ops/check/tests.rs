@@ -66,13 +66,6 @@ fn tree(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_sound_file_is_left_alone() {
-    let bytes = file(&[&message("a", ""), &message("b", "a")]);
-    assert_eq!(found(&bytes), "");
-    assert_eq!(repaired_bytes(&bytes).0, bytes);
-}
-
-#[test]
 fn a_leaf_record_without_an_id_is_one_finding() {
     let record = r#"{"type":"leaf","parentId":"a","timestamp":"2026-01-01T00:00:01.000Z","targetId":"a"}"#;
     assert_eq!(found(&file(&[&message("a", ""), record])), "3:error:missing-id*");
@@ -317,18 +310,6 @@ fn several_defects_of_one_line_are_mended_together() {
 }
 
 #[test]
-fn nul_bytes_are_told() {
-    assert_eq!(found(&file(&[&message("a", ""), "\0\0\0\0"])), "3:error:nul-bytes*");
-}
-
-#[test]
-fn a_version_that_is_a_string() {
-    let bytes = String::from_utf8(file(&[])).unwrap().replace(":3,", ":\"3\",");
-    assert_eq!(found(bytes.as_bytes()), "1:note:odd-version*");
-    assert_eq!(repaired_bytes(bytes.as_bytes()).0, file(&[]));
-}
-
-#[test]
 fn version_one_keeps_its_numbers() {
     let bytes = concat!(
         "{\"type\":\"session\",\"id\":\"s\"}\n",
@@ -511,7 +492,7 @@ proptest! {
         let session = load(&repaired, &Options::default()).unwrap();
         prop_assert_eq!(session.entries.len(), entries.len());
         prop_assert!(rejected.is_empty());
-        prop_assert!(!session.problems.iter().any(|problem| problem.kind != crate::session::ProblemKind::MissingParent));
+        prop_assert!(!session.problems.iter().any(|problem| problem.kind != crate::session::defect::FindingKind::MissingParent));
     }
 }
 

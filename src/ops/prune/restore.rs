@@ -4,7 +4,6 @@ use super::payload::at_path;
 use super::place_of;
 use super::side::{Operation, Record, What};
 use crate::ops::patched::{Origin, Patched, Pieces};
-use crate::ops::plan::copy;
 use crate::session::Session;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::entry_reader::EntryReader;
@@ -13,7 +12,7 @@ use foldhash::HashMap;
 use pisess_json::edit::Edit;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
-use pisess_store::ReadAt;
+use pisess_store::{ReadAt, copy_range};
 use std::io::{self, Write};
 
 /// What was pruned from a session, and its places there.
@@ -99,7 +98,7 @@ impl Restore {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         records.try_for_each(|record| {
-            copy(&*self.pruned, record.whole, out)?;
+            copy_range(&*self.pruned, record.whole.range(), out)?;
             out.write_all(b"\n")
         })
     }

@@ -15,6 +15,7 @@
 //! operation. The line of an entry was `distance` lines after that of the entry `after` (`null`: the header), which
 //! stayed. A file that an earlier version wrote has no first line of this kind, and only values and their notes.
 
+use crate::ops::plan::next_line;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::line_chunks::{Line, each_line};
 use memchr::memmem;
@@ -133,15 +134,7 @@ impl SideError {
 /// # Errors
 /// If it cannot be read, or belongs to another session.
 pub fn operations(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<Operation>, SideError> {
-    let mut length = 4096;
-    let first = loop {
-        let bytes = pruned.read_range(0..pruned.len().min(length))?;
-        match memchr::memchr(b'\n', &bytes) {
-            Some(end) => break bytes[..end].to_vec(),
-            None if length >= pruned.len() => break bytes,
-            None => length *= 2,
-        }
-    };
+    let first = pruned.read_range(0..next_line(pruned, 0)?)?;
     let first = Raw::parse(first.trim_ascii()).unwrap_or(Raw::NULL);
     Ok(listed(first, session)?.unwrap_or_default())
 }

@@ -60,19 +60,6 @@ impl Made {
 }
 
 #[test]
-fn a_turn_is_counted() {
-    let totals = Made::session("s").turn().entry(9999, "label", r#""label":"l""#).totals();
-    assert_eq!((totals.messages, totals.user_messages, totals.assistant_messages), (4, 1, 1));
-    assert_eq!((totals.tool_calls, totals.tool_results, totals.tool_failures), (2, 2, 1));
-    assert_eq!(
-        (totals.usage.input, totals.usage.output, totals.usage.cache_read, totals.usage.cache_write),
-        (10.0, 5.0, 3.0, 2.0)
-    );
-    assert_eq!((totals.usage.cost, totals.usage.billed, totals.usage.unpriced), (0.5, 1, 0));
-    assert_eq!((totals.took_ms, totals.files(), totals.sessions), (8000, 1, 1));
-}
-
-#[test]
 fn usage_is_found_wherever_an_agent_writes_it() {
     let made = Made::session("s")
         .entry(1, "usage", &format!(r#""kind":"cache_warm","provider":"p","model":"m",{USAGE}"#))
@@ -142,26 +129,6 @@ fn entries_that_a_fork_copied_count_once() {
     assert_eq!(copies(&mut seen, &old("a").collect(&hasher)), [false]);
     assert_eq!(copies(&mut seen, &old("b").collect(&hasher)), [false]);
     assert_eq!(copies(&mut seen, &old("a").collect(&hasher)), [true]);
-}
-
-#[test]
-fn names_and_texts_belong_to_their_entries() {
-    let made = Made::session("s").turn();
-    let source = made.lines.clone().into_bytes();
-    let options = StatsOptions { texts: true, ..StatsOptions::default() };
-    let harvest = collect(&source, options, &RandomState::default(), &mut ChunkReader::default()).unwrap();
-    let [user, assistant, edit, bash] = &harvest.entries[..] else { panic!("{:?}", harvest.entries) };
-    assert_eq!(harvest.model(user), None);
-    assert_eq!((harvest.provider(assistant), harvest.model(assistant)), (Some("p"), Some("m")));
-    assert_eq!(
-        (harvest.tool(edit), harvest.tool(bash), harvest.model(bash)),
-        (Some("edit"), Some("bash"), Some("m"))
-    );
-    let called: Vec<_> = harvest.calls(assistant).iter().map(|call| harvest.call_tool(call)).collect();
-    assert_eq!(called, [Some("edit"), Some("bash")]);
-    assert_eq!(harvest.id(assistant), "e2");
-    assert_eq!(harvest.timestamp(assistant), "2026-11-01T00:01:45.000Z");
-    assert_eq!((user.line, bash.line), (Some(LineNo(2)), Some(LineNo(5))));
 }
 
 #[test]
