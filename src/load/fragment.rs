@@ -331,17 +331,12 @@ impl Fragment {
             self.leaf_record = Some((entry, self.keep(&target)));
         }
         if kind == Kind::Other || role == Role::Other {
-            let other =
-                |name: Option<RawString>, is: bool| name.filter(|_| is).map(decoded).unwrap_or_default();
-            let kind_name = other(record.kind, kind == Kind::Other);
-            let role_name =
-                other(record.message.as_ref().and_then(|message| message.role), role == Role::Other);
-            let names = OtherName {
-                entry,
-                kind: self.keep(&Text::from_wtf8(kind_name)),
-                role: self.keep(&Text::from_wtf8(role_name)),
+            let mut other = |name: Option<RawString>, is_other: bool| {
+                self.keep(&name.filter(|_| is_other).map(|name| name.text()).unwrap_or_default())
             };
-            self.collected.other_names.push(names);
+            let kind = other(record.kind, kind == Kind::Other);
+            let role = other(record.message.and_then(|message| message.role), role == Role::Other);
+            self.collected.other_names.push(OtherName { entry, kind, role });
         }
     }
 
@@ -379,8 +374,4 @@ fn message_place(line: &[u8], record: &Record) -> Range<u32> {
         (Ok(start), Ok(end)) => start..end,
         _ => 0..0,
     }
-}
-
-fn decoded(string: RawString) -> Vec<u8> {
-    string.text().into_bytes()
 }

@@ -5,7 +5,7 @@ use crate::session::Format;
 use crate::session::content::content_text;
 use crate::session::dialect::Dialect;
 use crate::session::list_stats::ListStatsOptions;
-use crate::session::name::NameSources;
+use crate::session::name::name as shown_name;
 use crate::session::read::header;
 pub use crate::session::read::header::{Preamble, read as head};
 use crate::session::read::whole_lines::last_line;
@@ -35,8 +35,7 @@ pub fn name_near_end(head: &Preamble, source: &dyn ReadAt, bytes: u64) -> io::Re
     };
     // The agent matters only if both have a name.
     let agent = if given.is_some() { agent_at_start(source) } else { Dialect::Pi };
-    let (title_slot, header) = (head.title_slot.as_deref(), &head.header.bytes[..]);
-    Ok(NameSources { title_slot, header, given: given.as_ref() }.name(agent))
+    Ok(shown_name(head.title_slot.as_deref(), &head.header.bytes, given.as_ref(), agent))
 }
 
 /// Returns the agent that the first entries belong to.

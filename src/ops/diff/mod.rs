@@ -90,7 +90,7 @@ pub fn sessions(left: &Side, right: &Side) -> io::Result<Difference> {
 
 /// Returns for each entry of the left path the index of the same entry on the right, found by id, else by
 /// content.
-fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Option<usize>> {
+fn partners(left: &Side, right: &Side, contents: &[Vec<[u8; 32]>; 2]) -> Vec<Option<usize>> {
     let mut by_id: HashMap<&[u8], usize> = HashMap::default();
     for (at, &ix) in right.path.iter().enumerate() {
         by_id.insert(right.session.bytes(right.session.entry(ix).id), at);
@@ -103,7 +103,7 @@ fn partners(left: &Side, right: &Side, contents: &[Vec<Content>; 2]) -> Vec<Opti
         .collect();
     let mut is_taken = vec![false; right.path.len()];
     partners.iter().flatten().for_each(|&at| is_taken[at] = true);
-    let mut by_content: HashMap<Content, VecDeque<usize>> = HashMap::default();
+    let mut by_content: HashMap<[u8; 32], VecDeque<usize>> = HashMap::default();
     for at in (0..right.path.len()).filter(|&at| !is_taken[at]) {
         by_content.entry(contents[1][at]).or_default().push_back(at);
     }
@@ -136,10 +136,8 @@ fn in_order(left: &Side, mut partners: Vec<Option<usize>>) -> Vec<Option<usize>>
     partners
 }
 
-/// A digest of an entry's content.
-type Content = [u8; 32];
-
-fn contents(side: &Side) -> io::Result<Vec<Content>> {
+/// Returns a digest of the content of each entry.
+fn contents(side: &Side) -> io::Result<Vec<[u8; 32]>> {
     let mut contents = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
         let kind = side.session.entry(ix).kind;
@@ -150,7 +148,7 @@ fn contents(side: &Side) -> io::Result<Vec<Content>> {
 
 /// Returns a digest of an entry's members, sorted by name. Values are formatted as JavaScript does, as in a
 /// file that an agent rewrote. The times of labels are ignored, because oh-my-pi's forks set labels again.
-fn content(line: Raw, kind: Kind) -> Content {
+fn content(line: Raw, kind: Kind) -> [u8; 32] {
     let counts = |key: &Text| match key.as_bytes() {
         b"id" | b"parentId" | b"fromId" | b"firstKeptEntryId" => false,
         b"timestamp" => kind != Kind::Label,

@@ -14,8 +14,6 @@ use crate::session::{Format, Session};
 use foldhash::HashSet;
 use foldhash::quality::RandomState;
 use memchr::memchr;
-use pisess_json::scan::RawString;
-use pisess_json::string::decode;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::{KeyCache, Raw, Scanner};
@@ -103,7 +101,7 @@ impl Collector<'_> {
         if !line.is_object {
             return;
         }
-        let kind_name = line.kind.map(|kind| decode(kind.bytes)).unwrap_or_default();
+        let kind_name = line.kind.map(|kind| kind.text()).unwrap_or_default();
         let kind = Kind::named(kind_name.as_bytes());
         match (kind, &line.message) {
             (Kind::Message, Some(message)) => self.message(line, message, blocks),
@@ -124,7 +122,7 @@ impl Collector<'_> {
             (Kind::CustomMessage, _)
                 if Raw::checked(line.bytes).get("attribution").is_some_and(|by| by.is("user")) =>
             {
-                let time = line.timestamp.and_then(|time| parse_js_date(text(time).as_bytes()));
+                let time = line.timestamp.and_then(|time| parse_js_date(time.text().as_bytes()));
                 self.turn = time.map_or(Turn::Over, Turn::Working);
             }
             _ => {}
@@ -132,7 +130,7 @@ impl Collector<'_> {
     }
 
     fn message(&mut self, line: &Record, message: &MessageFacts, blocks: &[Block]) {
-        let name = message.role.map(|role| decode(role.bytes)).unwrap_or_default();
+        let name = message.role.map(|role| role.text()).unwrap_or_default();
         let is_copy = message.timestamp.is_some() && !self.messages.insert(fingerprint(message.bytes));
         let role = Role::of_string(message.role);
         let entry = self.counted(Some(role), &name);
@@ -208,8 +206,8 @@ impl Collector<'_> {
 
     /// Adds an entry. `began` is the time in its message: of a reply, when it began.
     fn push(&mut self, line: &Record, mut entry: Counted, began: Option<i64>) {
-        let timestamp = line.timestamp.map(text).unwrap_or_default();
-        let id = line.id.map(text).unwrap_or_default();
+        let timestamp = line.timestamp.map(|time| time.text()).unwrap_or_default();
+        let id = line.id.map(|id| id.text()).unwrap_or_default();
         entry.time_ms = parse_js_date(timestamp.as_bytes()).unwrap_or(Entry::NO_TIME);
         (entry.line, entry.took_ms) = (self.in_session(), self.took(&entry, began));
         if entry.line.is_none() {
@@ -325,10 +323,6 @@ enum Turn {
     Working(i64),
     /// The results of tool calls.
     Calling(i64),
-}
-
-fn text(string: RawString<'_>) -> Text<'_> {
-    decode(string.bytes)
 }
 
 /// Whether the line at `at` ends with a newline.
