@@ -1,11 +1,11 @@
 //! Bodies for Anthropic's Messages API.
 
-use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
+use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered};
 use super::replay::Writer;
-use super::sink::Sink;
-use super::survey::Survey;
+use super::schema;
+use super::sink::{NO_REQUEST, Sink};
+use super::target::Target;
 use super::tools::Tool;
-use super::{Api, Target, schema};
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{Text, concat, trim_end};
@@ -16,7 +16,6 @@ use std::io;
 /// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
-    survey: &'a Survey,
     sink: Sink<'a>,
     /// The tools of all calls, in order.
     called: Vec<Text<'static>>,
@@ -34,15 +33,13 @@ struct Held {
 
 const USER: &str = "user";
 const ASSISTANT: &str = "assistant";
-/// The user message to insert if the first message is the assistant's, which the API refuses.
-const NO_REQUEST: &str = "(no earlier message)";
 /// Replaces an image in a result that is an error, because such a result can only contain text.
 const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 
 impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new().text("model", &target.model.id), "messages");
-        Body { target, survey, sink, called: Vec::new(), held: None }
+        Body { target, sink, called: Vec::new(), held: None }
     }
 
     /// Writes the message that is held. If an answer is the last message, it cannot end with white space.
@@ -81,10 +78,10 @@ impl<'a> Body<'a> {
         let is_own = self.target.model.provider == "anthropic";
         let mut names = foldhash::HashSet::default();
         let called = self.called.iter().filter(|name| names.insert(*name)).cloned().map(Tool::named);
-        if self.survey.tools.is_empty() {
+        if self.target.tools.is_empty() {
             called.map(|tool| definition(&tool, false)).collect()
         } else {
-            self.survey.tools.iter().map(|tool| definition(tool, is_own)).collect()
+            self.target.tools.iter().map(|tool| definition(tool, is_own)).collect()
         }
     }
 }
@@ -96,7 +93,7 @@ impl Writer for Body<'_> {
             Content::Plain(text) if text.is_blank() => Ok(()),
             Content::Plain(text) => self.sink.item(&message(USER, &string::encoded(&text))),
             Content::Parts(parts) => {
-                let blocks = blocks(&parts);
+                let blocks = rendered(&parts, text_block, image);
                 if blocks.is_empty() { Ok(()) } else { self.sink.item(&message(USER, &array(blocks))) }
             }
         }
@@ -141,10 +138,10 @@ impl Writer for Body<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release(true)?;
         let tools = self.tools();
-        let system = (!self.survey.system.is_empty()).then(|| content::text_content(&self.survey.system));
+        let system = (!self.target.system.is_empty()).then(|| content::text_content(&self.target.system));
         let rest = Object::new()
             .with(self.target.max_tokens, |object, max| object.json("max_tokens", max.to_string().as_bytes()))
             .with(system, |object, system| object.json("system", &system))
@@ -179,14 +176,6 @@ fn text_block(text: &Text) -> Option<Vec<u8>> {
     (!text.is_blank()).then(|| content::text_block(text))
 }
 
-fn blocks(parts: &[Part]) -> Vec<Vec<u8>> {
-    let block = |part: &Part| match part {
-        Part::Text(text) => text_block(text),
-        Part::Image(part) => Some(image(part)),
-    };
-    parts.iter().filter_map(block).collect()
-}
-
 fn image(image: &Image) -> Vec<u8> {
     let source = Object::new()
         .str("type", "base64")
@@ -213,19 +202,17 @@ fn result_content(parts: &[Part]) -> Vec<u8> {
     if images(parts).next().is_none() {
         return string::encoded(&joined(parts));
     }
-    let mut blocks = blocks(parts);
+    let mut blocks = rendered(parts, text_block, image);
     if blocks.len() == images(parts).count() {
         blocks.insert(0, content::text_block(&Text::from("(see attached image)")));
     }
     array(blocks)
 }
 
-fn definition(tool: &Tool, is_own: bool) -> Vec<u8> {
-    let strict = if is_own { tool.strict_parameters(Api::Anthropic) } else { None };
-    let schema = schema::input_schema(strict.as_deref().unwrap_or(tool.parameters()), strict.is_some());
+fn definition(tool: &Tool, is_eager: bool) -> Vec<u8> {
     tool.head(Object::new())
-        .with(is_own.then_some(true), |object, eager| object.bool("eager_input_streaming", eager))
-        .with(strict.is_some().then_some(true), |object, strict| object.bool("strict", strict))
-        .json("input_schema", &schema)
+        .with(is_eager.then_some(true), |object, eager| object.bool("eager_input_streaming", eager))
+        .with(tool.is_strict.then_some(true), |object, strict| object.bool("strict", strict))
+        .json("input_schema", &schema::input_schema(&tool.parameters, tool.is_strict))
         .finish()
 }

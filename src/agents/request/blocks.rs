@@ -76,6 +76,19 @@ fn image(block: Raw<'_>) -> Part<'_> {
     }
 }
 
+/// Returns parts in the form of an API; texts for which there is none are left out.
+pub fn rendered(
+    parts: &[Part],
+    text: impl Fn(&Text) -> Option<Vec<u8>>,
+    image: impl Fn(&Image) -> Vec<u8>,
+) -> Vec<Vec<u8>> {
+    let part = |part: &Part| match part {
+        Part::Text(given) => text(given),
+        Part::Image(given) => Some(image(given)),
+    };
+    parts.iter().filter_map(part).collect()
+}
+
 /// Returns the texts of parts, joined by newlines.
 pub fn joined(parts: &[Part]) -> Text<'static> {
     let texts = parts.iter().filter_map(|part| match part {
@@ -83,6 +96,16 @@ pub fn joined(parts: &[Part]) -> Text<'static> {
         Part::Image(_) => None,
     });
     text::joined(texts, "\n")
+}
+
+/// Returns the text of a result, which most APIs refuse if it is empty.
+pub fn result_text(parts: &[Part], nothing: &'static str) -> Text<'static> {
+    let text = joined(parts);
+    match () {
+        () if !text.is_blank() => text,
+        () if images(parts).next().is_some() => Text::from("(see attached image)"),
+        () => Text::from(nothing),
+    }
 }
 
 /// Returns the images of parts.

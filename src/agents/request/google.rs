@@ -1,12 +1,12 @@
 //! Bodies for Google's `generateContent`. The model is in the URL, not in the body.
 
-use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined};
+use super::blocks::{Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text};
 use super::ids::{gemini_version, takes_ids};
 use super::replay::Writer;
-use super::sink::Sink;
-use super::survey::Survey;
+use super::schema;
+use super::sink::{NO_REQUEST, Sink};
+use super::target::Target;
 use super::tools::Tool;
-use super::{Api, Target, schema};
 use crate::session::entry::Role;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -16,7 +16,6 @@ use std::io;
 /// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
-    survey: &'a Survey,
     sink: Sink<'a>,
     takes_ids: bool,
     version: Option<u32>,
@@ -24,16 +23,14 @@ pub struct Body<'a> {
     results: Vec<Vec<u8>>,
 }
 
-/// The user content to insert if the first content is the model's, which the API refuses.
-const NO_REQUEST: &str = "(no earlier message)";
 /// The signature that is sent for a call that has none, because without one Gemini 3 refuses calls.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new(), "contents");
         let (takes_ids, version) = (takes_ids(&target.model.id), gemini_version(&target.model.id));
-        Body { target, survey, sink, takes_ids, version, results: Vec::new() }
+        Body { target, sink, takes_ids, version, results: Vec::new() }
     }
 
     fn user_content(&mut self, parts: &[Vec<u8>]) -> io::Result<()> {
@@ -80,23 +77,11 @@ impl<'a> Body<'a> {
         let signature = signature.or(is_needed.then_some(&none));
         signed(Object::new().json("functionCall", &call.finish()), signature)
     }
-
-    fn tools(&self) -> (Vec<Vec<u8>>, bool) {
-        let takes_strict = self.version.is_some_and(|version| version >= 3);
-        let mut has_strict = false;
-        let mut declaration = |tool: &Tool| {
-            let strict = if takes_strict { tool.strict_parameters(Api::Google) } else { None };
-            has_strict |= strict.is_some();
-            let schema = schema::without_constants(strict.as_deref().unwrap_or(tool.parameters()));
-            tool.head(Object::new()).json("parametersJsonSchema", &schema).finish()
-        };
-        (self.survey.tools.iter().map(&mut declaration).collect(), has_strict)
-    }
 }
 
 impl Writer for Body<'_> {
     fn user(&mut self, _: Role, content: Content) -> io::Result<()> {
-        let parts: Vec<_> = content.into_parts().iter().map(part).collect();
+        let parts = rendered(&content.into_parts(), |text| Some(text_part(text)), inline);
         if parts.is_empty() { Ok(()) } else { self.user_content(&parts) }
     }
 
@@ -113,13 +98,8 @@ impl Writer for Body<'_> {
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        let text = joined(&result.parts);
         let images: Vec<_> = images(&result.parts).map(inline).collect();
-        let value = match () {
-            () if !text.is_blank() => text,
-            () if !images.is_empty() => Text::from("(see attached image)"),
-            () => Text::default(),
-        };
+        let value = result_text(&result.parts, "");
         let key = if result.is_error == Some(true) { "error" } else { "output" };
         let nested = (!images.is_empty() && self.takes_images_in_results()).then(|| array(&images));
         let response = Object::new()
@@ -136,13 +116,14 @@ impl Writer for Body<'_> {
         self.user_content(&[vec![lead], images].concat())
     }
 
-    fn finish(mut self) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release_results()?;
-        let system =
-            (!self.survey.system.is_empty()).then(|| content(&[text_part(&self.survey.system)], "user"));
-        let (tools, has_strict) = self.tools();
+        let Target { system, tools, .. } = self.target;
+        let system = (!system.is_empty()).then(|| content(&[text_part(system)], "user"));
+        let has_strict = tools.iter().any(|tool| tool.is_strict);
+        let declarations = array(tools.iter().map(declaration));
         let tools = (!tools.is_empty())
-            .then(|| array([Object::new().json("functionDeclarations", &array(tools)).finish()]));
+            .then(|| array([Object::new().json("functionDeclarations", &declarations).finish()]));
         let config = has_strict.then_some(&br#"{"functionCallingConfig":{"mode":"VALIDATED"}}"#[..]);
         let max = self.target.max_tokens.map(|max| format!("{{\"maxOutputTokens\":{max}}}"));
         let rest = Object::new()
@@ -167,11 +148,9 @@ fn inline(image: &Image) -> Vec<u8> {
     Object::new().json("inlineData", &data).finish()
 }
 
-fn part(part: &Part) -> Vec<u8> {
-    match part {
-        Part::Text(text) => text_part(text),
-        Part::Image(image) => inline(image),
-    }
+fn declaration(tool: &Tool) -> Vec<u8> {
+    let schema = schema::without_constants(&tool.parameters);
+    tool.head(Object::new()).json("parametersJsonSchema", &schema).finish()
 }
 
 fn signed(part: Object, signature: Option<&Text>) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Request bodies: a context in the form of a provider's API, as the session's agent would send it.
 //!
 //! ```text
-//! messages ── survey ── system text, tools, model          (first pass)
+//! messages ── Target ── system text, tools, model          (first pass)
 //! messages ── replay ── turns with paired calls ── Writer ── body   (second pass)
 //! ```
 //!
@@ -21,17 +21,15 @@ mod replay;
 mod responses;
 mod schema;
 mod sink;
-mod survey;
+mod target;
 mod tools;
 
-use crate::agents::Agent;
 use crate::session::read::entry_reader::{EntryReader, Message};
-use late::Late;
 use pisess_json::text::Text;
 use replay::Replay;
 use sink::Sink;
 use std::io::{self, Write};
-use survey::Survey;
+use target::Target;
 
 /// An API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,15 +99,6 @@ pub struct Request {
     pub max_tokens: Option<u64>,
 }
 
-/// The API and model that a body is for, and the agent that adapts it.
-#[derive(Debug)]
-struct Target {
-    api: Api,
-    model: Model,
-    max_tokens: Option<u64>,
-    agent: &'static Agent,
-}
-
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is
 /// the model's own: some APIs refuse that, others continue the message. If there is no message to send, nothing is written,
 /// and the result is `None`.
@@ -119,29 +108,15 @@ pub fn write(
     bodies: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<bool>> {
-    let agent = bodies.session().agent();
-    let mut survey = Survey::of(messages, request.api, bodies)?;
-    let late = std::mem::take(&mut survey.late);
-    let model = request.model.clone().or(survey.model.clone()).unwrap_or_else(|| request.api.profile());
-    let max_tokens = request.max_tokens.or(request.api.max_tokens(&model));
-    let target = Target { api: request.api, model, max_tokens, agent };
-    let sink = Sink::new(out, agent.half_pair);
-    match request.api {
-        Api::Anthropic => send(messages, bodies, &target, late, anthropic::Body::new(&target, &survey, sink)),
-        Api::OpenAi => send(messages, bodies, &target, late, openai::Body::new(&target, &survey, sink)),
-        Api::Responses => send(messages, bodies, &target, late, responses::Body::new(&target, &survey, sink)),
-        Api::Google => send(messages, bodies, &target, late, google::Body::new(&target, &survey, sink)),
-    }
-}
-
-fn send(
-    messages: &[Message],
-    bodies: &EntryReader,
-    target: &Target,
-    late: Late,
-    body: impl replay::Writer,
-) -> io::Result<Option<bool>> {
-    let mut replay = Replay::new(target, late, body);
-    (bodies.session().agent().for_model)(messages, bodies, &mut |json| replay.take(json))?;
+    let (target, late) = Target::of(messages, request, bodies)?;
+    let sink = Sink::new(out, target.agent.half_pair);
+    let body: Box<dyn replay::Writer + '_> = match request.api {
+        Api::Anthropic => Box::new(anthropic::Body::new(&target, sink)),
+        Api::OpenAi => Box::new(openai::Body::new(&target, sink)),
+        Api::Responses => Box::new(responses::Body::new(&target, sink)),
+        Api::Google => Box::new(google::Body::new(&target, sink)),
+    };
+    let mut replay = Replay::new(&target, late, body);
+    (target.agent.for_model)(messages, bodies, &mut |json| replay.take(json))?;
     replay.finish()
 }

@@ -1,11 +1,10 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
-use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
+use super::blocks::{Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text};
 use super::replay::Writer;
 use super::sink::Sink;
-use super::survey::Survey;
+use super::target::Target;
 use super::tools::Tool;
-use super::{Api, Model, Target};
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{self, Text};
@@ -16,11 +15,9 @@ use std::io;
 /// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
-    survey: &'a Survey,
     sink: Sink<'a>,
     /// Whether the provider is OpenAI, rather than one that offers its API.
     is_openai: bool,
-    takes_grammars: bool,
     /// The images in the results of a turn, which only a user message can contain.
     result_images: Vec<Vec<u8>>,
 }
@@ -38,30 +35,16 @@ const OLDER_LIMIT: [&str; 9] = [
     "zai-coding-cn",
 ];
 
-/// Whether a tool of this model can have a grammar: OpenAI's GPT-5 and later take them.
-pub fn takes_grammars(model: &Model) -> bool {
-    let id = model.id.to_string_lossy();
-    let version = id.strip_prefix("gpt-").and_then(|rest| rest.split(['.', '-']).next()?.parse::<u32>().ok());
-    model.provider == "openai" && version.is_some_and(|version| version >= 5)
-}
-
 impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         let is_openai = target.model.provider == "openai";
         sink.begin(Object::new().text("model", &target.model.id), "messages");
-        if !survey.system.is_empty() {
+        if !target.system.is_empty() {
             let role = if is_openai { "developer" } else { "system" };
-            let system = Object::new().str("role", role).text("content", &survey.system);
+            let system = Object::new().str("role", role).text("content", &target.system);
             sink.lead(&system.finish());
         }
-        Body {
-            target,
-            survey,
-            sink,
-            is_openai,
-            takes_grammars: takes_grammars(&target.model),
-            result_images: Vec::new(),
-        }
+        Body { target, sink, is_openai, result_images: Vec::new() }
     }
 
     fn release_images(&mut self) -> io::Result<()> {
@@ -75,7 +58,7 @@ impl<'a> Body<'a> {
 
     fn call(&self, call: &Call) -> Vec<u8> {
         let object = Object::new().text("id", &call.id);
-        if let Some(grammar) = self.survey.grammars.get(&call.name).filter(|_| self.takes_grammars) {
+        if let Some(grammar) = self.target.grammars.get(&call.name) {
             let custom =
                 Object::new().text("name", &call.name).text("input", &grammar.input_of(call.arguments));
             return object.str("type", "custom").json("custom", &custom.finish()).finish();
@@ -85,17 +68,16 @@ impl<'a> Body<'a> {
     }
 
     fn tool(&self, tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.takes_grammars) {
+        if let Some(grammar) = &tool.grammar {
             let format =
                 Object::new().str("type", "grammar").json("grammar", &grammar.write(Object::new()).finish());
             let custom = tool.head(Object::new()).json("format", &format.finish());
             return Object::new().str("type", "custom").json("custom", &custom.finish()).finish();
         }
-        let strict = if self.is_openai { tool.strict_parameters(Api::OpenAi) } else { None };
         let function = tool
             .head(Object::new())
-            .json("parameters", strict.as_deref().unwrap_or(tool.parameters()))
-            .with(self.is_openai.then_some(strict.is_some()), |object, strict| object.bool("strict", strict));
+            .json("parameters", &tool.parameters)
+            .with(self.is_openai.then_some(tool.is_strict), |object, strict| object.bool("strict", strict));
         Object::new().str("type", "function").json("function", &function.finish()).finish()
     }
 }
@@ -105,15 +87,8 @@ pub fn arguments(arguments: Option<Raw>) -> Text<'static> {
     arguments.map_or(Text::from("{}"), js::stringify)
 }
 
-/// Returns the text of a result, which cannot be empty.
-pub fn result_text(parts: &[Part]) -> Text<'static> {
-    let text = joined(parts);
-    match () {
-        () if !text.is_blank() => text,
-        () if images(parts).next().is_some() => Text::from("(see attached image)"),
-        () => Text::from("(no tool output)"),
-    }
-}
+/// What is sent for a result without text.
+pub const NO_OUTPUT: &str = "(no tool output)";
 
 impl Writer for Body<'_> {
     fn user(&mut self, role: Role, content: Content) -> io::Result<()> {
@@ -121,11 +96,8 @@ impl Writer for Body<'_> {
         let content = match content {
             Content::Plain(text) => string::encoded(&text),
             Content::Parts(parts) => {
-                let block = |part: &Part| match part {
-                    Part::Text(text) => (!text.is_empty()).then(|| content::text_block(text)),
-                    Part::Image(image) => Some(image_block(&image.url())),
-                };
-                let blocks: Vec<_> = parts.iter().filter_map(block).collect();
+                let text = |text: &Text| (!text.is_empty()).then(|| content::text_block(text));
+                let blocks = rendered(&parts, text, image_block);
                 if blocks.is_empty() {
                     return Ok(());
                 }
@@ -179,14 +151,15 @@ impl Writer for Body<'_> {
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        self.result_images.extend(images(&result.parts).map(|image| image_block(&image.url())));
-        let message = Object::new().str("role", "tool").text("content", &result_text(&result.parts));
+        self.result_images.extend(images(&result.parts).map(image_block));
+        let message =
+            Object::new().str("role", "tool").text("content", &result_text(&result.parts, NO_OUTPUT));
         self.sink.item(&message.text("tool_call_id", result.id).finish())
     }
 
-    fn finish(mut self) -> io::Result<Option<bool>> {
+    fn finish(mut self: Box<Self>) -> io::Result<Option<bool>> {
         self.release_images()?;
-        let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
+        let tools: Vec<_> = self.target.tools.iter().map(|tool| self.tool(tool)).collect();
         let is_older = OLDER_LIMIT.iter().any(|provider| self.target.model.provider == *provider);
         let limit = if is_older { "max_tokens" } else { "max_completion_tokens" };
         let rest = Object::new()
@@ -196,8 +169,8 @@ impl Writer for Body<'_> {
     }
 }
 
-fn image_block(url: &Text) -> Vec<u8> {
-    let url = Object::new().text("url", url).finish();
+fn image_block(image: &Image) -> Vec<u8> {
+    let url = Object::new().text("url", &image.url()).finish();
     Object::new().str("type", "image_url").json("image_url", &url).finish()
 }
 

@@ -7,11 +7,12 @@
 //! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
+use super::Api;
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, joined};
 use super::ids::{Ids, WireId, tool_name};
 use super::late::Late;
 use super::sink::whole_text;
-use super::{Api, Target};
+use super::target::Target;
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{Text, concat};
@@ -27,16 +28,16 @@ pub trait Writer {
     fn turn(&mut self, source: Source, blocks: Vec<Block>) -> io::Result<()>;
     fn result(&mut self, result: ToolResult) -> io::Result<()>;
     /// Writes the rest of the body. Returns whether it ends with an assistant message; `None` if it has no message.
-    fn finish(self) -> io::Result<Option<bool>>;
+    fn finish(self: Box<Self>) -> io::Result<Option<bool>>;
 }
 
 /// The result of a call that has none in the session.
 const NO_RESULT: &str = "No result provided";
 
 /// Passes messages to a writer.
-pub struct Replay<'t, W> {
+pub struct Replay<'t> {
     target: &'t Target,
-    writer: W,
+    writer: Box<dyn Writer + 't>,
     ids: Ids,
     late: Late,
     /// The calls of the last turn.
@@ -55,8 +56,8 @@ struct Open {
     is_answered: bool,
 }
 
-impl<'t, W: Writer> Replay<'t, W> {
-    pub fn new(target: &'t Target, late: Late, writer: W) -> Self {
+impl<'t> Replay<'t> {
+    pub fn new(target: &'t Target, late: Late, writer: Box<dyn Writer + 't>) -> Self {
         Replay { target, writer, ids: Ids::default(), late, open: Vec::new(), number: 0, turn: 0 }
     }
 
@@ -70,7 +71,7 @@ impl<'t, W: Writer> Replay<'t, W> {
             b"developer" => self.user(Role::Developer, message),
             b"assistant" => self.turn(message),
             b"toolResult" => self.result(message),
-            // The survey has read the system messages.
+            // The target has the system messages.
             _ => Ok(()),
         }
     }
@@ -159,7 +160,7 @@ impl<'t, W: Writer> Replay<'t, W> {
         let is_open = self.open.iter().any(|open| !open.is_answered);
         if let Some(open) = answered(&mut self.open, own.as_ref()) {
             open.is_answered = true;
-            return answer(open, message, self.target, &mut self.writer);
+            return answer(open, message, self.target, self.writer.as_mut());
         }
         let quotes = self.target.agent.rescues_results && !is_open;
         if quotes && !self.late.has_call(&own.map(Text::into_owned)) {
@@ -193,7 +194,7 @@ impl<'t, W: Writer> Replay<'t, W> {
                 continue;
             }
             if let Some(message) = self.late.take(&open.own, self.turn) {
-                answer(&open, Raw::checked(&message), self.target, &mut self.writer)?;
+                answer(&open, Raw::checked(&message), self.target, self.writer.as_mut())?;
             } else if let Some((id, name)) = open.wire {
                 let parts = vec![Part::Text(Text::from(NO_RESULT))];
                 self.writer.result(ToolResult { id: &id, name, parts, is_error: Some(true) })?;
@@ -204,7 +205,7 @@ impl<'t, W: Writer> Replay<'t, W> {
 }
 
 /// Writes the result of a call, unless the call is left out.
-fn answer(open: &Open, message: Raw, target: &Target, writer: &mut impl Writer) -> io::Result<()> {
+fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -> io::Result<()> {
     let Some((id, tool)) = &open.wire else { return Ok(()) };
     let [name, content, is_error] = content::members(message, ["toolName", "content", "isError"]);
     let named = name.and_then(Raw::text).and_then(|name| tool_name(&name, target.api));

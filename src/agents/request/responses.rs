@@ -1,13 +1,14 @@
 //! Bodies for OpenAI's Responses API.
 
-use super::blocks::{Block, Call, Content, Part, Source, ToolResult, images, joined};
+use super::blocks::{
+    Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered, result_text,
+};
 use super::ids::short_hash;
-use super::openai::{arguments, result_text, takes_grammars};
+use super::openai::{NO_OUTPUT, arguments};
 use super::replay::Writer;
 use super::sink::Sink;
-use super::survey::Survey;
+use super::target::Target;
 use super::tools::Tool;
-use super::{Api, Target};
 use crate::session::content;
 use crate::session::entry::Role;
 use foldhash::HashSet;
@@ -19,9 +20,7 @@ use std::io;
 /// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
-    survey: &'a Survey,
     sink: Sink<'a>,
-    takes_grammars: bool,
     /// The calls of the last turn whose tool has a grammar, by their ids.
     custom_calls: HashSet<Text<'static>>,
     /// The ids of items used so far; each can occur only once.
@@ -34,21 +33,12 @@ pub struct Body<'a> {
 const MIN_TOKENS: u64 = 16;
 
 impl<'a> Body<'a> {
-    pub fn new(target: &'a Target, survey: &'a Survey, mut sink: Sink<'a>) -> Self {
+    pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new().text("model", &target.model.id), "input");
-        if !survey.system.is_empty() {
-            sink.lead(&Object::new().str("role", "developer").text("content", &survey.system).finish());
+        if !target.system.is_empty() {
+            sink.lead(&Object::new().str("role", "developer").text("content", &target.system).finish());
         }
-        let takes_grammars = takes_grammars(&target.model);
-        Body {
-            target,
-            survey,
-            sink,
-            takes_grammars,
-            custom_calls: HashSet::default(),
-            items: HashSet::default(),
-            messages: 0,
-        }
+        Body { target, sink, custom_calls: HashSet::default(), items: HashSet::default(), messages: 0 }
     }
 
     /// Returns the items of an assistant message. The API requires an item of another kind after reasoning;
@@ -113,7 +103,7 @@ impl<'a> Body<'a> {
     }
 
     fn call(&mut self, call: &Call) -> Vec<u8> {
-        let grammar = self.survey.grammars.get(&call.name).filter(|_| self.takes_grammars);
+        let grammar = self.target.grammars.get(&call.name);
         let item = call.item.as_ref().filter(|_| grammar.is_none());
         let item = item.filter(|item| self.items.insert(item.as_bytes().to_vec()));
         let kind = if grammar.is_some() { "custom_tool_call" } else { "function_call" };
@@ -133,15 +123,14 @@ impl<'a> Body<'a> {
         object.with(namespace, |object, namespace| object.raw("namespace", namespace)).finish()
     }
 
-    fn tool(&self, tool: &Tool) -> Vec<u8> {
-        if let Some(grammar) = tool.grammar.as_ref().filter(|_| self.takes_grammars) {
+    fn tool(tool: &Tool) -> Vec<u8> {
+        if let Some(grammar) = &tool.grammar {
             let format = grammar.write(Object::new().str("type", "grammar")).finish();
             return tool.head(Object::new().str("type", "custom")).json("format", &format).finish();
         }
-        let strict = tool.strict_parameters(Api::Responses);
         tool.head(Object::new().str("type", "function"))
-            .json("parameters", strict.as_deref().unwrap_or(tool.parameters()))
-            .bool("strict", strict.is_some())
+            .json("parameters", &tool.parameters)
+            .bool("strict", tool.is_strict)
             .finish()
     }
 }
@@ -152,7 +141,7 @@ impl Writer for Body<'_> {
         if parts.is_empty() {
             return Ok(());
         }
-        let content = array(parts.iter().map(input_part));
+        let content = array(rendered(&parts, |text| Some(input_text(text)), input_image));
         self.messages += 1;
         self.sink.item(&Object::new().str("role", "user").json("content", &content).finish())
     }
@@ -175,8 +164,8 @@ impl Writer for Body<'_> {
         self.sink.item(&output(item, &result.parts).finish())
     }
 
-    fn finish(self) -> io::Result<Option<bool>> {
-        let tools: Vec<_> = self.survey.tools.iter().map(|tool| self.tool(tool)).collect();
+    fn finish(self: Box<Self>) -> io::Result<Option<bool>> {
+        let tools: Vec<_> = self.target.tools.iter().map(Body::tool).collect();
         let max = self.target.max_tokens.map(|max| max.max(MIN_TOKENS).to_string());
         let rest = Object::new()
             .bool("store", false)
@@ -190,25 +179,17 @@ fn input_text(text: &Text) -> Vec<u8> {
     Object::new().str("type", "input_text").text("text", text).finish()
 }
 
-fn input_image(url: &Text) -> Vec<u8> {
-    Object::new().str("type", "input_image").str("detail", "auto").text("image_url", url).finish()
-}
-
-fn input_part(part: &Part) -> Vec<u8> {
-    match part {
-        Part::Text(text) => input_text(text),
-        Part::Image(image) => input_image(&image.url()),
-    }
+fn input_image(image: &Image) -> Vec<u8> {
+    Object::new().str("type", "input_image").str("detail", "auto").text("image_url", &image.url()).finish()
 }
 
 /// Adds the output of a call: text, or a list if there are images.
 fn output(item: Object, parts: &[Part]) -> Object {
     if images(parts).next().is_none() {
-        return item.text("output", &result_text(parts));
+        return item.text("output", &result_text(parts, NO_OUTPUT));
     }
     let text = Some(joined(parts)).filter(|text| !text.is_blank());
-    let images = images(parts).map(|image| input_image(&image.url()));
-    item.json("output", &array(text.iter().map(input_text).chain(images)))
+    item.json("output", &array(text.iter().map(input_text).chain(images(parts).map(input_image))))
 }
 
 /// Returns the id and the phase in the signature of a text.

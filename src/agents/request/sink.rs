@@ -6,6 +6,9 @@ use pisess_json::write::Object;
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+/// The user message to insert if the first one is the assistant's, which some APIs refuse.
+pub const NO_REQUEST: &str = "(no earlier message)";
+
 /// The output of a body. Nothing is written before the first item of its list of messages.
 pub struct Sink<'a> {
     out: &'a mut dyn Write,

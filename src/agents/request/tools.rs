@@ -14,9 +14,9 @@ pub struct Tool {
     pub name: Text<'static>,
     description: Option<Text<'static>>,
     /// The schema of its parameters, as JavaScript writes it.
-    parameters: Vec<u8>,
-    /// Whether its definition requests the API's strict mode.
-    is_strict: bool,
+    pub parameters: Vec<u8>,
+    /// Whether the schema was rewritten for the API's strict mode.
+    pub is_strict: bool,
     /// The grammar of its argument.
     pub grammar: Option<Grammar>,
 }
@@ -31,39 +31,30 @@ pub struct Grammar {
 }
 
 /// The parameters of a tool without a definition: an object with any members.
-pub const ANY: &[u8] = br#"{"type":"object","properties":{}}"#;
+const ANY: &[u8] = br#"{"type":"object","properties":{}}"#;
 
 impl Tool {
-    /// Reads a definition; `None` if it has no name.
-    pub fn of(tool: Raw, api: Api) -> Option<Tool> {
+    /// Reads a definition; `None` if it has no name. `takes_strict` and `takes_grammars`: whether the model accepts those.
+    pub fn of(tool: Raw, api: Api, takes_strict: bool, takes_grammars: bool) -> Option<Tool> {
         let names = ["name", "description", "parameters", "constrainedSampling"];
         let [name, description, parameters, sampling] = content::members(tool, names);
         let parameters = parameters.filter(|schema| schema.is_object());
         let parameters = parameters.map_or(ANY.to_vec(), |schema| js::stringify(schema).into_bytes());
         let sampling = sampling.unwrap_or(Raw::NULL);
+        let requests_strict = takes_strict && content::is_block(sampling, "json_schema");
+        let strict = requests_strict.then(|| schema::strict(&parameters, api)).flatten();
         Some(Tool {
             name: tool_name(&name?.text()?, api)?,
             description: description.and_then(Raw::text).map(Text::into_owned),
-            is_strict: content::is_block(sampling, "json_schema"),
-            grammar: Grammar::of(sampling, Raw::checked(&parameters)),
-            parameters,
+            is_strict: strict.is_some(),
+            grammar: Grammar::of(sampling, Raw::checked(&parameters)).filter(|_| takes_grammars),
+            parameters: strict.unwrap_or(parameters),
         })
     }
 
     /// Returns a definition for a tool of which only the name is known.
     pub fn named(name: Text<'static>) -> Tool {
         Tool { name, description: None, parameters: ANY.to_vec(), is_strict: false, grammar: None }
-    }
-
-    /// Returns its parameters rewritten for the API's strict mode; `None` if its definition does not request
-    /// that, or they cannot be rewritten.
-    pub fn strict_parameters(&self, api: Api) -> Option<Vec<u8>> {
-        if self.is_strict { schema::strict(&self.parameters, api) } else { None }
-    }
-
-    /// Returns the schema of its parameters, as JavaScript writes it; [`ANY`] if the session has none.
-    pub fn parameters(&self) -> &[u8] {
-        &self.parameters
     }
 
     /// Returns an object with its name and description.
