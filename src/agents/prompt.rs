@@ -16,41 +16,30 @@ pub struct Instructions<'a> {
     pub replace: bool,
 }
 
-/// A summary that a compaction needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Segment {
-    /// The summary of everything before the turn that is split.
-    History,
-    /// The summary of the beginning of that turn.
-    TurnPrefix,
-}
-
-/// Returns the summaries to request, in this order; [`merged_summary`] joins them.
-fn segments(preparation: &Preparation) -> &'static [Segment] {
-    let history = !preparation.messages_to_summarize.is_empty();
-    match (history, !preparation.turn_prefix_messages.is_empty()) {
-        (true, true) => &[Segment::History, Segment::TurnPrefix],
-        (false, true) => &[Segment::TurnPrefix],
-        (_, false) => &[Segment::History],
-    }
+/// Whether a compaction needs a summary of everything before the turn that it splits, if it splits one.
+fn needs_history(preparation: &Preparation) -> bool {
+    !preparation.messages_to_summarize.is_empty() || preparation.turn_prefix_messages.is_empty()
 }
 
 /// Returns the prompts of a compaction, in the order in which they are sent: one, or two for a split turn.
+/// [`merged_summary`] joins the responses.
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
     bodies: &EntryReader,
 ) -> io::Result<Vec<Vec<u8>>> {
     let agent = bodies.session().agent();
-    let previous = (agent.previous_summary)(preparation, bodies)?;
-    let prompt = |&segment: &Segment| {
-        let messages = match segment {
-            Segment::History => &preparation.messages_to_summarize,
-            Segment::TurnPrefix => &preparation.turn_prefix_messages,
-        };
-        prompt(messages, bodies, &agent.requests.compaction(segment, previous.as_ref(), instructions))
-    };
-    segments(preparation).iter().map(prompt).collect()
+    let mut prompts = Vec::new();
+    if needs_history(preparation) {
+        let previous = (agent.previous_summary)(preparation, bodies)?;
+        let request = agent.requests.history(previous.as_ref(), instructions);
+        prompts.push(prompt(&preparation.messages_to_summarize, bodies, &request)?);
+    }
+    if !preparation.turn_prefix_messages.is_empty() {
+        let request = instructions.after(&[&agent.requests.turn_prefix]);
+        prompts.push(prompt(&preparation.turn_prefix_messages, bodies, &request)?);
+    }
+    Ok(prompts)
 }
 
 /// Returns the prompt of a branch summary.
@@ -59,7 +48,8 @@ pub fn branch_prompt(
     instructions: &Instructions,
     bodies: &EntryReader,
 ) -> io::Result<Vec<u8>> {
-    prompt(messages, bodies, &bodies.session().agent().requests.branch(instructions))
+    let requests = &bodies.session().agent().requests;
+    prompt(messages, bodies, &instructions.after(&[&requests.branch, &requests.branch_sections]))
 }
 
 /// Returns a prompt: the transcript of messages, and what is requested.
@@ -74,9 +64,8 @@ fn prompt(messages: &[Message], bodies: &EntryReader, request: &Text) -> io::Res
 /// a separator, and the split turn. Without a split turn, returns the history alone.
 pub fn merged_summary(preparation: &Preparation, answers: Vec<Text<'static>>) -> Text<'static> {
     let mut answers = answers.into_iter();
-    let mut answer = |segment| segments(preparation).contains(&segment).then(|| answers.next()).flatten();
-    let (history, turn_prefix) = (answer(Segment::History), answer(Segment::TurnPrefix));
-    let Some(turn_prefix) = turn_prefix else { return history.unwrap_or_default() };
+    let history = if needs_history(preparation) { answers.next() } else { None };
+    let Some(turn_prefix) = answers.next() else { return history.unwrap_or_default() };
     let previous = || preparation.previous_summary.clone().unwrap_or(Text::from("No prior history."));
     let summary = history.unwrap_or_else(previous);
     concat(&[&summary, &"\n\n---\n\n**Turn Context (split turn):**\n\n", &turn_prefix])
@@ -103,28 +92,17 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Returns what is requested for one part of a compaction, after its transcript.
-    fn compaction(
-        &self,
-        segment: Segment,
-        previous: Option<&Text>,
-        instructions: &Instructions,
-    ) -> Text<'static> {
-        match (segment, previous.filter(|summary| !summary.is_empty())) {
-            (Segment::TurnPrefix, _) => instructions.after(&[&self.turn_prefix]),
-            (Segment::History, None) => instructions.after(&[&self.history, &self.sections]),
-            (Segment::History, Some(previous)) => concat(&[
+    /// Returns what is requested for a summary of the history, after its transcript.
+    fn history(&self, previous: Option<&Text>, instructions: &Instructions) -> Text<'static> {
+        match previous.filter(|summary| !summary.is_empty()) {
+            None => instructions.after(&[&self.history, &self.sections]),
+            Some(previous) => concat(&[
                 &"<previous-summary>\n",
                 &(self.quoted)(previous),
                 &"\n</previous-summary>\n\n",
                 &instructions.after(&[&self.update, &self.sections]),
             ]),
         }
-    }
-
-    /// Returns what is requested for the summary of a branch, after its transcript.
-    fn branch(&self, instructions: &Instructions) -> Text<'static> {
-        instructions.after(&[&self.branch, &self.branch_sections])
     }
 }
 
@@ -214,7 +192,7 @@ mod tests {
     #[test]
     fn parts_are_merged_as_pi_does() {
         let mut split = prepared(&chain(&[user("a"), assistant("b"), assistant("c")]));
-        assert_eq!(segments(&split), [Segment::TurnPrefix]);
+        assert!(!needs_history(&split));
         let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
         let merged = |preparation: &Preparation| merged_summary(preparation, vec!["T".into()]);
         assert_eq!(merged(&split), format!("No prior history.{separator}T").as_str());

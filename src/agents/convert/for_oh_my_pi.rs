@@ -1,70 +1,29 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::parts::{blocks, renamed, typed};
-use super::{Converted, Seen};
+use super::{Converted, Seen, blocks, renamed, typed};
 use crate::agents::pi::edits::replaced;
 use crate::session::content::is_block;
-use crate::session::entry::{Kind, Role};
+use crate::session::entry::Role;
 use pisess_json::Raw;
 use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
-pub(super) fn converted(entry: Raw, seen: Option<&Seen>) -> Converted {
-    let kind = Kind::of(entry.get("type"));
-    let found = match kind {
-        Kind::Message => return message(entry, seen),
-        Kind::CustomMessage => custom_message(entry, seen),
-        Kind::ModelChange => model_change(entry),
-        Kind::SessionInfo => Some(Converted::Entry(title_change(entry))),
-        Kind::Usage => Some(Converted::Entry(usage(entry))),
-        Kind::ContextEdit => Some(Converted::Kept(
-            "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
-        )),
-        Kind::Compaction => renamed(entry, "fromHook", "fromExtension").map(Converted::Respelled),
-        Kind::BranchSummary => branch_summary(entry),
-        // The same in both, or not pi's.
-        Kind::Custom
-        | Kind::Label
-        | Kind::ThinkingLevelChange
-        | Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ModeChange
-        | Kind::CredentialPin
-        | Kind::ResetBoundary
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => None,
-    };
-    found.unwrap_or(Converted::Same)
-}
-
-fn message(entry: Raw, seen: Option<&Seen>) -> Converted {
-    let Some(message) = entry.get("message") else { return Converted::Same };
+pub(super) fn message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
+    let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
-        return Converted::Kept("a system prompt: oh-my-pi builds its own");
+        return Some(Converted::Kept("a system prompt: oh-my-pi builds its own"));
     }
     let edited = match seen {
-        Some(Seen::Omitted) => return Converted::Kept("an edit omits it from the context"),
+        Some(Seen::Omitted) => return Some(Converted::Kept("an edit omits it from the context")),
         Some(Seen::Replaced(content)) => replaced(message, content.as_deref()),
         None => None,
     };
-    let turned = {
-        let message = edited.as_deref().map_or(message, Raw::checked);
-        if role == Role::Assistant { assistant(message) } else { None }
-    };
-    match turned.or(edited) {
-        Some(message) => Converted::Entry(with(entry, "message", &message)),
-        None => Converted::Same,
-    }
+    let message = edited.as_deref().map_or(message, Raw::checked);
+    let turned = if role == Role::Assistant { assistant(message) } else { None };
+    let message = turned.or(edited)?;
+    Some(Converted::Entry(with(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
@@ -89,7 +48,7 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
-fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
+pub(super) fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
     match seen? {
         Seen::Omitted => Some(Converted::Kept("an edit omits it from the context")),
         Seen::Replaced(content) => {
@@ -98,7 +57,7 @@ fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
     }
 }
 
-fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn model_change(entry: Raw) -> Option<Converted> {
     let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
     let line = typed("model_change", entry)
         .text("model", &concat(&[&provider, &"/", &model]))
@@ -107,18 +66,18 @@ fn model_change(entry: Raw) -> Option<Converted> {
     Some(Converted::Entry(line.finish()))
 }
 
-fn title_change(entry: Raw) -> Vec<u8> {
+pub(super) fn title_change(entry: Raw) -> Vec<u8> {
     let name = entry.get_text("name").map(|name| name.trim().into_owned()).unwrap_or_default();
     typed("title_change", entry).text("title", &name).str("source", "user").finish()
 }
 
-fn usage(entry: Raw) -> Vec<u8> {
+pub(super) fn usage(entry: Raw) -> Vec<u8> {
     let kind = entry.get_text("kind").unwrap_or_else(|| Text::from("usage"));
     typed("model_usage", entry).text("purpose", &kind).copy(entry, &["provider", "model", "usage"]).finish()
 }
 
 /// In oh-my-pi, `fromId` is where the branch begins.
-fn branch_summary(entry: Raw) -> Option<Converted> {
+pub(super) fn branch_summary(entry: Raw) -> Option<Converted> {
     let parent = entry.get("parentId").filter(|parent| parent.is_string());
     let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
     let spelled = renamed(entry, "fromHook", "fromExtension");

@@ -1,53 +1,17 @@
 //! Entries of oh-my-pi, in the terms of pi.
 
-use super::Converted;
-use super::parts::{PLACE, blocks, renamed, typed};
+use super::{Converted, PLACE, blocks, typed};
 use crate::agents::oh_my_pi::llm::alone;
 use crate::agents::oh_my_pi::message::TRANSIENT;
 use crate::session::content::{is_block, text_block, truthy};
-use crate::session::entry::{Kind, Role};
+use crate::session::entry::Role;
 use pisess_json::Raw;
 use pisess_json::edit::with;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
-pub(super) fn converted(entry: Raw) -> Converted {
-    let kind = Kind::of(entry.get("type"));
-    let found = match kind {
-        Kind::Message => message(entry),
-        Kind::CustomMessage => custom_message(entry),
-        Kind::ModelChange => model_change(entry),
-        Kind::ThinkingLevelChange => thinking_level(entry),
-        Kind::TitleChange => Some(Converted::Entry(session_info(entry))),
-        Kind::ModelUsage => Some(Converted::Entry(usage(entry))),
-        Kind::ResetBoundary => Some(Converted::Entry(cleared(entry))),
-        Kind::Compaction | Kind::BranchSummary => {
-            renamed(entry, "fromExtension", "fromHook").map(Converted::Respelled)
-        }
-        Kind::ServiceTierChange => Some(Converted::Kept("a service tier, which pi does not have")),
-        Kind::ModeChange => Some(Converted::Kept("a mode, which pi does not have")),
-        Kind::TtsrInjection => Some(Converted::Kept("injected rules, which pi does not have")),
-        Kind::SessionInit => Some(Converted::Kept("how a subagent was started, which pi does not record")),
-        Kind::CredentialPin => Some(Converted::Kept("the account in use, which pi does not record")),
-        // The same in both, or not oh-my-pi's.
-        Kind::Custom
-        | Kind::Label
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => None,
-    };
-    found.unwrap_or(Converted::Same)
-}
-
-fn message(entry: Raw) -> Option<Converted> {
+pub(super) fn message(entry: Raw) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     match role {
@@ -109,7 +73,7 @@ fn block(block: Raw<'_>) -> Option<Cow<'_, [u8]>> {
     (!is_dropped).then(|| Cow::Borrowed(block.bytes()))
 }
 
-fn custom_message(entry: Raw) -> Option<Converted> {
+pub(super) fn custom_message(entry: Raw) -> Option<Converted> {
     let is_transient = |kind: Raw| TRANSIENT.iter().any(|transient| kind.is(transient));
     if entry.get("customType").is_some_and(is_transient) {
         return Some(Converted::Kept("a note that oh-my-pi leaves out when it opens the session again"));
@@ -123,7 +87,7 @@ fn custom_message(entry: Raw) -> Option<Converted> {
 
 /// Converts a change of the default model. oh-my-pi also has models for other roles; a change of those is
 /// kept as a custom entry.
-fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn model_change(entry: Raw) -> Option<Converted> {
     let model = entry.get_text("model")?.to_string();
     let is_default = entry.get("role").is_none_or(|role| role.is("default"));
     let Some((provider, id)) = model.split_once('/').filter(|_| is_default) else {
@@ -133,7 +97,7 @@ fn model_change(entry: Raw) -> Option<Converted> {
     Some(Converted::Entry(line.finish()))
 }
 
-fn thinking_level(entry: Raw) -> Option<Converted> {
+pub(super) fn thinking_level(entry: Raw) -> Option<Converted> {
     let has_level = entry.get("thinkingLevel").is_some_and(Raw::is_string);
     if has_level {
         return None;
@@ -141,17 +105,17 @@ fn thinking_level(entry: Raw) -> Option<Converted> {
     Some(Converted::Entry(typed("thinking_level_change", entry).str("thinkingLevel", "off").finish()))
 }
 
-fn session_info(entry: Raw) -> Vec<u8> {
+pub(super) fn session_info(entry: Raw) -> Vec<u8> {
     typed("session_info", entry).text("name", &entry.get_text("title").unwrap_or_default()).finish()
 }
 
-fn usage(entry: Raw) -> Vec<u8> {
+pub(super) fn usage(entry: Raw) -> Vec<u8> {
     let purpose = entry.get_text("purpose").unwrap_or_else(|| Text::from("usage"));
     typed("usage", entry).text("kind", &purpose).copy(entry, &["provider", "model", "usage"]).finish()
 }
 
 /// Returns a compaction that keeps nothing, so that nothing before it is sent.
-fn cleared(entry: Raw) -> Vec<u8> {
+pub(super) fn cleared(entry: Raw) -> Vec<u8> {
     let line = typed("compaction", entry).str("summary", "The user cleared the conversation here.");
     line.with(entry.get("id"), |line, id| line.raw("firstKeptEntryId", id))
         .number("tokensBefore", 0.0)

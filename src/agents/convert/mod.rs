@@ -14,14 +14,13 @@
 
 mod for_oh_my_pi;
 mod for_pi;
-mod parts;
 
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
 use pisess_json::edit::{Edit, with};
 use pisess_json::text::Text;
-use pisess_json::write::Object;
+use pisess_json::write::{Object, array};
 use std::borrow::Cow;
 
 /// The type of the custom entries that hold an entry without a counterpart.
@@ -29,6 +28,9 @@ pub const KEPT: &str = "pisess.kept";
 
 /// The member of a converted entry that holds the original.
 const ORIGIN: &str = "pisess";
+
+/// The members that place an entry.
+const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 
 /// What the model sees of an entry instead of its own content (pi's `context_edit`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +43,6 @@ pub enum Seen {
 
 /// What an entry becomes.
 enum Converted {
-    /// It is the same for both agents.
-    Same,
     /// An entry in the other agent's terms.
     Entry(Vec<u8>),
     /// The same entry with a key renamed, which can be undone without the original.
@@ -58,16 +58,95 @@ pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u
     if let Some(original) = restored(entry, to) {
         return Cow::Owned(original);
     }
-    let converted = match to {
-        Dialect::Pi => for_pi::converted(entry),
-        Dialect::OhMyPi => for_oh_my_pi::converted(entry, seen),
-    };
-    match converted {
-        Converted::Same => Cow::Borrowed(bytes),
-        Converted::Respelled(line) => Cow::Owned(line),
-        Converted::Entry(line) => Cow::Owned(with_origin(&line, entry, other(to))),
-        Converted::Kept(note) => Cow::Owned(kept(entry, other(to), note)),
+    match counterpart(entry, to, seen) {
+        None => Cow::Borrowed(bytes),
+        Some(Converted::Respelled(line)) => Cow::Owned(line),
+        Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
+        Some(Converted::Kept(note)) => Cow::Owned(kept(entry, other(to), note)),
     }
+}
+
+/// Returns what an entry becomes; `None` if it is the same for both agents.
+fn counterpart(entry: Raw, to: Dialect, seen: Option<&Seen>) -> Option<Converted> {
+    use Converted::{Entry, Kept, Respelled};
+    use Dialect::{OhMyPi, Pi};
+    let kind = Kind::of(entry.get("type"));
+    match (kind, to) {
+        (Kind::Message, Pi) => for_pi::message(entry),
+        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, seen),
+        (Kind::CustomMessage, Pi) => for_pi::custom_message(entry),
+        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, seen),
+        (Kind::ModelChange, Pi) => for_pi::model_change(entry),
+        (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry),
+        (Kind::Compaction | Kind::BranchSummary, Pi) => {
+            renamed(entry, "fromExtension", "fromHook").map(Respelled)
+        }
+        (Kind::Compaction, OhMyPi) => renamed(entry, "fromHook", "fromExtension").map(Respelled),
+        (Kind::BranchSummary, OhMyPi) => for_oh_my_pi::branch_summary(entry),
+        (Kind::ThinkingLevelChange, Pi) => for_pi::thinking_level(entry),
+        (Kind::TitleChange, Pi) => Some(Entry(for_pi::session_info(entry))),
+        (Kind::SessionInfo, OhMyPi) => Some(Entry(for_oh_my_pi::title_change(entry))),
+        (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
+        (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
+        (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
+        (Kind::ServiceTierChange, Pi) => Some(Kept("a service tier, which pi does not have")),
+        (Kind::ModeChange, Pi) => Some(Kept("a mode, which pi does not have")),
+        (Kind::TtsrInjection, Pi) => Some(Kept("injected rules, which pi does not have")),
+        (Kind::SessionInit, Pi) => Some(Kept("how a subagent was started, which pi does not record")),
+        (Kind::CredentialPin, Pi) => Some(Kept("the account in use, which pi does not record")),
+        (Kind::ContextEdit, OhMyPi) => Some(Kept(
+            "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
+        )),
+        // The same in both, or not an entry of the other agent.
+        (
+            Kind::Custom
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::ThinkingLevelChange
+            | Kind::Usage
+            | Kind::ModelUsage
+            | Kind::ContextEdit
+            | Kind::ServiceTierChange
+            | Kind::TtsrInjection
+            | Kind::SessionInit
+            | Kind::ModeChange
+            | Kind::CredentialPin
+            | Kind::ResetBoundary
+            | Kind::ActiveToolsChange
+            | Kind::Leaf
+            | Kind::Head
+            | Kind::StackSummary
+            | Kind::StackPop
+            | Kind::Other
+            | Kind::Missing,
+            _,
+        ) => None,
+    }
+}
+
+/// Returns the start of an entry of this type, with the id, the parent and the time of another.
+fn typed(kind: &str, entry: Raw) -> Object {
+    Object::new().str("type", kind).copy(entry, &PLACE)
+}
+
+/// Returns an entry with a key renamed; `None` if it lacks the key, or has one with the new name.
+fn renamed(entry: Raw, from: &str, to: &str) -> Option<Vec<u8>> {
+    let value = entry.get(from)?;
+    if entry.get(to).is_some() {
+        return None;
+    }
+    let mut edit = Edit::new(entry.bytes()).ok()?;
+    let member = Object::new().raw(to, value).finish();
+    edit.put_in_place_of(from, &member[1..member.len() - 1]);
+    Some(edit.finish())
+}
+
+/// Returns content with its blocks converted or dropped; `None` if all stay the same, borrowed.
+fn blocks<'a>(content: Raw<'a>, convert: impl Fn(Raw<'a>) -> Option<Cow<'a, [u8]>>) -> Option<Vec<u8>> {
+    let all: Vec<_> = content.items().map(convert).collect();
+    let changes = all.iter().any(|block| !matches!(block, Some(Cow::Borrowed(_))));
+    changes.then(|| array(all.into_iter().flatten()))
 }
 
 /// Returns the agent that a session is converted from.
@@ -87,7 +166,7 @@ fn kept(original: Raw, agent: Dialect, note: &str) -> Vec<u8> {
     let data =
         Object::new().str("agent", agent.agent().name).str("note", note).raw("entry", original).finish();
     let kept = Object::new().str("type", "custom").str("customType", KEPT).json("data", &data);
-    kept.copy(original, &parts::PLACE).finish()
+    kept.copy(original, &PLACE).finish()
 }
 
 /// Returns the original of a converted entry, with the id, parent and first kept entry of the converted one.

@@ -2,10 +2,11 @@
 
 use super::row_note;
 use crate::agents::row::{
-    CUT, NamedValue, ROW_UNITS, RowText, message_head, normalize, push_text_or, role_name,
+    CUT, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize, push_text_or, role_name,
 };
 use crate::session::column::Parts;
 use crate::session::content;
+use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use pisess_json::string::{decode, decode_head};
@@ -38,7 +39,7 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         Kind::ServiceTierChange => bracketed("service tier", &service_tier(entry)),
         Kind::TitleChange => bracketed("title", &normalize(display(entry.get("title")))),
         Kind::Missing => bracketed("", &Text::from("no type")),
-        _ => match value_of(kind, entry) {
+        _ => match named_value(Dialect::OhMyPi, kind, entry) {
             Some(NamedValue { name, value, missing }) => {
                 bracketed(name, &value.map_or(Text::from(missing), |value| display(Some(value))))
             }
@@ -48,40 +49,6 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
                 bracketed("", &Text::from_wtf8(spaced.collect::<Vec<_>>()))
             }
         },
-    }
-}
-
-/// Returns the value by which oh-my-pi shows an entry; `None` for all that it shows in another way.
-fn value_of(kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
-    let named = |name, value, missing| Some(NamedValue { name, value, missing });
-    let given = |name, key| named(name, entry.get(key), "undefined");
-    match kind {
-        Kind::ModelChange => given("model", "model"),
-        Kind::ThinkingLevelChange => named("thinking", entry.get_some("thinkingLevel"), "off"),
-        Kind::Custom => given("custom", "customType"),
-        Kind::Label => named("label", entry.get_some("label"), "(cleared)"),
-        Kind::TitleChange => given("title", "title"),
-        Kind::ModeChange => given("mode", "mode"),
-        Kind::CredentialPin => given("credential pin", "provider"),
-        Kind::Message
-        | Kind::CustomMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::SessionInfo
-        | Kind::Usage
-        | Kind::ContextEdit
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ResetBoundary
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => None,
     }
 }
 
@@ -249,10 +216,13 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::ResetBoundary => vec![Text::from("reset boundary")],
         Kind::SessionInit => vec![Text::from("session init")],
-        _ => value_of(kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
-            let value = value.filter(|value| !value.is_null());
-            vec![Text::from(name), value.map(|value| js::string(value)).unwrap_or_default()]
-        }),
+        _ => named_value(Dialect::OhMyPi, kind, entry).map_or(
+            Vec::new(),
+            |NamedValue { name, value, .. }| {
+                let value = value.filter(|value| !value.is_null());
+                vec![Text::from(name), value.map(|value| js::string(value)).unwrap_or_default()]
+            },
+        ),
     };
     joined(parts, " ")
 }

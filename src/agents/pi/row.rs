@@ -1,11 +1,11 @@
 //! pi's rows (its `tree-selector`: `getEntryDisplayText`, `getSearchableText`, `formatToolCall`).
 
 use crate::agents::row::{
-    NamedValue, ROW_UNITS, RowText, bash_call, message_head, normalize, other_call, prefixed, push_text_or,
-    push_texts, role_name,
+    NamedValue, ROW_UNITS, RowText, bash_call, message_head, named_value, normalize, other_call, prefixed,
+    push_text_or, push_texts, role_name,
 };
 use crate::session::column::Parts;
-use crate::session::content;
+use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use pisess_json::string::{decode_head, is_blank};
@@ -39,57 +39,13 @@ pub fn entry_row(kind: Kind, record: &Record) -> RowText<'static> {
         }
         // pi draws an empty row here; a name is more useful.
         Kind::Missing => bracketed("", &Text::from("no type")),
-        _ => match value_of(kind, entry) {
+        _ => match named_value(Dialect::Pi, kind, entry) {
             Some(NamedValue { name, value, missing }) => {
                 bracketed(name, &value.map_or(Text::from(missing), display))
             }
             None => bracketed("", &member("type")),
         },
     }
-}
-
-/// Returns the value by which pi shows an entry; `None` for all that it shows in another way, or not at all.
-fn value_of(kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
-    let given = |key| entry.get(key);
-    let named = |name, value, missing| Some(NamedValue { name, value, missing });
-    match kind {
-        Kind::ModelChange => named("model", given("modelId"), "undefined"),
-        Kind::ThinkingLevelChange => named("thinking", given("thinkingLevel"), "undefined"),
-        // A head of the draft tree has no type before migration, and becomes a label if it is named.
-        Kind::Custom => {
-            named("custom", given("customType").or(given("type").filter(|_| is_head(entry))), "undefined")
-        }
-        Kind::Label => {
-            let label = given(if is_head(entry) { "name" } else { "label" });
-            named("label", label.filter(|label| !label.is_null()), "(cleared)")
-        }
-        Kind::SessionInfo => named("title", given("name").filter(|name| name.is_truthy()), "empty"),
-        Kind::Message
-        | Kind::CustomMessage
-        | Kind::Compaction
-        | Kind::BranchSummary
-        | Kind::ContextEdit
-        | Kind::Usage
-        | Kind::ModelUsage
-        | Kind::ServiceTierChange
-        | Kind::TitleChange
-        | Kind::TtsrInjection
-        | Kind::SessionInit
-        | Kind::ModeChange
-        | Kind::CredentialPin
-        | Kind::ResetBoundary
-        | Kind::ActiveToolsChange
-        | Kind::Leaf
-        | Kind::Head
-        | Kind::StackSummary
-        | Kind::StackPop
-        | Kind::Other
-        | Kind::Missing => None,
-    }
-}
-
-fn is_head(entry: Raw) -> bool {
-    content::is(entry, "type", "head")
 }
 
 /// Appends the row of a message; for a tool result, its row if its call is not found.
@@ -152,10 +108,12 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             let change = Text::from(if omits { "omit" } else { "replace" });
             vec![Text::from("context edit"), change, member("targetId")]
         }
-        _ => value_of(kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
-            let value = value.filter(|value| !value.is_null());
-            vec![Text::from(name), value.map(display).unwrap_or_default()]
-        }),
+        _ => {
+            named_value(Dialect::Pi, kind, entry).map_or(Vec::new(), |NamedValue { name, value, .. }| {
+                let value = value.filter(|value| !value.is_null());
+                vec![Text::from(name), value.map(display).unwrap_or_default()]
+            })
+        }
     };
     joined(parts, " ")
 }

@@ -6,7 +6,9 @@
 pub mod search;
 
 use crate::session::column::{Parts, Shape};
-use crate::session::entry::Role;
+use crate::session::content;
+use crate::session::dialect::Dialect;
+use crate::session::entry::{Kind, Role};
 use crate::session::forwarded;
 use crate::session::read::record::{Block, Content, MessageFacts};
 use pisess_json::string::{decode, decode_head};
@@ -104,6 +106,57 @@ pub(crate) struct NamedValue<'a> {
     pub value: Option<Raw<'a>>,
     /// What a row has if there is no value.
     pub missing: &'static str,
+}
+
+/// Returns the value by which an agent shows an entry; `None` for all that it shows in another way, or not at all.
+pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<NamedValue<'_>> {
+    use Dialect::{OhMyPi, Pi};
+    let named = |name, value, missing| Some(NamedValue { name, value, missing });
+    let given = |name, key| named(name, entry.get(key), "undefined");
+    // A head of the draft tree has no type before migration, and becomes a label if it is named.
+    let is_head = || content::is(entry, "type", "head");
+    match (kind, agent) {
+        (Kind::ModelChange, Pi) => given("model", "modelId"),
+        (Kind::ModelChange, OhMyPi) => given("model", "model"),
+        (Kind::ThinkingLevelChange, Pi) => given("thinking", "thinkingLevel"),
+        (Kind::ThinkingLevelChange, OhMyPi) => named("thinking", entry.get_some("thinkingLevel"), "off"),
+        (Kind::Custom, _) => {
+            let own = entry.get("customType").or_else(|| entry.get("type").filter(|_| is_head()));
+            named("custom", own, "undefined")
+        }
+        (Kind::Label, _) => {
+            named("label", entry.get_some(if is_head() { "name" } else { "label" }), "(cleared)")
+        }
+        (Kind::SessionInfo, Pi) => named("title", entry.get("name").filter(|name| name.is_truthy()), "empty"),
+        (Kind::TitleChange, OhMyPi) => given("title", "title"),
+        (Kind::ModeChange, OhMyPi) => given("mode", "mode"),
+        (Kind::CredentialPin, OhMyPi) => given("credential pin", "provider"),
+        (
+            Kind::Message
+            | Kind::CustomMessage
+            | Kind::Compaction
+            | Kind::BranchSummary
+            | Kind::ContextEdit
+            | Kind::Usage
+            | Kind::ModelUsage
+            | Kind::ServiceTierChange
+            | Kind::SessionInfo
+            | Kind::TitleChange
+            | Kind::TtsrInjection
+            | Kind::SessionInit
+            | Kind::ModeChange
+            | Kind::CredentialPin
+            | Kind::ResetBoundary
+            | Kind::ActiveToolsChange
+            | Kind::Leaf
+            | Kind::Head
+            | Kind::StackSummary
+            | Kind::StackPop
+            | Kind::Other
+            | Kind::Missing,
+            _,
+        ) => None,
+    }
 }
 
 /// Does what the agents' `normalize` does: newlines and tabs become spaces, and both ends are trimmed.
