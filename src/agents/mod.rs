@@ -22,7 +22,7 @@ pub mod readable;
 pub mod convert;
 pub mod request;
 
-pub use agent::Agent;
+pub use agent::{Agent, Emit};
 
 use crate::session::Session;
 use crate::session::dialect::Dialect;

@@ -141,6 +141,20 @@ impl<'a> TranscriptWriter<'a> {
     }
 }
 
+/// The limit for a tool result, in UTF-16 units.
+pub const TOOL_RESULT_UNITS: usize = 2000;
+
+/// Returns the text of a tool result; if it is too long, what `head` returns for the limit, and a note of how much is missing.
+pub fn cut_result<'a>(text: Text<'a>, head: impl Fn(&Text<'a>, usize) -> Text<'a>) -> Text<'a> {
+    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
+    if more == 0 {
+        return text;
+    }
+    let mut head = head(&text, TOOL_RESULT_UNITS);
+    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
+    head
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

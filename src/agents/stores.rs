@@ -210,15 +210,8 @@ fn omp_project(surroundings: Surroundings, real: &Path, disk: &dyn Disk) -> (&'s
 fn hashed(scope: &str, real: &Path) -> String {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     let is_kept = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let mut readable = String::new();
-    for c in name.chars() {
-        if is_kept(c) {
-            readable.push(c);
-        } else if !readable.ends_with('\0') {
-            readable.push('\0');
-        }
-    }
-    let readable = readable.replace('\0', "-");
+    let parts: Vec<_> = name.split(|c| !is_kept(c)).filter(|part| !part.is_empty()).collect();
+    let readable = parts.join("-");
     let readable = readable.trim_matches('-');
     // The text is ASCII.
     let readable = &readable[readable.len().saturating_sub(80)..];

@@ -25,6 +25,7 @@ const SYNTHETIC: &str = "<synthetic>";
 const CLEARED: &str = "[Old tool result content cleared]";
 
 /// What was read so far.
+#[derive(Default)]
 pub struct Claude<'o> {
     writer: Writer<'o>,
     lines: HashMap<Box<[u8]>, LinePlaces>,
@@ -100,9 +101,9 @@ impl ClaudeLine<'_> {
     /// Returns a message entry. `message` is complete except for its time; `unused` is content without a counterpart.
     fn message(&self, message: Object, used: &[&str], unused: &[Raw]) -> Draft {
         let message = message.number("timestamp", self.time_ms as f64).finish();
-        let mut rest = rest_of(self.raw, &[&["type", "message"], used].concat(), Object::new());
+        let mut rest = rest_of(self.raw, &[&["type", "message"], used].concat());
         if let Some(message) = self.message {
-            let own = rest_of(message, &["type", "role", "content", "model", "id"], Object::new());
+            let own = rest_of(message, &["type", "role", "content", "model", "id"]);
             let own = if unused.is_empty() {
                 own
             } else {
@@ -177,22 +178,7 @@ impl<'o> Reader<'o> for Claude<'o> {
 impl<'o> Claude<'o> {
     /// Returns a reader that has read nothing.
     pub fn new(writer: Writer<'o>) -> Self {
-        Claude {
-            writer,
-            lines: HashMap::default(),
-            responses: Vec::new(),
-            response_ids: HashMap::default(),
-            calls: HashMap::default(),
-            main: None,
-            last: None,
-            before_all: None,
-            model: None,
-            is_agent: false,
-            is_titled: false,
-            time_ms: 0,
-            before: 0.0,
-            kept: None,
-        }
+        Claude { writer, ..Claude::default() }
     }
 
     /// Returns where a line is attached, and the response that is there. A line whose parent is missing follows the one
@@ -327,7 +313,7 @@ impl<'o> Claude<'o> {
         if content == b"[]" {
             return Ok(None);
         }
-        let rest = rest_of(line.raw, &["type", "message"], Object::new());
+        let rest = rest_of(line.raw, &["type", "message"]);
         let members = hidden(Origin::Claude.name(), "meta", &content).json("claude", &rest.finish());
         let place = self.writer.chain(self.parent(line).0, line.draft("custom_message", members))?;
         Ok(Some(LinePlaces::at(place)))
@@ -341,7 +327,7 @@ impl<'o> Claude<'o> {
         let is_kept = |kept: &Place| parent.is_some_and(|parent| self.writer.is_above(*kept, parent));
         let kept = self.kept.take().filter(is_kept);
         let kept = kept.map_or_else(|| self.writer.next_id(line.offset), |kept| self.writer.id_of(kept));
-        let rest = rest_of(line.raw, &["type", "message"], Object::new());
+        let rest = rest_of(line.raw, &["type", "message"]);
         let members = Object::new()
             .text("summary", summary)
             .str("firstKeptEntryId", &kept)
@@ -455,7 +441,7 @@ impl<'o> Claude<'o> {
         };
         self.is_titled |= is_own;
         self.writer.name = Some(name.clone().into_owned());
-        let rest = rest_of(line.raw, &["customTitle", "aiTitle"], Object::new());
+        let rest = rest_of(line.raw, &["customTitle", "aiTitle"]);
         let members = Object::new().text("name", &name).json("claude", &rest.finish());
         let place = self.writer.chain(self.main, line.draft("session_info", members))?;
         Ok(Some(LinePlaces::at(place)))

@@ -33,6 +33,7 @@ const NO_SUMMARY: &str = "Context compacted by Codex.";
 const LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"];
 
 /// What was read so far.
+#[derive(Default)]
 pub struct Codex<'o> {
     writer: Writer<'o>,
     /// The texts and calls of items, and the offset at which each is first.
@@ -88,23 +89,8 @@ impl<'o> Codex<'o> {
             }
             Ok(())
         })?;
-        Ok(Codex {
-            writer,
-            items,
-            earlier: earlier.to_vec(),
-            at: None,
-            turns: Vec::new(),
-            history: History::default(),
-            held: Vec::new(),
-            model: Text::from("codex"),
-            level: None,
-            names: HashMap::default(),
-            recorded: HashSet::default(),
-            answered: HashSet::default(),
-            total: None,
-            context: 0.0,
-            time_ms: 0,
-        })
+        let (earlier, model) = (earlier.to_vec(), Text::from("codex"));
+        Ok(Codex { writer, items, earlier, model, ..Codex::default() })
     }
 }
 
@@ -192,11 +178,11 @@ impl Codex<'_> {
 
     /// Returns what of a line a message has no place for.
     fn rest(line: &CodexLine, used: &[&str]) -> Vec<u8> {
-        let payload = rest_of(line.payload, used, Object::new()).finish();
+        let payload = rest_of(line.payload, used).finish();
         if line.raw == line.payload {
             return payload;
         }
-        rest_of(line.raw, &["payload"], Object::new()).json("payload", &payload).finish()
+        rest_of(line.raw, &["payload"]).json("payload", &payload).finish()
     }
 
     /// Adds a message other than a reply; the members that it has are `used`.

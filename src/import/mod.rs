@@ -17,6 +17,7 @@ mod writer;
 
 pub use record::Record;
 
+use crate::agents::Emit;
 use crate::ops::fork::{ForkOptions, Title, head_for};
 use crate::ops::plan::file_name;
 use crate::session::content::members;
@@ -34,7 +35,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
-use writer::{Draft, Take, Writer};
+use writer::{Draft, Writer};
 
 /// An agent whose sessions can be imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -164,9 +165,7 @@ fn origin_of(line: Raw) -> Option<Option<Origin>> {
 /// Reads the source at `path`, and returns what it contains.
 pub fn survey(source: &dyn ReadAt, origin: Origin, path: &Path) -> io::Result<Survey> {
     let mut facts = Facts::default();
-    let mut ignore = |_: &[u8]| Ok(());
-    let writer = Writer::new(Dialect::Pi, "", (0, 0), &mut ignore);
-    let mut reader = origin.reader(source, &[], writer)?;
+    let mut reader = origin.reader(source, &[], Writer::default())?;
     let (read, is_torn) = each_value(source, source.len(), |line, raw| {
         if let Some(raw) = raw {
             facts.note(raw, origin);
@@ -254,7 +253,7 @@ pub fn write(
 
 /// Hands on the lines that come after those of earlier imports: all entries, if there were none. The last one is the
 /// record of the import.
-pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Take) -> io::Result<()> {
+pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut Emit) -> io::Result<()> {
     let since = target.earlier.last().copied().unwrap_or(0);
     let writer = Writer::new(target.agent, target.id, (since, survey.created_ms), take);
     let mut reader = survey.origin.reader(source, target.earlier, writer)?;

@@ -63,12 +63,12 @@ pub fn hidden(agent: &str, kind: &str, content: &[u8]) -> Object {
         .bool("display", false)
 }
 
-/// Adds the members of an object that are not among `without`.
-pub fn rest_of(object: Raw, without: &[&str], to: Object) -> Object {
+/// Returns the members of an object that are not among `without`.
+pub fn rest_of(object: Raw, without: &[&str]) -> Object {
     object
         .members()
         .filter(|(key, _)| !without.iter().any(|name| key.is(name)))
-        .fold(to, |to, (key, value)| to.raw(&key.text().to_string_lossy(), value))
+        .fold(Object::new(), |rest, (key, value)| rest.raw(&key.text().to_string_lossy(), value))
 }
 
 /// Returns an image; `None` if a member is missing.

@@ -6,7 +6,7 @@
 //! time    that of the source, but not before the parent's
 //! ```
 
-use crate::agents::convert;
+use crate::agents::{Emit, convert};
 use crate::session::dialect::Dialect;
 use foldhash::HashSet;
 use pisess_json::Raw;
@@ -41,12 +41,9 @@ struct Node {
     time_ms: i64,
 }
 
-/// Receives the lines of a session, without their newlines.
-pub type Take<'o> = dyn FnMut(&[u8]) -> io::Result<()> + 'o;
-
 /// The session in progress.
+#[derive(Default)]
 pub struct Writer<'o> {
-    to: Dialect,
     namespace: Uuid,
     /// Entries of lines before this offset are in the session already.
     since: u64,
@@ -56,7 +53,8 @@ pub struct Writer<'o> {
     taken: HashSet<u32>,
     /// The offset of the line last laid out, and the number of its entries.
     last: (u64, u32),
-    take: &'o mut Take<'o>,
+    /// The agent to write for, and what receives the lines, without their newlines; `None` if entries are laid out only.
+    out: Option<(Dialect, &'o mut Emit<'o>)>,
     /// The number of messages, including those that are in the session already.
     pub messages: usize,
     /// The name of the session so far.
@@ -64,24 +62,20 @@ pub struct Writer<'o> {
 }
 
 impl<'o> Writer<'o> {
-    /// Returns a writer for an agent. `session_id` is that of the new session, which begins at `created_ms`.
+    /// Returns a writer for an agent. `session_id` is that of the new session, which begins at `created_ms`. (The default
+    /// writer only lays out.)
     pub fn new(
         to: Dialect,
         session_id: &str,
         (since, created_ms): (u64, i64),
-        take: &'o mut Take<'o>,
+        take: &'o mut Emit<'o>,
     ) -> Writer<'o> {
         Writer {
-            to,
             namespace: Uuid::new_v5(&Uuid::NAMESPACE_OID, session_id.as_bytes()),
             since,
             created_ms,
-            nodes: Vec::new(),
-            taken: HashSet::default(),
-            last: (u64::MAX, 0),
-            take,
-            messages: 0,
-            name: None,
+            out: Some((to, take)),
+            ..Writer::default()
         }
     }
 
@@ -93,11 +87,12 @@ impl<'o> Writer<'o> {
         let place = Place(u32::try_from(self.nodes.len()).map_err(io::Error::other)?);
         self.nodes.push(Node { id, parent, end: place, time_ms });
         self.messages += usize::from(kind == "message");
-        if offset >= self.since {
+        if offset >= self.since && self.out.is_some() {
             let line = self.line(place, kind, &members.finish());
-            match self.to {
-                Dialect::Pi => (self.take)(&line)?,
-                Dialect::OhMyPi => (self.take)(&convert::entry(&line, Dialect::OhMyPi, None))?,
+            match &mut self.out {
+                Some((Dialect::OhMyPi, take)) => take(&convert::entry(&line, Dialect::OhMyPi, None))?,
+                Some((Dialect::Pi, take)) => take(&line)?,
+                None => {}
             }
         }
         Ok(place)

@@ -134,24 +134,22 @@ impl<'a> Archive<'a> {
     /// Returns the pictures, newest first within the budget, and a note for each gap.
     fn middle(&self, budget: usize) -> Vec<ArchiveBlock<'a>> {
         let mut used = 0;
-        let fits = |frame: &Frame| {
+        let mut fits = |frame: &Frame| {
             let fits = !frame.is_blob && used + frame.bytes <= budget;
             used += if fits { frame.bytes } else { 0 };
             fits
         };
-        let shown: Vec<_> = self.frames.iter().rev().map(fits).collect();
-        let mut pieces = Vec::new();
-        let mut gap = Gap::default();
-        for (frame, is_shown) in self.frames.iter().zip(shown.into_iter().rev()) {
-            if is_shown {
-                pieces.extend(gap.close());
-                pieces.push(ArchiveBlock::Image(frame.raw));
-            } else {
-                pieces.extend(gap.grow(if frame.is_blob { 0 } else { frame.bytes }, frame.is_blob));
-            }
-        }
-        pieces.extend(gap.close());
-        pieces
+        let mut frames: Vec<_> = self.frames.iter().rev().map(|frame| (*frame, fits(frame))).collect();
+        frames.reverse();
+        // Consecutive frames that are omitted for the same reason are one gap.
+        let is_one_gap = |(one, is_shown): &(Frame, bool), (next, is_next_shown): &(Frame, bool)| {
+            !is_shown && !is_next_shown && one.is_blob == next.is_blob
+        };
+        let runs = frames.chunk_by(is_one_gap).map(|run| match run {
+            [(frame, true), ..] => ArchiveBlock::Image(frame.raw),
+            gap => ArchiveBlock::Text(Text::from(note_on(gap))),
+        });
+        runs.collect()
     }
 }
 
@@ -194,50 +192,25 @@ impl ArchiveBlock<'_> {
     }
 }
 
-/// Consecutive frames that are omitted for the same reason.
-#[derive(Default)]
-struct Gap {
-    frames: usize,
-    bytes: usize,
-    unavailable: bool,
-}
-
-impl Gap {
-    /// Adds a frame; returns the note for the gap before it, if that had another reason.
-    fn grow<'a>(&mut self, bytes: usize, unavailable: bool) -> Option<ArchiveBlock<'a>> {
-        let before = if self.unavailable == unavailable { None } else { self.close() };
-        self.unavailable = unavailable;
-        self.frames += 1;
-        self.bytes += bytes;
-        before
+/// Returns the note on frames that are omitted.
+fn note_on(gap: &[(Frame, bool)]) -> String {
+    let many = if gap.len() == 1 { "" } else { "s" };
+    let count = js::grouped(gap.len() as f64);
+    if gap[0].0.is_blob {
+        let rule = "--------------";
+        return format!("{rule} {count} archived image frame{many} unavailable here {rule}");
     }
-
-    fn close<'a>(&mut self) -> Option<ArchiveBlock<'a>> {
-        let Gap { frames, bytes, unavailable } = std::mem::take(self);
-        if frames == 0 {
-            return None;
-        }
-        let many = if frames == 1 { "" } else { "s" };
-        let count = js::grouped(frames as f64);
-        if unavailable {
-            let rule = "--------------";
-            return Some(ArchiveBlock::Text(
-                format!("{rule} {count} archived image frame{many} unavailable here {rule}").into(),
-            ));
-        }
-        let size = match bytes {
-            0 => String::new(),
-            _ => format!(
-                " {} of base64 exceeded the per-request snapcompact payload budget.",
-                data_size(bytes as f64)
-            ),
-        };
-        let note = format!(
-            "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
-             included.{size} The compacted summary and visible text edges remain available.\n--------------"
-        );
-        Some(ArchiveBlock::Text(note.into()))
-    }
+    let size = match gap.iter().map(|(frame, _)| frame.bytes).sum::<usize>() {
+        0 => String::new(),
+        bytes => format!(
+            " {} of base64 exceeded the per-request snapcompact payload budget.",
+            data_size(bytes as f64)
+        ),
+    };
+    format!(
+        "-------------- snapcompact image middle omitted\n{count} archived image frame{many} could not be \
+         included.{size} The compacted summary and visible text edges remain available.\n--------------"
+    )
 }
 
 fn data_size(bytes: f64) -> String {

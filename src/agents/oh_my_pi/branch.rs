@@ -4,7 +4,7 @@ use super::transcript::is_useless;
 use super::{files, message, tokens};
 use crate::agents::prepare::{FileOps, newest_messages};
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
@@ -33,27 +33,15 @@ pub fn prepare(
     Ok((messages, ops))
 }
 
-/// Returns the message of an entry of the branch.
+/// Returns the message of an entry of the branch, unless it is a useless result.
 fn message_of(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Message>> {
     let entry = bodies.session().entry(ix);
-    if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
-        return Ok(None);
-    }
-    let line = bodies.line(ix)?;
-    let line = Raw::checked(line.trim_ascii());
-    let body = match entry.kind {
-        Kind::Message => {
-            let Some(message) = line.get("message") else { return Ok(None) };
-            if entry.role == Role::ToolResult && is_useless(message, message.get("isError")) {
-                return Ok(None);
-            }
-            message::loaded(message, entry.role)
-        }
-        Kind::CustomMessage => Body::built(message::plain_custom(line, entry)),
-        Kind::BranchSummary => Body::built(message::branch_summary(line, entry)),
-        _ => Body::built(message::short_compaction_summary(line, entry)),
+    let is_dropped = |line: Raw| {
+        let message = line.get("message").filter(|_| entry.role == Role::ToolResult);
+        message.is_some_and(|message| is_useless(message, message.get("isError")))
     };
-    Ok(Some(Message { entry: ix, body }))
+    let body = bodies.with_entry(ix, |line| message::plain(line, entry).filter(|_| !is_dropped(line)))?;
+    Ok(body.map(|body| Message { entry: ix, body }))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::agents::prepare::{FileOps, FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
+use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
@@ -37,39 +37,38 @@ pub fn prepare(
     }
     let mut ops = FileOps::default();
     let since = Since::last_compaction(path, bodies, &mut ops)?;
-    let said = Said::read(&path[since.start..], bodies)?;
+    let said = said(path, since.start, bodies)?;
     let usage = tokens::last_usage(path, bodies)?;
     let scale = scale(usage, &said);
-    let cut = match first_kept {
-        Some(FirstKept::Nothing) => Cut { at: said.messages.len(), turn_start: None },
+    let (cut, kept) = match first_kept {
+        Some(FirstKept::Nothing) => (said.len(), None),
         Some(FirstKept::Entry(entry)) => {
             let Some(place) = path.iter().position(|&ix| ix == entry) else { return Ok(None) };
-            said.cut_before(said.on_path.partition_point(|&at| since.start + at < place))
+            (said.partition_point(|said| said.place < place), Some(entry))
         }
-        None => said.choose(budget(keep_recent_tokens as f64, scale)),
-    };
-    let kept = match first_kept {
-        Some(FirstKept::Nothing) => None,
-        Some(FirstKept::Entry(entry)) => Some(entry),
-        None => match said.messages.get(cut.at) {
-            Some(message) => Some(message.entry),
-            None => return Ok(None),
-        },
+        None => {
+            let cut = choose(&said, session, budget(keep_recent_tokens as f64, scale));
+            let Some(first) = said.get(cut) else { return Ok(None) };
+            (cut, Some(first.message.entry))
+        }
     };
     let no_id = kept.is_some_and(|kept| session.entry(kept).id.is_empty());
-    if no_id || cut.at == 0 {
+    if no_id || cut == 0 {
         return Ok(None);
     }
-    let mut messages = said.messages;
-    messages.truncate(cut.at);
-    let prefix = cut.turn_start.map_or(Vec::new(), |start| messages.split_off(start));
+    // The start of the turn that the cut splits.
+    let starts = |said: &Said| starts_turn(session.entry(said.message.entry));
+    let splits = said.get(cut).is_some_and(|said| !starts(said));
+    let turn_start = said[..cut].iter().rposition(starts).filter(|_| splits);
+    let mut messages: Vec<_> = said.into_iter().take(cut).map(|said| said.message).collect();
+    let prefix = turn_start.map_or(Vec::new(), |start| messages.split_off(start));
     for message in messages.iter().chain(&prefix) {
         files::add_message(message, bodies, &mut ops)?;
     }
     let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
     Ok(Some(Preparation {
         first_kept: kept,
-        is_split_turn: cut.turn_start.is_some(),
+        is_split_turn: turn_start.is_some(),
         tokens_before: usage.map_or(0.0, |usage| usage.context),
         scale,
         previous_summary: since.previous_summary,
@@ -90,8 +89,8 @@ fn ends_compacted(path: &[EntryIx], bodies: &EntryReader) -> io::Result<bool> {
 }
 
 /// Returns how many tokens the provider counted for each estimated one, at least 1.
-fn scale(usage: Option<tokens::ContextUsage>, said: &Said) -> f64 {
-    let estimate: u64 = said.tokens.iter().sum();
+fn scale(usage: Option<tokens::ContextUsage>, said: &[Said]) -> f64 {
+    let estimate: u64 = said.iter().map(|said| said.tokens).sum();
     let ratio = usage.filter(|_| estimate > 0).map_or(0.0, |usage| usage.prompt / estimate as f64);
     if ratio.is_finite() { ratio.max(1.0) } else { 1.0 }
 }
@@ -151,93 +150,61 @@ fn is_replayed(preserved: Raw) -> bool {
         && (named || classic || content::is(item, "type", "compaction_summary"))
 }
 
-/// The messages to choose from, each with its estimate and whether a cut may be there.
+/// A message before or after which the cut is.
 struct Said {
-    messages: Vec<Message>,
-    tokens: Vec<u64>,
-    places: Vec<CutPoint>,
-    /// The index of each among the entries that were read.
-    on_path: Vec<usize>,
+    message: Message,
+    tokens: u64,
+    /// The index of its entry on the path.
+    place: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CutPoint {
-    /// A turn starts here.
-    TurnStart,
-    /// A cut may be here, inside a turn.
-    Inside,
-    /// No cut may be here.
-    Fixed,
-}
-
-struct Cut {
-    at: usize,
-    /// The index of the start of the turn that the cut splits.
-    turn_start: Option<usize>,
-}
-
-impl Said {
-    fn read(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<Self> {
-        let session = bodies.session();
-        let mut said =
-            Said { messages: Vec::new(), tokens: Vec::new(), places: Vec::new(), on_path: Vec::new() };
-        for (at, &ix) in entries.iter().enumerate() {
-            let body = bodies.with_entry(ix, |line| message_of(session.entry(ix), line))?;
-            let Some(body) = body else { continue };
-            let message = Message { entry: ix, body };
-            said.tokens.push(message.with(bodies, tokens::estimate)?);
-            said.places.push(place(session, ix));
-            said.on_path.push(at);
-            said.messages.push(message);
+/// Returns the messages of a path from this index on.
+fn said(path: &[EntryIx], start: usize, bodies: &EntryReader) -> io::Result<Vec<Said>> {
+    let session = bodies.session();
+    let mut said = Vec::new();
+    for (place, &entry) in path.iter().enumerate().skip(start) {
+        if session.entry(entry).kind == Kind::Compaction {
+            continue;
         }
-        Ok(said)
+        let body = bodies.with_entry(entry, |line| message::plain(line, session.entry(entry)))?;
+        let Some(body) = body else { continue };
+        let message = Message { entry, body };
+        let tokens = message.with(bodies, tokens::estimate)?;
+        said.push(Said { message, tokens, place });
     }
+    Ok(said)
+}
 
-    /// Returns the agent's choice.
-    fn choose(&self, budget: f64) -> Cut {
-        let mut at = self.places.iter().rposition(|&place| place != CutPoint::Fixed);
-        let mut kept = 0;
-        for here in (0..self.messages.len()).rev() {
-            kept += self.tokens[here];
-            if self.places[here] == CutPoint::Fixed {
-                continue;
-            }
+/// Returns the index of the first message that the agent would keep.
+fn choose(said: &[Said], session: &Session, budget: f64) -> usize {
+    let may_be_cut = |said: &Said| may_be_cut(session.entry(said.message.entry));
+    let mut cut = said.iter().rposition(may_be_cut);
+    let mut kept = 0;
+    for (at, here) in said.iter().enumerate().rev() {
+        kept += here.tokens;
+        if may_be_cut(here) {
             if kept as f64 > budget {
                 break;
             }
-            at = Some(here);
+            cut = Some(at);
         }
-        self.cut_before(at.unwrap_or(0))
     }
-
-    fn cut_before(&self, at: usize) -> Cut {
-        let starts = |&here: &usize| self.places[here] == CutPoint::TurnStart;
-        let divides = self.places.get(at).is_some_and(|&place| place != CutPoint::TurnStart);
-        Cut { at, turn_start: (0..at).rev().find(starts).filter(|_| divides) }
-    }
+    cut.unwrap_or(0)
 }
 
-fn place(session: &Session, ix: EntryIx) -> CutPoint {
-    let entry = session.entry(ix);
-    match (entry.kind, entry.role) {
-        (Kind::BranchSummary | Kind::CustomMessage, _) => CutPoint::TurnStart,
-        (Kind::Message, Role::User | Role::BashExecution) => CutPoint::TurnStart,
-        (
-            Kind::Message,
-            Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary,
-        ) => CutPoint::Inside,
-        _ => CutPoint::Fixed,
-    }
+fn starts_turn(entry: &Entry) -> bool {
+    matches!(
+        (entry.kind, entry.role),
+        (Kind::BranchSummary | Kind::CustomMessage, _) | (Kind::Message, Role::User | Role::BashExecution)
+    )
 }
 
-/// Returns the message of an entry as compaction reads it; `None` if it has none.
-fn message_of(entry: &Entry, line: Raw) -> Option<Body> {
-    match entry.kind {
-        Kind::Message => line.get("message").map(|message| message::loaded(message, entry.role)),
-        Kind::CustomMessage => Some(Body::built(message::plain_custom(line, entry))),
-        Kind::BranchSummary => Some(Body::built(message::branch_summary(line, entry))),
-        _ => None,
-    }
+fn may_be_cut(entry: &Entry) -> bool {
+    let is_inside_turn = matches!(
+        entry.role,
+        Role::Assistant | Role::HookMessage | Role::BranchSummary | Role::CompactionSummary
+    );
+    starts_turn(entry) || entry.kind == Kind::Message && is_inside_turn
 }
 
 #[cfg(test)]

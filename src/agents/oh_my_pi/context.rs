@@ -88,7 +88,11 @@ impl Emitter<'_> {
         let summary = message::compaction_summary(line, entry, payload.as_deref(), &blocks, rewritten);
         self.items.push((Message { entry: ix, body: Body::built(summary) }, MessageKind::Other));
         if content::is(line.get("details").unwrap_or(Raw::NULL), "kind", "experimental-context-rollover") {
-            self.last_request(at, reset, first_kept)?;
+            // It gets the newest user request before it, unless it keeps that request.
+            let request = self.request(at, reset)?;
+            if let Some(place) = request.filter(|&place| first_kept.is_some_and(|kept| place < kept)) {
+                self.append(self.path[place])?;
+            }
         }
         let kept = if kept_is_replayed { replayed } else { retained };
         if let Some(kept) = kept.filter(|&kept| kept <= at) {
@@ -109,15 +113,6 @@ impl Emitter<'_> {
         let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
         let time = self.session().entry(*self.path.get(retained)?).js_time();
         time.is_finite().then_some(time - 1.0)
-    }
-
-    /// Adds the newest user request before a compaction that is an experimental rollover, unless the compaction keeps
-    /// that request.
-    fn last_request(&mut self, at: usize, reset: Option<usize>, first_kept: Option<usize>) -> io::Result<()> {
-        match self.request(at, reset)? {
-            Some(place) if first_kept.is_some_and(|kept| place < kept) => self.append(self.path[place]),
-            _ => Ok(()),
-        }
     }
 
     /// Returns the index of the newest user request before an index.
@@ -158,8 +153,8 @@ impl Emitter<'_> {
                 Some((Message { entry: ix, body: Body::built(json) }, kind))
             })?,
             Kind::BranchSummary => self.bodies.with_entry(ix, |line| {
-                let json = content::truthy(line, "summary").then(|| message::branch_summary(line, entry))?;
-                Some((Message { entry: ix, body: Body::built(json) }, MessageKind::Other))
+                let body = message::plain(line, entry).filter(|_| content::truthy(line, "summary"))?;
+                Some((Message { entry: ix, body }, MessageKind::Other))
             })?,
             _ => None,
         };

@@ -329,15 +329,13 @@ mod tests {
 
     #[test]
     fn everyone_gets_an_attribution() {
-        assert_eq!(
-            one_of("user", r#""content":"a","x":1"#),
-            r#"{"role":"user","content":"a","x":1,"attribution":"user"}"#
-        );
-        assert_eq!(one_of("user", r#""attribution":"agent""#), r#"{"role":"user","attribution":"agent"}"#);
-        assert_eq!(
-            one_of("developer", r#""attribution":null"#),
-            r#"{"role":"developer","attribution":"agent"}"#
-        );
+        for (role, members, attributed) in [
+            ("user", r#""content":"a","x":1"#, r#""content":"a","x":1,"attribution":"user""#),
+            ("user", r#""attribution":"agent""#, r#""attribution":"agent""#),
+            ("developer", r#""attribution":null"#, r#""attribution":"agent""#),
+        ] {
+            assert_eq!(one_of(role, members), format!(r#"{{"role":"{role}",{attributed}}}"#));
+        }
         assert!(converted(&[says("system", r#""content":"a""#)]).is_empty());
     }
 

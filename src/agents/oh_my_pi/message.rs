@@ -71,17 +71,18 @@ pub fn custom_type(line: Raw) -> Text<'static> {
     given.map_or(Text::from(DEFAULT_CUSTOM_TYPE), Text::into_owned)
 }
 
-/// Returns a `custom_message` entry as a message, unchanged: for compaction and branch summaries.
-pub fn plain_custom(line: Raw, entry: &Entry) -> Vec<u8> {
-    let members = ["customType", "content", "display", "details", "attribution"];
-    let message = Object::new().str("role", "custom").copy(line, &members);
-    message.number("timestamp", entry.js_time()).finish()
-}
-
-/// Returns a `branch_summary` entry as a message.
-pub fn branch_summary(line: Raw, entry: &Entry) -> Vec<u8> {
-    let message = Object::new().str("role", "branchSummary").copy(line, &["summary", "fromId"]);
-    message.number("timestamp", entry.js_time()).finish()
+/// Returns the message of an entry with the members that the entry has, as compactions and branch summaries read it; `None`
+/// if it has none.
+pub fn plain(line: Raw, entry: &Entry) -> Option<Body> {
+    let (role, members): (_, &[&str]) = match entry.kind {
+        Kind::Message => return line.get("message").map(|message| loaded(message, entry.role)),
+        Kind::CustomMessage => ("custom", &["customType", "content", "display", "details", "attribution"]),
+        Kind::BranchSummary => ("branchSummary", &["summary", "fromId"]),
+        Kind::Compaction => ("compactionSummary", &["summary", "shortSummary", "tokensBefore"]),
+        _ => return None,
+    };
+    let message = Object::new().str("role", role).copy(line, members);
+    Some(Body::built(message.number("timestamp", entry.js_time()).finish()))
 }
 
 /// Returns a `compaction` entry as a message: with the history as a provider replays it, the blocks of the archive, oldest
@@ -105,13 +106,6 @@ pub fn compaction_summary(
         .with(rewrite_ms, |object, time| object.number("historyRewriteAt", time))
         .number("timestamp", entry.js_time())
         .finish()
-}
-
-/// Returns a `compaction` entry as branch summaries read it.
-pub fn short_compaction_summary(line: Raw, entry: &Entry) -> Vec<u8> {
-    let members = ["summary", "shortSummary", "tokensBefore"];
-    let message = Object::new().str("role", "compactionSummary").copy(line, &members);
-    message.number("timestamp", entry.js_time()).finish()
 }
 
 /// Whether an entry is a user request: a user message, or a skill or collaboration prompt attributed to the

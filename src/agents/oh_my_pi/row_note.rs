@@ -4,6 +4,7 @@ use crate::agents::row::normalize;
 use pisess_json::text::{JS_SPACE, Text, is_js_space, joined};
 use pisess_json::{Raw, string};
 use regex::bytes::Regex;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 use unicode_width::UnicodeWidthChar;
 
@@ -25,16 +26,10 @@ pub fn says_something(raw: &[u8]) -> bool {
 
 /// Returns the note on a turn that was retried, in at most `columns` terminal columns.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
-    let mut words = String::new();
-    for c in note.to_string_lossy().chars() {
-        if !is_js_space(u32::from(c)) {
-            words.push(c);
-        } else if !words.ends_with(' ') {
-            words.push(' ');
-        }
-    }
-    let words = words.trim_matches(' ');
-    let note = if words.is_empty() { "retried" } else { words };
+    let note = note.to_string_lossy();
+    let words = note.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty());
+    let words = words.collect::<Vec<_>>().join(" ");
+    let note = if words.is_empty() { "retried" } else { words.as_str() };
     let width = |c: char| c.width().unwrap_or(0);
     if note.chars().map(width).sum::<usize>() <= columns {
         return Text::from(note.to_owned());
@@ -84,51 +79,21 @@ pub fn field(text: &Text) -> Text<'static> {
     let broken = text.code_points().any(lone);
     let chars = text.code_points().filter_map(char::from_u32).filter(|&c| !(broken && c == '\u{fffd}'));
     let plain: String = chars.collect();
-    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain };
+    // The agent looks for sequences only if there is an escape character.
+    let plain = if plain.contains('\u{1b}') { without_sequences(&plain) } else { plain.into() };
     let kept = plain.chars().filter(|&c| !c.is_control() || matches!(c, '\n' | '\t'));
     normalize(Text::from(kept.collect::<String>()))
 }
 
 /// Returns the text without terminal escape sequences, as `Bun.stripANSI` does. (`anstream` ends them elsewhere: it knows
 /// neither U+009B nor U+009C, and swallows what follows an escape character and a letter outside of ASCII.)
-fn without_sequences(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{1b}' => match rest.next() {
-                Some('[') => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
-                Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut rest),
-                Some(' '..='/') => skip_past(&mut rest, |c| !(' '..='/').contains(&c)),
-                _ => {}
-            },
-            '\u{9b}' => skip_past(&mut rest, |c| ('@'..='~').contains(&c)),
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-fn skip_past(rest: &mut std::str::Chars, is_last: impl Fn(char) -> bool) {
-    for c in rest {
-        if is_last(c) {
-            return;
-        }
-    }
-}
-
-/// Skips past the bell or the string terminator.
-fn skip_string(rest: &mut std::str::Chars) {
-    while let Some(c) = rest.next() {
-        match c {
-            '\u{7}' | '\u{9c}' => return,
-            '\u{1b}' if rest.as_str().starts_with('\\') => {
-                rest.next();
-                return;
-            }
-            _ => {}
-        }
-    }
+fn without_sequences(text: &str) -> Cow<'_, str> {
+    static SEQUENCE: LazyLock<regex::Regex> = LazyLock::new(|| {
+        let control = r"(?:\x1b\[|\x{9b})[^@-~]*[@-~]?";
+        let string = r"\x1b[\]PX^_].*?(?:\x07|\x{9c}|\x1b\\|\z)";
+        regex::Regex::new(&format!(r"(?s){control}|{string}|\x1b[ -/]+[^ -/]?|\x1b.?")).expect("a constant")
+    });
+    SEQUENCE.replace_all(text, "")
 }
 
 /// Returns the text between a `<system-…>` tag and its end, if there is nothing else.

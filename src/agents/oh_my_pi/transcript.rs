@@ -5,7 +5,7 @@
 
 use super::llm;
 use crate::agents::pi::transcript::call_text;
-use crate::agents::prompt::TranscriptWriter;
+use crate::agents::prompt::{TranscriptWriter, cut_result};
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -15,9 +15,6 @@ use pisess_json::text::{JS_SPACE, Text, joined};
 use regex::bytes::Regex;
 use std::io::{self, Write};
 use std::sync::LazyLock;
-
-/// The limit for a tool result, in UTF-16 units.
-pub const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
 /// become U+FFFD.
@@ -53,13 +50,7 @@ pub fn is_useless(message: Raw, error: Option<Raw>) -> bool {
 
 /// Returns a tool result's text as summaries receive it.
 pub fn cut(text: Text) -> Text {
-    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
-    if more == 0 {
-        return text;
-    }
-    let mut head = text.head(TOOL_RESULT_UNITS);
-    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
-    head
+    cut_result(text, Text::head)
 }
 
 /// Returns the text, with `<` escaped in tags that would end the conversation or the previous summary

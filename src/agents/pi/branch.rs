@@ -33,31 +33,25 @@ pub fn prepare(
     Ok((messages, ops))
 }
 
-/// Returns the message of an entry of the branch.
+/// Returns the message of an entry of the branch. Edits do not apply to summaries here.
 fn message(ix: EntryIx, edits: &Edits, bodies: &EntryReader) -> io::Result<Option<Message>> {
     let session = bodies.session();
-    let built = |make: fn(Raw) -> Vec<u8>| bodies.with_entry(ix, |line| Body::built(make(line)));
-    let edit = edits.of(session, ix);
-    let body = match session.entry(ix).kind {
-        Kind::Message if session.entry(ix).role == Role::ToolResult => return Ok(None),
-        Kind::Message if edit.is_some() || session.entry(ix).role == Role::Missing => {
-            context::message(ix, bodies)?
-        }
+    let entry = session.entry(ix);
+    let edit = edits.of(session, ix).filter(|_| matches!(entry.kind, Kind::Message | Kind::CustomMessage));
+    let built = |make: &dyn Fn(Raw) -> Vec<u8>| bodies.with_entry(ix, |line| Some(Body::built(make(line))));
+    let body = match entry.kind {
+        Kind::Message if entry.role == Role::ToolResult => None,
+        Kind::Message if edit.is_some() || entry.role == Role::Missing => context::message(ix, bodies)?,
         Kind::Message => Some(Body::Stored),
-        Kind::CustomMessage if edit.is_some() => Some(built(|line| context::custom(line, Some(b"[]")))?),
-        Kind::CustomMessage => Some(built(|line| context::custom(line, None))?),
-        // Edits do not apply to summaries here.
-        Kind::BranchSummary => return Ok(Some(Message { entry: ix, body: built(context::branch_summary)? })),
-        Kind::Compaction => {
-            return Ok(Some(Message { entry: ix, body: built(context::compaction_summary)? }));
-        }
+        Kind::CustomMessage => built(&|line| context::custom(line, edit.map(|_| &b"[]"[..])))?,
+        Kind::BranchSummary => built(&context::branch_summary)?,
+        Kind::Compaction => built(&context::compaction_summary)?,
         _ => None,
     };
-    let Some(body) = body else { return Ok(None) };
-    let message = Message { entry: ix, body };
-    match edit {
-        None => Ok(Some(message)),
-        Some(edit) => edited(message, edit, bodies),
+    let message = body.map(|body| Message { entry: ix, body });
+    match (message, edit) {
+        (Some(message), Some(edit)) => edited(message, edit, bodies),
+        (message, _) => Ok(message),
     }
 }
 

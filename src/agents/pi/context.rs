@@ -173,25 +173,16 @@ pub(super) fn speak(
 }
 
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
-// Inlined, because most messages are as stored, which needs no call to find out.
-#[inline]
 pub(super) fn message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Body>> {
     let entry = bodies.session().entry(ix);
-    if entry.role != Role::Missing && !entry.flags.has(Flags::NO_CONTENT) {
-        return Ok(Some(Body::Stored));
-    }
-    incomplete_message(ix, bodies)
-}
-
-/// Like [`message`], for one whose role or content is missing.
-fn incomplete_message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Body>> {
-    let empty: &[u8] = match bodies.session().entry(ix).role {
-        Role::System => b"\"\"",
-        Role::User | Role::Assistant | Role::ToolResult => b"[]",
+    let empty: &[u8] = match entry.role {
         Role::Missing => {
             let there = bodies.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
             return Ok(there.then_some(Body::Stored));
         }
+        _ if !entry.flags.has(Flags::NO_CONTENT) => return Ok(Some(Body::Stored)),
+        Role::System => b"\"\"",
+        Role::User | Role::Assistant | Role::ToolResult => b"[]",
         _ => return Ok(Some(Body::Stored)),
     };
     let filled = bodies

@@ -57,38 +57,29 @@ impl Edits {
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
 pub fn edited(message: Message, edit: Edit, bodies: &EntryReader) -> io::Result<Option<Message>> {
-    match edit {
-        Edit::Omit => Ok(None),
-        Edit::Replace(by) => replaced_by(message, by, bodies).map(Some),
-    }
-}
-
-/// Returns a message with the content of a `context_edit` entry.
-fn replaced_by(message: Message, by: EntryIx, bodies: &EntryReader) -> io::Result<Message> {
+    let Edit::Replace(by) = edit else { return Ok(None) };
     let content = bodies.with_entry(by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
     let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
-    Ok(match changed {
+    Ok(Some(match changed {
         Some(json) => Message { body: Body::built(json), ..message },
         None => message,
-    })
+    }))
 }
 
 /// Returns a message with the content of an edit; `None` for a role that does not accept it.
 pub fn replaced(message: Raw, content: Option<&[u8]>) -> Option<Vec<u8>> {
     let role = message.get_text("role")?;
     let blocks = match Role::named(role.as_bytes()) {
-        Role::Assistant | Role::ToolResult => content.and_then(text_block),
+        // A string becomes a text block.
+        Role::Assistant | Role::ToolResult => {
+            content.and_then(|content| Some(content::text_content(&Raw::checked(content).text()?)))
+        }
         Role::User | Role::Custom => None,
         _ => return None,
     };
     Some(with_content(message, blocks.as_deref().or(content)))
-}
-
-/// Returns a JSON string as an array of one text block; `None` for any other value.
-fn text_block(content: &[u8]) -> Option<Vec<u8>> {
-    Some(content::text_content(&Raw::checked(content).text()?))
 }
 
 /// Returns the message with another content in place of its own, or with none.

@@ -109,30 +109,33 @@ mod tests {
 
     #[test]
     fn a_custom_message_is_the_users() {
-        assert_eq!(
-            converted(r#"{"role":"custom","content":"a\ud83d","timestamp":5}"#).unwrap(),
-            r#"{"role":"user","content":[{"type":"text","text":"a\ud83d"}],"timestamp":5}"#
-        );
-        assert_eq!(
-            converted(r#"{"role":"custom","content":[1]}"#).unwrap(),
-            r#"{"role":"user","content":[1]}"#
-        );
+        for (custom, user) in [
+            (
+                r#""content":"a\ud83d","timestamp":5"#,
+                r#""content":[{"type":"text","text":"a\ud83d"}],"timestamp":5"#,
+            ),
+            (r#""content":[1]"#, r#""content":[1]"#),
+        ] {
+            let user = format!(r#"{{"role":"user",{user}}}"#);
+            assert_eq!(converted(&format!(r#"{{"role":"custom",{custom}}}"#)).unwrap(), user);
+        }
         assert_eq!(converted(r#"{"role":"custom"}"#).unwrap(), r#"{"role":"user"}"#);
     }
 
     #[test]
     fn commands_tell_how_they_ended() {
-        let bash = |more: &str| text_of(&format!(r#"{{"role":"bashExecution","command":"ls",{more}}}"#));
-        assert_eq!(bash(r#""output":"""#), "Ran `ls`\n(no output)");
-        assert_eq!(bash(r#""output":"a","exitCode":0"#), "Ran `ls`\n```\na\n```");
-        assert_eq!(
-            bash(r#""output":"a","exitCode":2"#),
-            "Ran `ls`\n```\na\n```\n\nCommand exited with code 2"
-        );
-        assert_eq!(
-            bash(r#""exitCode":2,"cancelled":true,"truncated":true,"fullOutputPath":"/x""#),
-            "Ran `ls`\n(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /x]"
-        );
+        for (members, text) in [
+            (r#""output":"""#, "(no output)"),
+            (r#""output":"a","exitCode":0"#, "```\na\n```"),
+            (r#""output":"a","exitCode":2"#, "```\na\n```\n\nCommand exited with code 2"),
+            (
+                r#""exitCode":2,"cancelled":true,"truncated":true,"fullOutputPath":"/x""#,
+                "(no output)\n\n(command cancelled)\n\n[Output truncated. Full output: /x]",
+            ),
+        ] {
+            let message = format!(r#"{{"role":"bashExecution","command":"ls",{members}}}"#);
+            assert_eq!(text_of(&message), format!("Ran `ls`\n{text}"));
+        }
         assert_eq!(converted(r#"{"role":"bashExecution","excludeFromContext":true}"#), None);
     }
 

@@ -231,29 +231,26 @@ fn bracketed(role: &str, text: &Text) -> RowText<'static> {
 mod tests {
     use super::*;
 
-    fn call(name: &str, arguments: &str, home: &str) -> String {
-        let arguments = Raw::parse(arguments.as_bytes()).unwrap();
-        tool_call(&Text::from(name), arguments, Some(&Text::from(home))).to_string()
-    }
-
     #[test]
     fn tool_calls_read_as_in_pi() {
-        assert_eq!(
-            call("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#, "/home/u"),
-            "[read: ~/x.ts:5-14]"
-        );
-        assert_eq!(
-            call("read", r#"{"file_path":"/home/user","offset":5}"#, "/home/u"),
-            "[read: /home/user:5]"
-        );
-        assert_eq!(call("read", r#"{"path":"a","limit":null}"#, "/"), "[read: a]");
-        assert_eq!(call("read", r#"{"path":"a","limit":"x"}"#, "/"), "[read: a]");
         let long = format!(r#"{{"command":"  echo\n{}"}}"#, "x".repeat(60));
-        assert_eq!(call("bash", &long, "/"), format!("[bash: echo {}...]", "x".repeat(45)));
-        assert_eq!(call("grep", r#"{"pattern":"a b"}"#, "/"), "[grep: /a b/ in .]");
-        assert_eq!(
-            call("other", r#"{"2":1,"b":"0123456789012345678901234567890123456789"}"#, "/"),
-            r#"[other: {"2":1,"b":"0123456789012345678901234567...]"#
-        );
+        let cut = format!("[bash: echo {}...]", "x".repeat(45));
+        for (name, arguments, home, row) in [
+            ("read", r#"{"path":"/home/u/x.ts","offset":5,"limit":10}"#, "/home/u", "[read: ~/x.ts:5-14]"),
+            ("read", r#"{"file_path":"/home/user","offset":5}"#, "/home/u", "[read: /home/user:5]"),
+            ("read", r#"{"path":"a","limit":null}"#, "/", "[read: a]"),
+            ("read", r#"{"path":"a","limit":"x"}"#, "/", "[read: a]"),
+            ("bash", &long, "/", &cut),
+            ("grep", r#"{"pattern":"a b"}"#, "/", "[grep: /a b/ in .]"),
+            (
+                "other",
+                r#"{"2":1,"b":"0123456789012345678901234567890123456789"}"#,
+                "/",
+                r#"[other: {"2":1,"b":"0123456789012345678901234567...]"#,
+            ),
+        ] {
+            let parsed = Raw::parse(arguments.as_bytes()).unwrap();
+            assert_eq!(tool_call(&Text::from(name), parsed, Some(&Text::from(home))), row, "{arguments}");
+        }
     }
 }

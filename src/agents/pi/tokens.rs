@@ -120,29 +120,21 @@ mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
 
-    fn tokens(message: &str) -> u64 {
-        estimate(Raw::parse(message.as_bytes()).unwrap())
-    }
-
     #[test]
     fn a_token_is_four_units() {
-        assert_eq!(tokens(r#"{"role":"user","content":"a😀bc"}"#), 2);
-        assert_eq!(
-            tokens(r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#),
-            1201
-        );
-        assert_eq!(
-            tokens(
-                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcd"},{"type":"toolCall","name":"ab","arguments":{"a":1.0}}]}"#
+        for (message, tokens) in [
+            (r#"{"role":"user","content":"a😀bc"}"#, 2),
+            (r#"{"role":"toolResult","content":[{"type":"image"},{"type":"text","text":"a"}]}"#, 1201),
+            (
+                r#"{"role":"assistant","content":[{"type":"thinking","thinking":"abcd"},{"type":"toolCall","name":"ab","arguments":{"a":1.0}}]}"#,
+                4,
             ),
-            4
-        );
-        assert_eq!(
-            tokens(r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#),
-            2
-        );
-        assert_eq!(tokens(r#"{"role":"bashExecution","command":"ab","output":"cde"}"#), 2);
-        assert_eq!(tokens(r#"{"role":"developer","content":"abcd"}"#), 0);
+            (r#"{"role":"system","content":"ab","sections":{"x":"cd","y":null},"toolsAdded":[1]}"#, 2),
+            (r#"{"role":"bashExecution","command":"ab","output":"cde"}"#, 2),
+            (r#"{"role":"developer","content":"abcd"}"#, 0),
+        ] {
+            assert_eq!(estimate(Raw::parse(message.as_bytes()).unwrap()), tokens, "{message}");
+        }
     }
 
     fn of_context(entries: &[String]) -> f64 {

@@ -4,16 +4,13 @@
 //! receives from pi, too.
 
 use super::llm;
-use crate::agents::prompt::TranscriptWriter;
+use crate::agents::prompt::{TranscriptWriter, cut_result};
 use crate::session::content;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::text::{Text, concat, joined, push_code_point};
 use pisess_json::{Raw, js, string};
 use std::io::{self, Write};
-
-/// The limit for a tool result, in UTF-16 units.
-const TOOL_RESULT_UNITS: usize = 2000;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
 pub fn write(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
@@ -27,7 +24,8 @@ fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
         Role::User => out.part_unless_empty("[User]: ", &content::content_text(content, "")),
         Role::Assistant => push_turn(out, content.unwrap_or(Raw::NULL)),
         Role::ToolResult => {
-            out.part_unless_empty("[Tool result]: ", &cut(content::content_text(content, "")))
+            let text = cut_result(content::content_text(content, ""), Text::head_whole);
+            out.part_unless_empty("[Tool result]: ", &text)
         }
         _ => Ok(()),
     }
@@ -69,22 +67,12 @@ fn units<'a>(text: &'a Text) -> impl Iterator<Item = Text<'static>> + 'a {
     })
 }
 
-/// Returns a tool result's text, with a note of how much of it is missing.
-fn cut(text: Text) -> Text {
-    let more = text.utf16_len().saturating_sub(TOOL_RESULT_UNITS);
-    if more == 0 {
-        return text;
-    }
-    let mut head = text.head_whole(TOOL_RESULT_UNITS);
-    head.push_str(&format!("\n\n[... {more} more characters truncated]"));
-    head
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::agents::pi::context;
     use crate::agents::pi::testing::*;
+    use crate::agents::prompt::TOOL_RESULT_UNITS;
 
     fn transcript(entries: &[String]) -> String {
         let made = chain(entries);

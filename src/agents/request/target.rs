@@ -28,7 +28,7 @@ pub struct Target {
 
 impl Target {
     /// Reads the messages in a first pass. Also returns the results that come too late, if the agent moves them.
-    pub fn of(messages: &[Message], request: &Request, bodies: &dyn EntryReader) -> io::Result<(Self, Late)> {
+    pub fn of(messages: &[Message], request: &Request, bodies: &EntryReader) -> io::Result<(Self, Late)> {
         let (api, agent) = (request.api, bodies.session().agent());
         let (mut system, mut last_model, mut late) = (System::default(), None, Late::default());
         let mut number = 0;
