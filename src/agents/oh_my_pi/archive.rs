@@ -9,6 +9,8 @@ use pisess_json::Raw;
 use pisess_json::js;
 use pisess_json::text::{Text, utf16_len};
 use pisess_json::write::Object;
+use regex::bytes::{Captures, Regex};
+use std::sync::LazyLock;
 
 /// The limit for pictures in one request, in bytes of base64.
 const FRAME_BYTES: usize = 3_000_000;
@@ -224,18 +226,9 @@ fn data_size(bytes: f64) -> String {
 /// Returns archived text with real newlines, without data URLs and without the characters 0x0E and 0x0F, which
 /// switch between dim and normal ink in a picture.
 fn readable(text: &Text) -> Text<'static> {
-    let mut plain = Vec::with_capacity(text.as_bytes().len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, behind)) = rest.split_first() {
-        if let Some(behind) = rest.strip_prefix(NEWLINE_GLYPH.as_bytes()) {
-            plain.push(b'\n');
-            rest = behind;
-            continue;
-        }
-        if !matches!(byte, 0x0e | 0x0f) {
-            plain.push(byte);
-        }
-        rest = behind;
-    }
-    elided(&Text::from_wtf8(plain))
+    static MARK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));
+    let meaning =
+        |mark: &Captures| if &mark[0] == NEWLINE_GLYPH.as_bytes() { &b"\n"[..] } else { &b""[..] }.to_vec();
+    elided(&Text::from_wtf8(MARK.replace_all(text.as_bytes(), meaning)))
 }

@@ -38,7 +38,7 @@ pub fn prepare(
     let mut ops = FileOps::default();
     let since = Since::last_compaction(path, bodies, &mut ops)?;
     let said = said(path, since.start, bodies)?;
-    let usage = tokens::last_usage(path, bodies)?;
+    let usage = tokens::last_counted(path, bodies)?.map(|(_, usage)| usage);
     let scale = scale(usage, &said);
     let (cut, kept) = match first_kept {
         Some(FirstKept::Nothing) => (said.len(), None),

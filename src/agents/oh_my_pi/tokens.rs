@@ -85,14 +85,9 @@ pub struct ContextUsage {
     pub prompt: f64,
 }
 
-/// Returns the provider's last count on the path, from a turn that neither failed nor was aborted. Its `context`
-/// is what compactions store as `tokensBefore`.
-pub fn last_usage(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<ContextUsage>> {
-    Ok(last_counted(path, bodies)?.map(|(_, usage)| usage))
-}
-
-/// Returns the turn with the provider's last count on the path, and the count.
-pub(super) fn last_counted(
+/// Returns the turn with the provider's last count on the path, among those that neither failed nor were aborted, and the
+/// count. Its `context` is what compactions store as `tokensBefore`.
+pub fn last_counted(
     path: &[EntryIx],
     bodies: &EntryReader,
 ) -> io::Result<Option<(EntryIx, ContextUsage)>> {
@@ -147,8 +142,8 @@ fn at_least_0(value: f64) -> f64 {
 /// the count, the size is an estimate of the messages that remain (`getContextUsage`).
 pub fn size(path: &[EntryIx], bodies: &EntryReader) -> io::Result<f64> {
     let compacted = bodies.session().last_on(path, Kind::Compaction);
-    match last_usage(&path[compacted.map_or(0, |at| at + 1)..], bodies)? {
-        Some(usage) => Ok(usage.context),
+    match last_counted(&path[compacted.map_or(0, |at| at + 1)..], bodies)? {
+        Some((_, usage)) => Ok(usage.context),
         None if compacted.is_some() => remaining(path, bodies),
         None => Ok(0.0),
     }
