@@ -228,7 +228,9 @@ fn data_size(bytes: f64) -> String {
 fn readable(text: &Text) -> Text<'static> {
     static MARK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"{NEWLINE_GLYPH}|[\x0e\x0f]")).expect("a constant"));
-    let meaning =
-        |mark: &Captures| if &mark[0] == NEWLINE_GLYPH.as_bytes() { &b"\n"[..] } else { &b""[..] }.to_vec();
+    let meaning = |mark: &Captures| match &mark[0] {
+        b"\x0e" | b"\x0f" => "",
+        _ => "\n",
+    };
     elided(&Text::from_wtf8(MARK.replace_all(text.as_bytes(), meaning)))
 }
