@@ -71,8 +71,9 @@ pub struct Agent {
     pub searchable: fn(typed: &Typed) -> Text<'static>,
     /// Returns the row of the result of a tool call.
     pub call_row: fn(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>,
-    /// Whether the agent's tree hides this assistant message unless it is the leaf.
-    pub is_silent: fn(message: &MessageFacts, blocks: &[Block]) -> bool,
+    /// Whether a text, given as stored between its quotes, is one for its tree, which hides assistant messages without any
+    /// unless they are the leaf.
+    pub says_something: fn(text: &[u8]) -> bool,
     /// Whether the entry is a request of the user.
     pub is_user_request: fn(typed: &Typed) -> bool,
     /// Whether navigating to a custom message puts its text into the editor.

@@ -3,10 +3,9 @@
 //! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
 //! built-in summary.
 
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::file_calls::{FileAct, FileTool};
-use crate::session::read::entry_reader::Message;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashSet;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
@@ -156,17 +155,24 @@ pub struct FileLists {
 /// reserve for prompt and response.
 pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 
-/// Returns the newest messages of a branch whose estimates fit `budget`, in order. `message` returns the message of an
-/// entry with its estimate.
-pub fn newest_messages(
-    session: &Session,
+/// Returns the input for the summary of a branch, whose entries are in order: the newest messages whose estimates fit
+/// `budget`, and the files that these touched, or that earlier branch summaries list. `message` returns the message of an
+/// entry with its estimate, and adds its files; `add_details` adds those of a summary.
+pub fn prepare_branch(
     branch: &[EntryIx],
+    bodies: &EntryReader,
     budget: u64,
-    message: &mut dyn FnMut(EntryIx) -> io::Result<Option<(Message, u64)>>,
-) -> io::Result<Vec<Message>> {
+    add_details: fn(Raw, &mut FileOps),
+    message: &dyn Fn(EntryIx, &mut FileOps) -> io::Result<Option<(Message, u64)>>,
+) -> io::Result<(Vec<Message>, FileOps)> {
+    let session = bodies.session();
+    let mut ops = FileOps::default();
+    for &ix in branch.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
+        bodies.with_entry(ix, |line| add_details(line, &mut ops))?;
+    }
     let (mut messages, mut total) = (Vec::new(), 0);
     for &ix in branch.iter().rev() {
-        let Some((message, tokens)) = message(ix)? else { continue };
+        let Some((message, tokens)) = message(ix, &mut ops)? else { continue };
         let full = total + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
         // A summary that does not fit is still included if more than a tenth of the budget is left.
@@ -179,7 +185,7 @@ pub fn newest_messages(
         }
     }
     messages.reverse();
-    Ok(messages)
+    Ok((messages, ops))
 }
 
 fn sorted(mut paths: Vec<Text<'static>>) -> Vec<Text<'static>> {

@@ -1,7 +1,7 @@
 //! What a line determines about its entry: role, flags, and the agent that wrote it.
 
 use crate::agents::Agent;
-use crate::session::Format;
+use crate::agents::row::is_silent;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, MessageFacts, Record, Typed};
@@ -27,7 +27,7 @@ pub fn flags(typed: &Typed, agent: &Agent) -> Flags {
         if matches!(message.content, Content::None) {
             flags.insert(Flags::NO_CONTENT);
         }
-        if role == Role::Assistant && (agent.is_silent)(message, blocks) {
+        if role == Role::Assistant && is_silent(message, blocks, agent.says_something) {
             flags.insert(Flags::SILENT);
         }
         ended(role, message, &mut flags);

@@ -1,7 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, tokens, transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, tokens,
+    transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -42,7 +43,7 @@ pub static OH_MY_PI: Agent = Agent {
     entry_row: row::entry_row,
     searchable: row::searchable,
     call_row: row_call::tool_call,
-    is_silent: row::is_silent,
+    says_something: row_note::says_something,
     is_user_request: |typed| {
         message::is_user_request(Raw::checked(typed.record.bytes), typed.kind, typed.role)
     },

@@ -2,35 +2,27 @@
 
 use super::transcript::is_useless;
 use super::{files, message, tokens};
-use crate::agents::prepare::{FileOps, newest_messages};
-use crate::session::entry::{EntryIx, Kind, Role};
+use crate::agents::prepare::{FileOps, prepare_branch};
+use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first: the newest messages that fit, and the files that these touched, or that
-/// earlier branch summaries list.
-///
-/// Tool results are included, truncated to 2,000 units each, except those marked useless.
+/// Prepares the summary of `entries`, oldest first. Tool results are included, truncated to 2,000 units each, except those
+/// marked useless.
 pub fn prepare(
     entries: &[EntryIx],
     bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    let session = bodies.session();
-    let mut ops = FileOps::default();
-    for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        bodies.with_entry(ix, |line| files::add_details(line, &mut ops))?;
-    }
-    let messages = newest_messages(session, entries, budget, &mut |ix| {
+    prepare_branch(entries, bodies, budget, files::add_details, &|ix, ops| {
         let Some(message) = message_of(ix, bodies)? else { return Ok(None) };
-        files::add_message(&message, bodies, &mut ops)?;
-        let result = session.is_message(ix, Role::ToolResult);
+        files::add_message(&message, bodies, ops)?;
+        let result = bodies.session().is_message(ix, Role::ToolResult);
         let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
         let tokens = message.with(bodies, estimate)?;
         Ok(Some((message, tokens)))
-    })?;
-    Ok((messages, ops))
+    })
 }
 
 /// Returns the message of an entry of the branch, unless it is a useless result.

@@ -40,7 +40,7 @@ fn take(held: &mut Option<Vec<u8>>, message: Raw, emit: &mut Emit) -> io::Result
         }
         return emit(message.bytes());
     }
-    one(&role, message).iter().try_for_each(|json| emit(json))
+    alone(message).iter().try_for_each(|json| emit(json))
 }
 
 /// Emits the pending turn. `explained`: whether the note on its thinking follows.
@@ -83,14 +83,9 @@ fn breaks_off(turn: Raw<'_>) -> Option<Vec<Raw<'_>>> {
     (whole == 0 || blocks.len() < end).then_some(blocks)
 }
 
-/// Converts a message that does not depend on others, to none, one or two.
+/// Returns the messages for any message but an assistant message: none, one or two.
 pub fn alone(message: Raw) -> Vec<Vec<u8>> {
-    one(&message.get_text("role").unwrap_or_default(), message)
-}
-
-/// Returns the messages for any message but an assistant message.
-fn one(role: &Text, message: Raw) -> Vec<Vec<u8>> {
-    match role.as_bytes() {
+    match message.get_text("role").unwrap_or_default().as_bytes() {
         b"user" => vec![attributed(message, "user")],
         b"developer" => vec![attributed(message, "agent")],
         b"toolResult" => vec![tool_result(message)],

@@ -165,12 +165,6 @@ fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
         .collect()
 }
 
-/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text except
-/// dots, and ended neither in an error nor early.
-pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
-    crate::agents::row::is_silent(message, blocks, row_note::says_something)
-}
-
 /// Returns the text for searching, without the label.
 pub fn searchable(typed: &Typed) -> Text<'static> {
     let Typed { kind, role, record, blocks } = *typed;

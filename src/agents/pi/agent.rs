@@ -8,6 +8,7 @@ use crate::agents::pi::{
 use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
+use pisess_json::string::is_blank;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 
@@ -35,7 +36,7 @@ pub static PI: Agent = Agent {
     entry_row: row::entry_row,
     searchable: row::searchable,
     call_row: row::tool_call,
-    is_silent: row::is_silent,
+    says_something: |text| !is_blank(text),
     is_user_request: |typed| {
         typed.kind == Kind::Message && typed.role == Role::User && typed.record.message.is_some()
     },

@@ -3,34 +3,25 @@
 use super::context;
 use super::edits::{Edits, edited};
 use super::{files, tokens};
-use crate::agents::prepare::{FileOps, newest_messages};
+use crate::agents::prepare::{FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
 
-/// Prepares the summary of `entries`, oldest first: the newest messages that fit, and the files that these touched, or that
-/// earlier branch summaries list.
-///
-/// Tool results are omitted. Edits on the branch apply to its entries.
+/// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch apply to its entries.
 pub fn prepare(
     entries: &[EntryIx],
     bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    let session = bodies.session();
-    let mut ops = FileOps::default();
-    for &ix in entries.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        bodies.with_entry(ix, |line| files::add_details(line, &mut ops))?;
-    }
     let edits = Edits::among(entries.iter().copied(), bodies)?;
-    let messages = newest_messages(session, entries, budget, &mut |ix| {
+    prepare_branch(entries, bodies, budget, files::add_details, &|ix, ops| {
         let Some(message) = message(ix, &edits, bodies)? else { return Ok(None) };
-        files::add_message(&message, bodies, &mut ops)?;
+        files::add_message(&message, bodies, ops)?;
         let tokens = message.with(bodies, tokens::estimate)?;
         Ok(Some((message, tokens)))
-    })?;
-    Ok((messages, ops))
+    })
 }
 
 /// Returns the message of an entry of the branch. Edits do not apply to summaries here.

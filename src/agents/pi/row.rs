@@ -8,7 +8,7 @@ use crate::session::column::Parts;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::read::record::{Block, MessageFacts, Record, Typed};
-use pisess_json::string::{decode_head, is_blank};
+use pisess_json::string::decode_head;
 use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
@@ -76,12 +76,6 @@ fn without_text(message: &MessageFacts) -> Text<'static> {
         Some(error) => normalize(content_head(error)).head(80),
         None => Text::from("(no content)"),
     }
-}
-
-/// Whether the tree hides the message unless it is the leaf: an assistant message that has no text, and ended
-/// neither in an error nor early.
-pub fn is_silent(message: &MessageFacts, blocks: &[Block]) -> bool {
-    crate::agents::row::is_silent(message, blocks, |text| !is_blank(text))
 }
 
 /// Returns the text for searching, without the label.
