@@ -7,7 +7,6 @@ use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
-/// A session in memory.
 pub struct Sample {
     file: Vec<u8>,
     pub session: Session,
@@ -29,7 +28,6 @@ pub fn chain(entries: &[String]) -> Sample {
 }
 
 impl Sample {
-    /// Loads it again, with these options.
     pub fn loaded(self, options: &Options) -> Sample {
         Sample { session: load::load(&self.file, options).unwrap(), ..self }
     }
@@ -46,7 +44,6 @@ impl Sample {
         self.session.find(&Text::from(id)).unwrap()
     }
 
-    /// Returns the JSON of the messages.
     pub fn json(&self, messages: &[Message]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
         messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
@@ -64,7 +61,6 @@ pub fn says(role: &str, members: &str) -> String {
     format!(r#""type":"message","message":{{"role":"{role}"{comma}{members}}}"#)
 }
 
-/// A user message.
 pub fn user(text: &str) -> String {
     says("user", &format!(r#""content":"{text}""#))
 }
@@ -80,7 +76,6 @@ pub fn call(tool: &str, path: &str) -> String {
     says("assistant", &format!(r#""content":[{call}],"provider":"p","model":"m""#))
 }
 
-/// A tool result.
 pub fn result(text: &str) -> String {
     says(
         "toolResult",
@@ -93,7 +88,6 @@ pub fn compacted(first_kept: &str, more: &str) -> String {
     format!(r#""type":"compaction","summary":"S","firstKeptEntryId":"{first_kept}","tokensBefore":9{more}"#)
 }
 
-/// A context edit.
 pub fn edit(target: &str, replacement: &str) -> String {
     format!(r#""type":"context_edit","targetId":"{target}","replacement":{replacement}"#)
 }

@@ -20,7 +20,6 @@ pub struct Image<'a> {
 }
 
 impl Image<'_> {
-    /// Returns it as a URL.
     pub fn url(&self) -> Text<'static> {
         concat(&[&"data:", &self.media_type, &";base64,", &self.data])
     }
@@ -108,7 +107,6 @@ pub fn result_text(parts: &[Part], nothing: &'static str) -> Text<'static> {
     }
 }
 
-/// Returns the images of parts.
 pub fn images<'p, 'a>(parts: &'p [Part<'a>]) -> impl Iterator<Item = &'p Image<'a>> {
     parts.iter().filter_map(|part| match part {
         Part::Image(image) => Some(image),
@@ -140,7 +138,6 @@ pub struct Call<'a> {
     pub id: Text<'static>,
     /// The id of its item, in the Responses API.
     pub item: Option<Text<'static>>,
-    /// The tool.
     pub name: Text<'static>,
     pub arguments: Option<Raw<'a>>,
     /// The signature with which the provider accepts it again.
@@ -152,16 +149,12 @@ pub struct Call<'a> {
 /// How the author of an assistant message compares with the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Whether the provider is the same.
     pub provider: bool,
-    /// Whether the API is the same.
     pub api: bool,
-    /// Whether the model's id is the same.
     pub id: bool,
 }
 
 impl Source {
-    /// Whether it is the same model.
     pub fn is_same_model(self) -> bool {
         self.provider && self.api && self.id
     }
@@ -172,7 +165,6 @@ impl Source {
 pub struct ToolResult<'a> {
     /// The call's id in the body.
     pub id: &'a Text<'static>,
-    /// The tool.
     pub name: Text<'static>,
     pub parts: Vec<Part<'a>>,
     /// Whether it is an error, if the message records that.

@@ -17,7 +17,6 @@ pub struct Tool {
     pub parameters: Vec<u8>,
     /// Whether the schema was rewritten for the API's strict mode.
     pub is_strict: bool,
-    /// The grammar of its argument.
     pub grammar: Option<Grammar>,
 }
 
@@ -86,7 +85,6 @@ impl Grammar {
         Some(Grammar { syntax, definition, input: only_string(parameters)? })
     }
 
-    /// Adds the grammar's syntax and definition.
     pub fn write(&self, object: Object) -> Object {
         object.str("syntax", self.syntax).text("definition", &self.definition)
     }
