@@ -7,10 +7,11 @@
 
 mod blocks;
 
-use super::parts::{Tokens, hidden, kept, number, rest_of, text, time};
+use super::parts::{hidden, kept, number, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader};
 use crate::session::content::{is_block, joined_text, members};
+use crate::session::usage::Usage;
 use blocks::{answer, part, result, result_of, stop_reason};
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -61,7 +62,7 @@ struct Response {
     /// The last entry with a part of it.
     end: Place,
     /// The tokens that its entries have together.
-    counted: Tokens,
+    counted: Usage,
 }
 
 struct Call {
@@ -356,7 +357,7 @@ impl<'o> Claude<'o> {
             first = at;
             self.model = Some(model.clone());
         }
-        let (counted, usage) = self.tokens(continued, message.get("usage"));
+        let (counted, usage) = self.usage(continued, message.get("usage"));
         let number_of = |key: &str| line.raw.get(key).filter(|number| number.is_number());
         let made = Object::new()
             .str("role", "assistant")
@@ -364,7 +365,7 @@ impl<'o> Claude<'o> {
             .str("api", "anthropic-messages")
             .str("provider", "anthropic")
             .text("model", &model)
-            .json("usage", &usage.json())
+            .json("usage", &usage)
             .str("stopReason", stop_reason(message.get("stop_reason"), line.is("isApiErrorMessage")))
             .with(id.as_ref(), |made, id| made.text("responseId", id))
             .with(error.as_ref(), |made, error| made.text("errorMessage", error))
@@ -397,29 +398,27 @@ impl<'o> Claude<'o> {
         at
     }
 
-    /// Returns the tokens of a response as they are now, and those that its earlier lines do not have: each line repeats
-    /// the usage of the whole response.
-    fn tokens(&self, continued: Option<usize>, usage: Option<Raw>) -> (Tokens, Tokens) {
+    /// Returns the tokens of a response as they are now, and the `usage` with those that its earlier lines do not have: each
+    /// line repeats the usage of the whole response.
+    fn usage(&self, continued: Option<usize>, usage: Option<Raw>) -> (Usage, Vec<u8>) {
         let before = continued.map(|at| self.responses[at].counted).unwrap_or_default();
         let of = |key: &str| number(usage.and_then(|usage| usage.get(key)));
-        let now = [
-            of("input_tokens"),
-            of("output_tokens"),
-            of("cache_read_input_tokens"),
-            of("cache_creation_input_tokens"),
-        ];
-        let had = [before.input, before.output, before.cache_read, before.cache_write];
-        let most = std::array::from_fn(|at| f64::max(now[at], had[at]));
-        let added = std::array::from_fn(|at| f64::max(now[at] - had[at], 0.0));
-        let tokens = |[input, output, cache_read, cache_write]: [f64; 4]| Tokens {
-            input,
-            output,
-            cache_read,
-            cache_write,
-            total: now.iter().sum(),
-            reasoning: None,
+        let now = Usage {
+            input: of("input_tokens"),
+            output: of("output_tokens"),
+            cache_read: of("cache_read_input_tokens"),
+            cache_write: of("cache_creation_input_tokens"),
+            ..Usage::default()
         };
-        (tokens(most), tokens(added))
+        let each = |of: fn(f64, f64) -> f64| Usage {
+            input: of(now.input, before.input),
+            output: of(now.output, before.output),
+            cache_read: of(now.cache_read, before.cache_read),
+            cache_write: of(now.cache_write, before.cache_write),
+            ..Usage::default()
+        };
+        let added = each(|now, before| (now - before).max(0.0));
+        (each(f64::max), usage_json(&added, now.tokens(), None))
     }
 
     /// Reads a name of the session. A name that the user chose is not replaced by another.

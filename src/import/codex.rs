@@ -11,10 +11,11 @@ mod content;
 mod history;
 mod tools;
 
-use super::parts::{Tokens, hidden, kept, number, rest_of, text, time};
+use super::parts::{hidden, kept, number, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader, each_value};
 use crate::session::content::{members, text_content};
+use crate::session::usage::Usage;
 use content::{array_text, blocks, print, prints, reasoning, thinking};
 use foldhash::{HashMap, HashSet};
 use history::{History, is_turn};
@@ -150,14 +151,15 @@ impl Codex<'_> {
         Ok(())
     }
 
-    /// Adds what is held. The reply gets these tokens.
-    fn flush(&mut self, tokens: Option<Tokens>) -> io::Result<()> {
+    /// Adds what is held. The reply gets this `usage`.
+    fn flush(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
         for held in std::mem::take(&mut self.held) {
             let draft = match held {
                 Held::Draft(draft) => draft,
                 Held::Reply(draft, message, rest) => {
-                    let usage = tokens.unwrap_or_default().json();
-                    let message = message.json("usage", &usage).number("timestamp", draft.time_ms as f64);
+                    let none = usage_json(&Usage::default(), 0.0, None);
+                    let message = message.json("usage", usage.unwrap_or(&none));
+                    let message = message.number("timestamp", draft.time_ms as f64);
                     let members = draft.members.json("message", &message.finish()).json("codex", &rest);
                     Draft { members, ..draft }
                 }
@@ -366,26 +368,26 @@ impl Codex<'_> {
         self.total = Some(total);
         let of = |key: &str| number(last.get(key));
         let cached = of("cached_input_tokens");
-        let tokens = Tokens {
+        let usage = Usage {
             input: (of("input_tokens") - cached).max(0.0),
             output: of("output_tokens"),
             cache_read: cached,
-            cache_write: 0.0,
-            total: of("total_tokens"),
-            reasoning: last.get("reasoning_output_tokens").and_then(Raw::number),
+            ..Usage::default()
         };
-        self.context = tokens.total;
+        self.context = of("total_tokens");
+        let reasoning = last.get("reasoning_output_tokens").and_then(Raw::number);
+        let usage = usage_json(&usage, self.context, reasoning);
         // The report itself has more, such as limits.
         if !self.held.is_empty() {
             self.keep(line)?;
-            self.flush(Some(tokens))?;
+            self.flush(Some(&usage))?;
             return Ok(true);
         }
         let members = Object::new()
             .str("kind", "codex")
             .str("provider", PROVIDER)
             .text("model", &self.model)
-            .json("usage", &tokens.json())
+            .json("usage", &usage)
             .json("codex", &Codex::rest(line, &[]));
         self.add(line.offset, "usage", members)?;
         Ok(true)

@@ -1,38 +1,26 @@
 //! What the readers of both agents build alike.
 
 use crate::session::content::members;
+use crate::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::time::js_date;
 use pisess_json::write::Object;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Tokens {
-    pub input: f64,
-    pub output: f64,
-    pub cache_read: f64,
-    pub cache_write: f64,
-    /// The size of the context with the response.
-    pub total: f64,
-    /// The part of the output that is reasoning.
-    pub reasoning: Option<f64>,
-}
-
-impl Tokens {
-    /// Returns a `usage` object. Neither agent records a cost, but both readers of it expect one.
-    pub fn json(&self) -> Vec<u8> {
-        let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
-        let cost = names.iter().fold(Object::new(), |cost, name| cost.number(name, 0.0)).finish();
-        Object::new()
-            .number("input", self.input)
-            .number("output", self.output)
-            .number("cacheRead", self.cache_read)
-            .number("cacheWrite", self.cache_write)
-            .number("totalTokens", self.total)
-            .with(self.reasoning, |usage, reasoning| usage.number("reasoning", reasoning))
-            .json("cost", &cost)
-            .finish()
-    }
+/// Returns a `usage` object. `total` is the size of the context with the response; `reasoning` is part of the output. Neither
+/// agent records a cost, but both readers of it expect one.
+pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> {
+    let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
+    let cost = names.iter().fold(Object::new(), |cost, name| cost.number(name, 0.0)).finish();
+    Object::new()
+        .number("input", usage.input)
+        .number("output", usage.output)
+        .number("cacheRead", usage.cache_read)
+        .number("cacheWrite", usage.cache_write)
+        .number("totalTokens", total)
+        .with(reasoning, |usage, reasoning| usage.number("reasoning", reasoning))
+        .json("cost", &cost)
+        .finish()
 }
 
 /// Returns a number, or 0 if it is none.
