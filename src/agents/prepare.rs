@@ -71,11 +71,6 @@ impl Paths {
     pub fn iter(&self) -> std::slice::Iter<'_, Text<'static>> {
         self.order.iter()
     }
-
-    /// Returns the paths in the order they were added.
-    pub fn as_slice(&self) -> &[Text<'static>] {
-        &self.order
-    }
 }
 
 /// The files named by tool calls.
@@ -207,7 +202,7 @@ mod tests {
         ops.edited.insert("c".into());
         ops.edited.insert("\u{ff5e}".into());
         ops.written.insert("😀".into());
-        assert_eq!(ops.read.as_slice(), ["b", "a", "c"].map(Text::from));
+        assert_eq!(ops.read.iter().as_slice(), ["b", "a", "c"].map(Text::from));
         let lists = ops.lists();
         assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
         assert_eq!(lists.modified_files, ["c", "😀", "\u{ff5e}"].map(Text::from));

@@ -243,7 +243,7 @@ mod tests {
             ("e5".into(), vec!["e0".into(), "e1".into()], vec!["e2".into(), "e3".into(), "e4".into()])
         );
         assert!(preparation.is_split_turn);
-        assert_eq!(preparation.file_ops.read.as_slice(), ["src/x.ts"].map(Text::from));
+        assert_eq!(preparation.file_ops.read.iter().as_slice(), ["src/x.ts"].map(Text::from));
         let preparation = prepared(&made, 10, None).unwrap();
         assert_eq!(parts(&made, &preparation), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
         assert!(prepared(&made, 20_000, None).is_none());
@@ -267,8 +267,8 @@ mod tests {
         let preparation = prepared(&made, 1, None).unwrap();
         assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
         assert_eq!(preparation.previous_summary.unwrap(), "S");
-        assert_eq!(preparation.file_ops.read.as_slice(), [Text::from("r")]);
-        assert_eq!(preparation.file_ops.edited.as_slice(), [Text::from("m")]);
+        assert_eq!(preparation.file_ops.read.iter().as_slice(), [Text::from("r")]);
+        assert_eq!(preparation.file_ops.edited.iter().as_slice(), [Text::from("m")]);
         let made = chain(&[user("a"), compacted("e0", "")]);
         assert!(prepared(&made, 1, None).is_none());
     }

@@ -66,7 +66,7 @@ mod tests {
         let (included, ops) = prepared(&entries, 2);
         assert_eq!(included, ["e3", "e4"]);
         // pi includes the files of the message that no longer fits, too.
-        assert_eq!(ops.edited.as_slice(), [Text::from("f")]);
+        assert_eq!(ops.edited.iter().as_slice(), [Text::from("f")]);
     }
 
     #[test]
@@ -75,7 +75,7 @@ mod tests {
         let entries = [user("a"), summary.to_owned(), user("abcd")];
         assert_eq!(prepared(&entries, 2).0, ["e1", "e2"]);
         assert_eq!(prepared(&entries, 1).0, ["e2"]);
-        assert_eq!(prepared(&entries, 1).1.read.as_slice(), [Text::from("r")]);
+        assert_eq!(prepared(&entries, 1).1.read.iter().as_slice(), [Text::from("r")]);
     }
 
     #[test]

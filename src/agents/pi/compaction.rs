@@ -321,14 +321,14 @@ mod tests {
         assert_eq!(answer.summarized, ["e1", "e4"]);
         assert_eq!(answer.preparation.previous_summary, Some("S".into()));
         assert_eq!(answer.preparation.previous_compactions, [EntryIx::new(2)]);
-        assert_eq!(answer.preparation.file_ops.edited.as_slice(), [Text::from("new")]);
+        assert_eq!(answer.preparation.file_ops.edited.iter().as_slice(), [Text::from("new")]);
         // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
         assert!(prepared(&entries, 0, Some("e0")).is_none());
         // If the compaction itself is given, the cut is after the entries that it keeps.
         assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
         let answer = prepared(&hooked, 1, None).unwrap();
-        assert!(answer.preparation.file_ops.edited.as_slice().is_empty());
+        assert!(answer.preparation.file_ops.edited.iter().as_slice().is_empty());
     }
 
     #[test]
