@@ -37,9 +37,25 @@ pub fn prepare(
     let base = Base { path, bodies, projection: &projection };
     let previous = base.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
-    let Some(cut) = base.cut(start, keep_recent_tokens, first_kept)? else { return Ok(None) };
-    let history = base.messages(start..cut.turn_start.unwrap_or(cut.at));
-    let prefix = base.messages(cut.turn_start.unwrap_or(cut.at)..cut.at);
+    let (cut, kept) = match first_kept {
+        Some(FirstKept::Nothing) => (base.end(), None),
+        Some(FirstKept::Entry(entry)) => {
+            let Some(at) = base.place_of(entry, start) else { return Ok(None) };
+            (at, Some(entry))
+        }
+        None => {
+            let Some(at) = base.choose(start, keep_recent_tokens)? else { return Ok(None) };
+            (at, Some(base.entry(at)))
+        }
+    };
+    if kept.is_some_and(|kept| session.entry(kept).id.is_empty()) {
+        return Ok(None);
+    }
+    // The start of the turn that the cut splits.
+    let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| base.speaks_as(at, starts_turn)));
+    let turn_start = turn_start.filter(|&turn_start| turn_start < cut);
+    let history = base.messages(start..turn_start.unwrap_or(cut));
+    let prefix = base.messages(turn_start.unwrap_or(cut)..cut);
     if history.is_empty() && prefix.is_empty() {
         return Ok(None);
     }
@@ -53,8 +69,8 @@ pub fn prepare(
     }
     let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
     Ok(Some(Preparation {
-        first_kept: cut.first_kept,
-        is_split_turn: cut.turn_start.is_some(),
+        first_kept: kept,
+        is_split_turn: turn_start.is_some(),
         tokens_before: tokens::context(path, &projection, bodies)?,
         scale: 1.0,
         previous_summary,
@@ -70,16 +86,6 @@ struct Base<'a> {
     path: &'a [EntryIx],
     bodies: &'a EntryReader<'a>,
     projection: &'a Projection,
-}
-
-/// The position of a cut.
-struct Cut {
-    /// The first kept entry; `None` if nothing is kept.
-    first_kept: Option<EntryIx>,
-    /// Its index, or the end.
-    at: usize,
-    /// The index of the start of the turn that the cut splits.
-    turn_start: Option<usize>,
 }
 
 impl Base<'_> {
@@ -137,28 +143,6 @@ impl Base<'_> {
             files::add_details(line, ops);
             line.get_text("summary").map(Text::into_owned)
         })
-    }
-
-    fn cut(&self, start: usize, keep: u64, first_kept: Option<FirstKept>) -> io::Result<Option<Cut>> {
-        let (first_kept, at) = match first_kept {
-            Some(FirstKept::Nothing) => {
-                return Ok(Some(Cut { first_kept: None, at: self.end(), turn_start: None }));
-            }
-            Some(FirstKept::Entry(entry)) => match self.place_of(entry, start) {
-                Some(at) => (entry, at),
-                None => return Ok(None),
-            },
-            None => match self.choose(start, keep)? {
-                Some(at) => (self.entry(at), at),
-                None => return Ok(None),
-            },
-        };
-        if self.session().entry(first_kept).id.is_empty() {
-            return Ok(None);
-        }
-        let turn_start = (start..=at).rev().find(|&at| self.speaks_as(at, starts_turn));
-        let turn_start = turn_start.filter(|&turn_start| turn_start < at);
-        Ok(Some(Cut { first_kept: Some(first_kept), at, turn_start }))
     }
 
     /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
