@@ -12,20 +12,16 @@ use pisess_json::text::{Text, concat, trim_end};
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js, string};
 use std::io;
+use std::mem::take;
 
 pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,
     /// The tools of all calls, in order.
     called: Vec<Text<'static>>,
-    held: Option<Held>,
-}
-
-/// The message that is not yet complete.
-struct Held {
-    role: &'static str,
-    /// The blocks of the model's answer, or the results of a turn.
-    blocks: Vec<Vec<u8>>,
+    /// The blocks of the message that is not yet complete: the model's answer, or the results of a turn.
+    held: Vec<Vec<u8>>,
+    is_answer: bool,
     /// The images of results that are errors.
     error_images: Vec<Vec<u8>>,
 }
@@ -38,14 +34,24 @@ const IMAGE_FOLLOWS: &str = "(image attached after the tool results)";
 impl<'a> Body<'a> {
     pub fn new(target: &'a Target, mut sink: Sink<'a>) -> Self {
         sink.begin(Object::new().text("model", &target.model.id), "messages");
-        Body { target, sink, called: Vec::new(), held: None }
+        Body {
+            target,
+            sink,
+            called: Vec::new(),
+            held: Vec::new(),
+            is_answer: false,
+            error_images: Vec::new(),
+        }
     }
 
     /// Writes the message that is held. If an answer is the last message, it cannot end with white space.
     fn release(&mut self, is_last: bool) -> io::Result<()> {
-        let Some(Held { role, mut blocks, error_images }) = self.held.take() else { return Ok(()) };
-        if role == USER {
-            return self.sink.item(&message(USER, &array(blocks.iter().chain(&error_images))));
+        let (mut blocks, images) = (take(&mut self.held), take(&mut self.error_images));
+        if blocks.is_empty() {
+            return Ok(());
+        }
+        if !self.is_answer {
+            return self.sink.item(&message(USER, &array(blocks.iter().chain(&images))));
         }
         if let (true, Some(last)) = (is_last, blocks.last_mut())
             && content::is_block(Raw::checked(last), "text")
@@ -110,30 +116,29 @@ impl Writer for Body<'_> {
         }
         // An answer cannot end with thinking.
         while blocks.pop_if(|block| is_thinking(Raw::checked(block))).is_some() {}
-        self.held = (!blocks.is_empty()).then(|| Held { role: ASSISTANT, blocks, error_images: Vec::new() });
+        (self.held, self.is_answer) = (blocks, true);
         Ok(())
     }
 
     fn result(&mut self, result: ToolResult) -> io::Result<()> {
-        if self.held.as_ref().is_some_and(|held| held.role == ASSISTANT) {
+        if self.is_answer {
             self.release(false)?;
+            self.is_answer = false;
         }
-        let none = || Held { role: USER, blocks: Vec::new(), error_images: Vec::new() };
-        let Held { blocks, error_images, .. } = self.held.get_or_insert_with(none);
         let is_error = result.is_error == Some(true);
         let parts = if is_error { without_images(&result.parts) } else { result.parts.clone() };
         if is_error && images(&result.parts).next().is_some() {
             let lead = "Images from the error result of tool call ";
             let lead = concat(&[&lead, result.id, &" (", &result.name, &"):"]);
-            error_images.push(content::text_block(&lead));
-            error_images.extend(images(&result.parts).map(image));
+            self.error_images.push(content::text_block(&lead));
+            self.error_images.extend(images(&result.parts).map(image));
         }
         let json = Object::new()
             .str("type", "tool_result")
             .text("tool_use_id", result.id)
             .json("content", &result_content(&parts))
             .with(result.is_error, |object, is_error| object.bool("is_error", is_error));
-        blocks.push(json.finish());
+        self.held.push(json.finish());
         Ok(())
     }
 
