@@ -1,8 +1,8 @@
 //! The table of oh-my-pi.
 
 use super::{
-    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, tokens,
-    transcript,
+    branch, compaction, context, defects, files, llm, message, prompt, row, row_call, row_note, sizes,
+    tokens, transcript,
 };
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
@@ -86,9 +86,9 @@ pub static OH_MY_PI: Agent = Agent {
     context: context::build,
     for_model: llm::convert,
     transcript: transcript::write,
-    tokens: tokens::size,
+    tokens: sizes::size,
     message_tokens: tokens::estimate,
-    sizes: |_, tips, bodies| tokens::sizes(tips, bodies),
+    sizes: |_, tips, bodies| sizes::sizes(tips, bodies),
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: |entries, bodies| branch::prepare(entries, bodies, BRANCH_BUDGET),

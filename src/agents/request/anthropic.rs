@@ -2,10 +2,9 @@
 
 use super::blocks::{Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered};
 use super::replay::Writer;
-use super::schema;
 use super::sink::{NO_REQUEST, Sink};
-use super::target::Target;
 use super::tools::Tool;
+use super::{Target, schema};
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{Text, concat, trim_end};

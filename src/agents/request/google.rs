@@ -3,10 +3,9 @@
 use super::blocks::{Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text};
 use super::ids::{gemini_version, takes_ids};
 use super::replay::Writer;
-use super::schema;
 use super::sink::{NO_REQUEST, Sink};
-use super::target::Target;
 use super::tools::Tool;
+use super::{Target, schema};
 use crate::session::entry::Role;
 use pisess_json::js;
 use pisess_json::text::Text;

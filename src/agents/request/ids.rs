@@ -1,9 +1,8 @@
 //! The ids of tool calls and the names of tools, in a form that an API accepts, and which models of Gemini take ids.
 
-use super::Api;
 use super::blocks::Source;
 use super::sink::whole_text;
-use super::target::Target;
+use super::{Api, Target};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::{Text, concat};
 

@@ -24,12 +24,14 @@ mod sink;
 mod target;
 mod tools;
 
+use crate::agents::Agent;
 use crate::session::read::entry_reader::{EntryReader, Message};
+use foldhash::HashMap;
 use pisess_json::text::Text;
 use replay::Replay;
 use sink::Sink;
 use std::io::{self, Write};
-use target::Target;
+use tools::{Grammar, Tool};
 
 /// An API of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +99,19 @@ pub struct Request {
     pub model: Option<Model>,
     /// The maximum output, in tokens.
     pub max_tokens: Option<u64>,
+}
+
+/// The API and model that a body is for, the agent that adapts it, and what it contains besides messages.
+#[derive(Debug)]
+struct Target {
+    api: Api,
+    model: Model,
+    max_tokens: Option<u64>,
+    agent: &'static Agent,
+    system: Text<'static>,
+    tools: Vec<Tool>,
+    /// The grammars of the tools, by their names.
+    grammars: HashMap<Text<'static>, Grammar>,
 }
 
 /// Writes the body of a request with `messages`, which the session's agent has built. Returns whether the last message is

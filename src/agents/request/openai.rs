@@ -1,9 +1,9 @@
 //! Bodies for OpenAI's Chat Completions API, which many providers offer.
 
+use super::Target;
 use super::blocks::{Block, Call, Content, Image, Source, ToolResult, images, rendered, result_text};
 use super::replay::Writer;
 use super::sink::Sink;
-use super::target::Target;
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;

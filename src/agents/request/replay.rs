@@ -7,12 +7,11 @@
 //! oh-my-pi    turn: calls a, b     result b     result a     user
 //! ```
 
-use super::Api;
 use super::blocks::{Block, Call, Content, Part, Source, ToolResult, joined};
 use super::ids::{Ids, WireId, tool_name};
 use super::late::Late;
 use super::sink::whole_text;
-use super::target::Target;
+use super::{Api, Target};
 use crate::session::content;
 use crate::session::entry::Role;
 use pisess_json::text::{Text, concat};

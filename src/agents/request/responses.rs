@@ -1,5 +1,6 @@
 //! Bodies for OpenAI's Responses API.
 
+use super::Target;
 use super::blocks::{
     Block, Call, Content, Image, Part, Source, ToolResult, images, joined, rendered, result_text,
 };
@@ -7,7 +8,6 @@ use super::ids::short_hash;
 use super::openai::{NO_OUTPUT, arguments};
 use super::replay::Writer;
 use super::sink::Sink;
-use super::target::Target;
 use super::tools::Tool;
 use crate::session::content;
 use crate::session::entry::Role;

@@ -2,29 +2,15 @@
 
 use super::ids::gemini_version;
 use super::late::Late;
-use super::tools::{Grammar, Tool};
-use super::{Api, Model, Request};
-use crate::agents::Agent;
+use super::tools::Tool;
+use super::{Api, Model, Request, Target};
 use crate::agents::pi::system::System;
 use crate::session::content;
 use crate::session::read::entry_reader::{EntryReader, Message};
-use foldhash::{HashMap, HashSet};
+use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use std::io;
-
-/// The API and model that a body is for, the agent that adapts it, and what it contains besides messages.
-#[derive(Debug)]
-pub struct Target {
-    pub api: Api,
-    pub model: Model,
-    pub max_tokens: Option<u64>,
-    pub agent: &'static Agent,
-    pub system: Text<'static>,
-    pub tools: Vec<Tool>,
-    /// The grammars of the tools, by their names.
-    pub grammars: HashMap<Text<'static>, Grammar>,
-}
 
 impl Target {
     /// Reads the messages in a first pass. Also returns the results that come too late, if the agent moves them.
