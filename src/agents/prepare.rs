@@ -153,6 +153,7 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages whose estimates fit
 /// `budget`, and the files that these touched, or that earlier branch summaries list. `message` returns the message of an
 /// entry with its estimate, and adds its files; `add_details` adds those of a summary.
+#[allow(clippy::type_complexity, reason = "a name for the signature would be used once")]
 pub fn prepare_branch(
     branch: &[EntryIx],
     bodies: &EntryReader,
