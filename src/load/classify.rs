@@ -2,6 +2,7 @@
 
 use crate::agents::Agent;
 use crate::agents::row::is_silent;
+use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Flags, Kind, Role};
 use crate::session::read::record::{Content, MessageFacts, Record, Typed};

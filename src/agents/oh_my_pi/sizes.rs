@@ -39,9 +39,8 @@ pub fn sizes(tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<Entry
             }
             size = sizes.get(&ix).copied();
             if size.is_none() && session.is_message(ix, Role::Assistant) {
-                bodies.with_message(ix, &mut |message| {
-                    size = ContextUsage::recorded(message).map(|usage| usage.context);
-                })?;
+                let usage = bodies.with_message(ix, ContextUsage::recorded)?;
+                size = usage.map(|usage| usage.context);
             }
             below.push(ix);
             if size.is_some() {
