@@ -145,7 +145,7 @@ pub fn active(session: &Session, leaf: Option<EntryIx>) -> Vec<bool> {
 pub struct TreeRow {
     /// The entry.
     pub entry: EntryIx,
-    /// The indent as the agents count it, in levels.
+    /// The indent as the agents count it, in levels, for `--json`; what is drawn is `branch_points`.
     pub depth: u32,
     /// The number of branch points above it, each of which is drawn as an indent.
     pub branch_points: u32,

@@ -17,7 +17,7 @@ fn a_branch_leaves_and_comes_back() {
     ");
     assert_snapshot!(s.pisess("branches -q ./tour.jsonl").done().text(), @"
        id        age  entries  tokens  last user message
-    *  2f5dc03e  1mo       21    1.5k  648dc1b3 [green] Now a line for the changelog, for people who don't read code.
+    *  2f5dc03e  1mo       21    1.5k  [green] on 648dc1b3  Now a line for the changelog, for people who don't read code.
     ");
     let tree = s.pisess("tree -q ./tour.jsonl --filter all --json").done().text();
     assert!(!tree.contains("3ac9d7e4") && tree.contains("2f5dc03e"), "{tree}");

@@ -240,7 +240,7 @@ fn since_leaves_older_entries_out() {
         s.pisess(&format!("stats --since '{wrong}' .")).done().fails(2);
         s.pisess(&format!("stats --until '{wrong}' .")).done().fails(2);
     }
-    assert_snapshot!(s.pisess("stats --until tomorrow .").done().fails(2), @r#"--until: "tomorrow" is not a time (hint: give an age (30min, 12h, 7d, 2w, 6mo, 1y), today, yesterday, a weekday, a date (2026-10-31, 2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z))"#);
+    assert_snapshot!(s.pisess("stats --until tomorrow .").done().fails(2), @r#"--until: "tomorrow" is not a time (hint: give an age (30min, 12h, 7d, 2w, 6mo, 1y, 3 days ago), today, yesterday, a weekday, a date (2026-10-31, 2026-10, 2026) or a time (2026-10-31T12:00, 2026-10-31T12:00:00Z))"#);
     assert_snapshot!(s.pisess("stats --since today --until friday .").done().fails(2), @"--since is later than --until (hint: exchange the two times)");
 }
 
