@@ -23,7 +23,7 @@ pub fn create(
     force: bool,
     write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, write, None, None)
+    create_on(&DISK, path, source, force, Content::of(write))
 }
 
 /// A callback that reads the new content, and refuses it by returning an error.
@@ -37,13 +37,26 @@ pub fn create_checked(
     write: &mut Fill<'_>,
     check: &mut Check<'_>,
 ) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, source, force, write, Some(check), None)
+    create_on(&DISK, path, source, force, Content { check: Some(check), ..Content::of(write) })
 }
 
 /// Writes a file of an archive to a path that must be free, with the permissions and the modification time that it had
 /// (rules 6 and 7).
 pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Committed, StoreError> {
-    create_on(&DISK, path, None, false, write, None, Some(member))
+    create_on(&DISK, path, None, false, Content { member: Some(member), ..Content::of(write) })
+}
+
+/// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
+pub(super) struct Content<'a, 'c> {
+    write: &'a mut Fill<'c>,
+    check: Option<&'a mut Check<'c>>,
+    member: Option<&'a Member>,
+}
+
+impl<'a, 'c> Content<'a, 'c> {
+    pub fn of(write: &'a mut Fill<'c>) -> Self {
+        Content { write, check: None, member: None }
+    }
 }
 
 pub(super) fn create_on(
@@ -51,9 +64,7 @@ pub(super) fn create_on(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
-    write: &mut Fill<'_>,
-    check: Option<&mut Check<'_>>,
-    member: Option<&Member>,
+    content: Content<'_, '_>,
 ) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
@@ -61,14 +72,14 @@ pub(super) fn create_on(
         stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, write, check)?;
+        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
         return Ok(Committed::new(path, bytes));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let mut new = staged(files, path, &target, source, write, check, member)?;
+    let mut new = staged(files, path, &target, source, content)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free { Files::rename_new } else { Files::rename };
@@ -79,27 +90,24 @@ pub(super) fn create_on(
     Ok(committed)
 }
 
-/// Returns the new file, accepted by `check`, with the permissions and the time of `member`, complete and synced, but under
-/// a temporary name.
+/// Returns the new file, complete and synced, but under a temporary name.
 fn staged(
     files: &'static dyn Files,
     path: &Path,
     target: &Path,
     source: Option<&SessionFile>,
-    write: &mut Fill<'_>,
-    check: Option<&mut Check<'_>>,
-    member: Option<&Member>,
+    content: Content<'_, '_>,
 ) -> Result<Temp, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let mut new = Temp::beside(files, target).map_err(failed)?;
-    new.fill(path, write)?;
-    if let Some(check) = check {
+    new.fill(path, content.write)?;
+    if let Some(check) = content.check {
         check(&new).map_err(failed)?;
     }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
-    if let Some(member) = member {
+    if let Some(member) = content.member {
         files.set_mode(&new.file, member.mode).map_err(failed)?;
         files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
@@ -152,7 +160,7 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = staged(&DISK, path, &target, source, write, None, None)?;
+    let mut new = staged(&DISK, path, &target, source, Content::of(write))?;
     let mut beside = Beside {
         committed: Committed::new(path, new.bytes),
         new: None,
@@ -260,15 +268,14 @@ fn write_to_stream(
     stream: &File,
     path: &Path,
     source: Option<&SessionFile>,
-    write: &mut Fill<'_>,
-    check: Option<&mut Check<'_>>,
+    content: Content<'_, '_>,
 ) -> Result<u64, StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
     let out = Out { files, file: stream, bytes: 0 };
-    let Some(check) = check else { return write_through(out, path, write) };
+    let Some(check) = content.check else { return write_through(out, path, content.write) };
     // A write to a stream cannot be undone.
-    let written = spool_written(write)?;
+    let written = spool_written(content.write)?;
     check(&written).map_err(|error| StoreError::io("read", path, error))?;
     write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))
 }
