@@ -71,8 +71,8 @@ pub struct Agent {
     pub searchable: fn(typed: &Typed) -> Text<'static>,
     /// Returns the row of the result of a tool call.
     pub call_row: fn(name: &Text, arguments: Raw, home: Option<&Text>) -> Text<'static>,
-    /// Whether a text, given as stored between its quotes, is one for its tree, which hides assistant messages without any
-    /// unless they are the leaf.
+    /// Whether a text of an assistant message, given as stored between its quotes, says something. The agent's tree hides a
+    /// message without such a text unless it is the leaf, failed, or ended early.
     pub says_something: fn(text: &[u8]) -> bool,
     /// Whether the entry is a request of the user.
     pub is_user_request: fn(typed: &Typed) -> bool,

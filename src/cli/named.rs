@@ -148,9 +148,11 @@ pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Whether a session was found by its name, and is not among the paths and directories in the arguments.
+/// Whether a session that arguments name was found by its name: no argument is its path, or a directory above it.
 pub fn is_by_name(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
-    !arguments.iter().any(|argument| session.as_ref().starts_with(argument))
+    // `migrate` keeps paths as text.
+    let session = session.as_ref().to_string_lossy();
+    !arguments.iter().any(|argument| Path::new(&*session).starts_with(&*argument.to_string_lossy()))
 }
 
 pub fn is_spelled_as_path(name: &str) -> bool {

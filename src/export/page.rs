@@ -85,8 +85,10 @@ pub fn page(
     piece("id=\"late\"", &late.finish(), out)?;
     if attach {
         let mut pieces = BufWriter::with_capacity(PIECE as usize, SessionPieces(out));
-        contents.write_session(&mut pieces)?;
-        pieces.flush()?;
+        let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());
+        // Dropped after an error, it would write once more.
+        drop(pieces.into_parts());
+        written?;
     }
     without_script(contents, title, &said, out)?;
     out.write_all(b"</body>\n</html>\n")

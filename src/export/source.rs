@@ -165,7 +165,8 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Returns for the reader what is left out, and the [`Contents::others`] of a document of the path.
+    /// Returns a note for the reader on what is left out; a document of the path passes its [`Contents::others`], which
+    /// are added.
     pub fn note(&self, others: Option<String>) -> Option<String> {
         let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
         self.cuts.note(all.saturating_sub(self.entries.len()), others)

@@ -410,11 +410,11 @@ impl<'o> Claude<'o> {
             cache_write: of("cache_creation_input_tokens"),
             ..Usage::default()
         };
-        let each = |of: fn(f64, f64) -> f64| Usage {
-            input: of(now.input, before.input),
-            output: of(now.output, before.output),
-            cache_read: of(now.cache_read, before.cache_read),
-            cache_write: of(now.cache_write, before.cache_write),
+        let each = |combine: fn(f64, f64) -> f64| Usage {
+            input: combine(now.input, before.input),
+            output: combine(now.output, before.output),
+            cache_read: combine(now.cache_read, before.cache_read),
+            cache_write: combine(now.cache_write, before.cache_write),
             ..Usage::default()
         };
         let added = each(|now, before| (now - before).max(0.0));

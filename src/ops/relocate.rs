@@ -12,8 +12,8 @@ use pisess_store::{ReadAt, copy_range};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Returns the members to change in the header of a session that moves, with their new values: its working directory, and for oh-my-pi the
-/// former paths of the session, as that agent records them.
+/// Returns the members to change in the header of a session that moves, with their new values: its working directory,
+/// and for oh-my-pi the former paths of the session, as that agent records them.
 pub fn moved(
     header: &Header,
     dialect: Dialect,

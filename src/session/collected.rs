@@ -173,7 +173,7 @@ collected! {
     billed: Vec<Billed>,
     /// The position of each entry's `message` in its line, empty if it has none, if requested.
     messages: Vec<Range<u32>>,
-    /// What a list of sessions shows of it of sessions, if requested.
+    /// What a list of sessions shows of it, if requested.
     digest: ListStats,
     /// The lines after the header that are not plain, if requested.
     odd_lines: Vec<OddLine>,

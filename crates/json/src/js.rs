@@ -81,8 +81,7 @@ pub fn truthy(value: Option<Raw>) -> bool {
 
 /// Returns `array.join(separator)`, in which an item that is `null` is empty.
 pub fn join(array: Raw, separator: &str) -> Text<'static> {
-    let text = |item: Raw<'_>| if item.is_null() { Text::default() } else { string(item).into_owned() };
-    joined(array.items().map(text), separator)
+    joined(array.items().map(|item| if item.is_null() { Text::default() } else { string(item) }), separator)
 }
 
 /// Returns a value as an operand of `+` and `>`: a missing value is `NaN`, `null` is 0. Strings and objects,

@@ -69,7 +69,14 @@ impl<'a> Text<'a> {
 
     /// Keeps only the first `units` UTF-16 units, as [`Text::head`] does.
     pub fn truncate(&mut self, units: usize) {
-        *self = self.head(units);
+        let (end, halved) = utf16_offset(&self.0, units);
+        match &mut self.0 {
+            Cow::Borrowed(bytes) => *bytes = &bytes[..end],
+            Cow::Owned(bytes) => bytes.truncate(end),
+        }
+        if let Some(code_point) = halved {
+            push_code_point(self.0.to_mut(), high_surrogate(code_point));
+        }
     }
 
     /// Returns the first `units` UTF-16 units, or one fewer if that would split a pair (`sliceHead` of pi).

@@ -79,7 +79,12 @@ pub(super) fn create_on(
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let mut new = staged(files, path, &target, source, content)?;
+    let mut new = Temp::beside(files, &target).map_err(failed)?;
+    new.fill(path, content.write)?;
+    if let Some(check) = content.check {
+        check(&new).map_err(failed)?;
+    }
+    complete(files, path, &new, source, content.member)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free { Files::rename_new } else { Files::rename };
@@ -90,29 +95,23 @@ pub(super) fn create_on(
     Ok(committed)
 }
 
-/// Returns the new file, complete and synced, but under a temporary name.
-fn staged(
-    files: &'static dyn Files,
+/// Gives a new file its permissions and its time, and syncs it.
+fn complete(
+    files: &dyn Files,
     path: &Path,
-    target: &Path,
+    new: &Temp,
     source: Option<&SessionFile>,
-    content: Content<'_, '_>,
-) -> Result<Temp, StoreError> {
+    member: Option<&Member>,
+) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("create", path, error);
-    let mut new = Temp::beside(files, target).map_err(failed)?;
-    new.fill(path, content.write)?;
-    if let Some(check) = content.check {
-        check(&new).map_err(failed)?;
-    }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
-    if let Some(member) = content.member {
+    if let Some(member) = member {
         files.set_mode(&new.file, member.mode).map_err(failed)?;
         files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
-    files.sync(&new.file).map_err(failed)?;
-    Ok(new)
+    files.sync(&new.file).map_err(failed)
 }
 
 /// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it replaced its name back
@@ -160,7 +159,8 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = staged(&DISK, path, &target, source, Content::of(write))?;
+    let mut new = Temp::beside(&DISK, &target).map_err(failed)?;
+    new.fill(path, write)?;
     let mut beside = Beside {
         committed: Committed::new(path, new.bytes),
         new: None,
@@ -176,6 +176,7 @@ pub fn create_beside(
             Err(failed(io::ErrorKind::AlreadyExists.into()))
         };
     }
+    complete(&DISK, path, &new, source, None)?;
     if beside.has_replaced {
         new.exchange(&beside.target).map_err(failed)?;
     } else {

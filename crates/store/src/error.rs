@@ -130,7 +130,7 @@ impl StoreError {
         StoreError::Io { doing, path, source }
     }
 
-    /// Returns the kind of the system's error; `None` for what the store refuses itself.
+    /// Returns the kind of the error of [`StoreError::Io`]; `None` for any other variant.
     pub fn kind(&self) -> Option<io::ErrorKind> {
         match self {
             StoreError::Io { source, .. } => Some(source.kind()),

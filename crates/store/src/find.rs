@@ -57,7 +57,7 @@ pub struct Trouble {
     pub text: String,
     /// The error, if it cannot be read.
     pub error: Option<StoreError>,
-    /// Whether the path itself was given.
+    /// Whether it is an error of a path that was given.
     pub named: bool,
 }
 
@@ -158,7 +158,7 @@ impl Search {
             Err(error) => return self.finding.troubles.push(unreadable(error)),
         };
         let holds_link = |above: &Path| files::real(above).is_ok_and(|above| above.starts_with(&real));
-        if folder.linked && folder.path.parent().is_some_and(holds_link) {
+        if folder.linked && self.folders.contains(&real) && folder.path.parent().is_some_and(holds_link) {
             let what = "a symbolic link to a parent directory; not followed";
             return self.finding.troubles.push(Trouble::note(&folder.path, what));
         }

@@ -52,6 +52,7 @@ impl Locked {
 
     /// Waits until nobody has the file open for writing. It is an error if somebody wrote to it since it was read.
     fn settle(&mut self) -> Result<(), StoreError> {
+        // A change is a `StoreError`, which passes through `until_closed` within an `io::Error`.
         let closed = self.until_closed("another process has it open, and may write to it", &mut |own| {
             let change = own.base.compare_for_reading(own.files, &own.file)?;
             change.map_or(Ok(false), |change| Err(io::Error::other(own.changed(change))))

@@ -125,8 +125,8 @@ impl Locked {
     fn carry(&mut self, new: &mut Temp) -> Result<bool, StoreError> {
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let now = Snapshot::take(self.files, &self.file).map_err(failed)?;
-        // Whether what precedes the growth is still what was read is decided after it was looked at.
-        self.has_grown()?;
+        // Fails if what precedes the growth is no longer what was read; this is decided after the growth was looked at.
+        let _ = self.has_grown()?;
         let failed = |error| StoreError::io("rewrite", &self.path, error);
         let grown = self.base.stat.size..now.stat.size;
         if grown.is_empty() {

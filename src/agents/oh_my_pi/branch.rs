@@ -3,7 +3,7 @@
 use super::transcript::is_useless;
 use super::{files, message, tokens};
 use crate::agents::prepare::{FileOps, prepare_branch};
-use crate::session::entry::{EntryIx, Role};
+use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
 use std::io;
@@ -28,6 +28,9 @@ pub fn prepare(
 /// Returns the message of an entry of the branch, unless it is a useless result.
 fn message_of(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Message>> {
     let entry = bodies.session().entry(ix);
+    if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
+        return Ok(None);
+    }
     let is_dropped = |line: Raw| {
         let message = line.get("message").filter(|_| entry.role == Role::ToolResult);
         message.is_some_and(|message| is_useless(message, message.get("isError")))

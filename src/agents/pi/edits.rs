@@ -27,10 +27,6 @@ impl Edits {
     pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &EntryReader) -> io::Result<Self> {
         let session = bodies.session();
         let mut edits = HashMap::default();
-        // Most sessions have none: then the entries are not searched.
-        if !session.has(Kind::ContextEdit) {
-            return Ok(Edits(edits));
-        }
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
             let (target, replacement) = bodies.with_entry(ix, |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);

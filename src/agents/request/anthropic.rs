@@ -20,6 +20,7 @@ pub struct Body<'a> {
     called: Vec<Text<'static>>,
     /// The blocks of the message that is not yet complete: the model's answer, or the results of a turn.
     held: Vec<Vec<u8>>,
+    /// Whether they are the model's answer.
     is_answer: bool,
     /// The images of results that are errors.
     error_images: Vec<Vec<u8>>,

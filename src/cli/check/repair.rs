@@ -180,8 +180,8 @@ fn write_rejected(input: &Input, checkup: &Checkup, output: &Path) -> Result<Bes
     }
 }
 
-/// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and those that remain. A failure here does not affect what is
-/// written (rule 7 of the store).
+/// Reports the repair, given the commits of the session and of the removed bytes: the findings that were resolved, and
+/// those that remain. A failure here does not affect what is written (rule 7 of the store).
 fn done(
     input: &Input,
     findings: &[Finding],

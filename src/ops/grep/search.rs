@@ -163,6 +163,12 @@ impl Search<'_> {
                 return Ok(ControlFlow::Break(()));
             }
         }
+        // Once a number was needed, the rest is counted while it is in memory.
+        let Resume { lines, counted, .. } = &mut self.at;
+        if *counted >= stretch.start && *counted > self.preamble.end {
+            *lines += newlines(&bytes[(*counted - stretch.start) as usize..]);
+            *counted = stretch.start + bytes.len() as u64;
+        }
         Ok(ControlFlow::Continue(()))
     }
 

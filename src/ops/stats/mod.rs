@@ -1,7 +1,7 @@
 //! Statistics of sessions: tokens, cost, messages, tools, time, files.
 //!
 //! ```text
-//!   lines ── harvest ──> Harvest (a Counted for each message or billed entry) ── copies, Totals ──> groups
+//!   lines ── collect ──> EntryStats (a Counted for each message or billed entry) ── copies, Totals ──> groups
 //! ```
 //!
 //! Files are harvested in parallel, independently of each other; the harvests are then added up in the order

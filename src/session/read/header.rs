@@ -97,11 +97,11 @@ pub fn read(source: &dyn ReadAt) -> Result<Preamble, LoadError> {
     while at < source.len() {
         let end = (2 * at).max(FIRST).min(source.len());
         let found = reader.read(source, at..end, |chunk| {
-            let header = |line: Line| {
+            let next = |line: Line| {
                 lines += 1;
                 header(&line, LineNo(lines), &mut title_slot, &mut problems)
             };
-            chunk.lines().find_map(header).map_or(ControlFlow::Continue(()), ControlFlow::Break)
+            chunk.lines().find_map(next).map_or(ControlFlow::Continue(()), ControlFlow::Break)
         })?;
         if let ControlFlow::Break(found) = found {
             let (header, format, end) = found?;
@@ -135,6 +135,10 @@ fn header(
         *title_slot = Some(line.to_vec());
         return None;
     }
+    let format = match format_of(value, number, problems) {
+        Ok(format) => format,
+        Err(error) => return Some(Err(error)),
+    };
     let text = |key: &str| value.get_text(key).map(Text::into_owned);
     let before = value.bytes().as_ptr() as usize - bytes.as_ptr() as usize;
     let header = Header {
@@ -145,8 +149,7 @@ fn header(
         timestamp: text("timestamp"),
         bytes: value.bytes().to_vec(),
     };
-    let format = format_of(value, number, problems);
-    Some(format.map(|format| (header, format, span.end() + u64::from(newline))))
+    Some(Ok((header, format, span.end() + u64::from(newline))))
 }
 
 fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadError> {

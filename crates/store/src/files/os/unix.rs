@@ -74,7 +74,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Without an exchange in the system, a second name of the old file keeps it.
 pub(super) fn exchange(new: &Path, old: &Path) -> io::Result<bool> {
-    match rename_with(new, old, true) {
+    match rename_with(new, old, Special::Exchange) {
         Err(error) if is_unsupported(&error) => exchange_by_links(new, old),
         done => done.map(|()| true),
     }
@@ -92,22 +92,33 @@ fn exchange_by_links(new: &Path, old: &Path) -> io::Result<bool> {
     Ok(is_kept)
 }
 
-/// Renames with a flag that not every system has: both names are exchanged, or none is replaced.
+/// A rename that not every system has.
+#[derive(Clone, Copy)]
+enum Special {
+    /// The names are exchanged.
+    Exchange,
+    /// Nothing is replaced.
+    New,
+}
+
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_with(from: &Path, to: &Path, is_exchange: bool) -> io::Result<()> {
+fn rename_with(from: &Path, to: &Path, special: Special) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    let flag = if is_exchange { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
+    let flag = match special {
+        Special::Exchange => RenameFlags::EXCHANGE,
+        Special::New => RenameFlags::NOREPLACE,
+    };
     Ok(renameat_with(CWD, from, CWD, to, flag)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_with(_: &Path, _: &Path, _: bool) -> io::Result<()> {
+fn rename_with(_: &Path, _: &Path, _: Special) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// Renames such that two creators cannot both succeed, also if the system or the file system has no such rename.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
-    match rename_with(from, to, false) {
+    match rename_with(from, to, Special::New) {
         Err(error) if is_unsupported(&error) => rename_without_flag(from, to),
         done => done,
     }
