@@ -86,7 +86,8 @@ impl Prefilter {
 
     /// Whether the raw bytes of a string may match.
     pub fn may_match(&self, string: &[u8]) -> bool {
-        self.positions(string).next(0).is_some()
+        let positions = Positions { prefilter: self, bytes: string, literal: None, escape: None };
+        positions.next_literal(0).is_some() || positions.next_escape(0).is_some()
     }
 
     /// Starts a search in `bytes`.

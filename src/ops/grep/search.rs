@@ -294,8 +294,13 @@ impl Search<'_> {
         let pattern = &self.query.pattern;
         let only_calls = self.only_calls(entry);
         let see = &mut |field: &Field| {
-            let may_match = || pattern.prefilter().is_none_or(|filter| filter.may_match(field.raw()));
-            if (!only_calls || field.is_of_call()) && may_match() {
+            let (raw, prefilter) = (field.raw(), pattern.prefilter());
+            if only_calls && !field.is_of_call() {
+                return ControlFlow::Continue(());
+            }
+            if self.query.snippets.is_none() && prefilter.is_some_and(|prefilter| prefilter.is_match(raw)) {
+                found = Some(nowhere());
+            } else if prefilter.is_none_or(|prefilter| prefilter.may_match(raw)) {
                 let text = field.text();
                 let place = pattern.find(text.as_bytes());
                 found = place.map(|place| self.hit_at(field.path(), &text, place));
