@@ -22,9 +22,10 @@ impl Running {
         Running::with(s, "exec \"$@\"", line)
     }
 
-    /// Runs the command where the system cannot report changes: it has no file descriptors left for that.
+    /// Runs the command where the system cannot report changes: it has no file descriptors left for that. Those that the
+    /// caller of the tests left open are closed, because the command needs the others.
     fn polling(s: &Sandbox, line: &str) -> Running {
-        Running::with(s, "ulimit -n 6; exec \"$@\"", line)
+        Running::with(s, "exec 3>&- 4>&- 5>&-; ulimit -n 6; exec \"$@\"", line)
     }
 
     fn with(s: &Sandbox, script: &str, line: &str) -> Running {
