@@ -340,7 +340,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn digits(&mut self) -> Result<()> {
-        let digits = leading_digits(&self.bytes[self.pos..]);
+        let digits = self.bytes[self.pos..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.pos += digits;
         if digits == 0 { Err(self.malformed()) } else { Ok(()) }
     }
@@ -357,22 +357,6 @@ impl<'a> Scanner<'a> {
     fn malformed(&self) -> Malformed {
         Malformed { at: self.pos }
     }
-}
-
-/// Returns the number of digits before any other byte.
-#[inline]
-fn leading_digits(bytes: &[u8]) -> usize {
-    const EACH: u64 = u64::MAX / 0xff;
-    let (words, rest) = bytes.as_chunks::<8>();
-    for (at, word) in words.iter().enumerate() {
-        // `^` maps the digits to 0 to 9. Adding 0x76 to any other value sets the highest bit of the byte.
-        let value = u64::from_le_bytes(*word) ^ (EACH * u64::from(b'0'));
-        let others = (((value & (EACH * 0x7f)) + EACH * 0x76) | value) & (EACH * 0x80);
-        if others != 0 {
-            return at * word.len() + others.trailing_zeros() as usize / 8;
-        }
-    }
-    bytes.len() - rest.len() + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 #[cfg(test)]

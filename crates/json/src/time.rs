@@ -15,7 +15,20 @@ const DAY_MS: i64 = 86_400_000;
 /// Returns `Date.parse(text)` in milliseconds; `None` for `NaN`. Every month has up to 31 days, as in V8: 31
 /// February is 3 March.
 pub fn parse_js_date(text: &[u8]) -> Option<i64> {
-    parse_usual(text).or_else(|| parse_iso(text))
+    let mut rest = Rest(text);
+    let year = rest.year()?;
+    let (mut month, mut day) = (1, 1);
+    if rest.take(b"-") {
+        month = rest.digits(2)?;
+        if rest.take(b"-") {
+            day = rest.digits(2)?;
+        }
+    }
+    let date = days(year, month, day)? * DAY_MS;
+    let has_clock = rest.take(b"Tt ");
+    let clock = if has_clock { rest.clock()? } else { 0 };
+    let ms = date + clock - rest.offset(has_clock)?;
+    (rest.0.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
 }
 
 /// Returns `new Date(value).getTime()` for a value of a session; `None` for `NaN`.
@@ -42,35 +55,6 @@ pub fn iso_string(ms: i64) -> String {
         _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
     };
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
-}
-
-/// Parses the form the agents write, `YYYY-MM-DDTHH:MM:SS.mmmZ`, without the full grammar.
-fn parse_usual(text: &[u8]) -> Option<i64> {
-    let text: &[u8; 24] = text.try_into().ok()?;
-    let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':'), (19, b'.'), (23, b'Z')];
-    if marks.iter().any(|&(at, mark)| text[at] != mark) {
-        return None;
-    }
-    let part = |from: usize, to: usize| number(&text[from..to]);
-    let clock = clock_ms(part(11, 13)?, part(14, 16)?, part(17, 19)?, part(20, 23)?)?;
-    Some(days(part(0, 4)?, part(5, 7)?, part(8, 10)?)? * DAY_MS + clock)
-}
-
-fn parse_iso(text: &[u8]) -> Option<i64> {
-    let mut rest = Rest(text);
-    let year = rest.year()?;
-    let (mut month, mut day) = (1, 1);
-    if rest.take(b"-") {
-        month = rest.digits(2)?;
-        if rest.take(b"-") {
-            day = rest.digits(2)?;
-        }
-    }
-    let date = days(year, month, day)? * DAY_MS;
-    let has_clock = rest.take(b"Tt ");
-    let clock = if has_clock { rest.clock()? } else { 0 };
-    let ms = date + clock - rest.offset(has_clock)?;
-    (rest.0.is_empty() && ms.abs() <= LIMIT_MS).then_some(ms)
 }
 
 /// The unread rest of a text.
