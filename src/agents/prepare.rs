@@ -153,13 +153,12 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages whose estimates fit
 /// `budget`, and the files that these touched, or that earlier branch summaries list. `message` returns the message of an
 /// entry with its estimate, and adds its files; `add_details` adds those of a summary.
-#[allow(clippy::type_complexity, reason = "a name for the signature would be used once")]
 pub fn prepare_branch(
     branch: &[EntryIx],
     bodies: &EntryReader,
     budget: u64,
     add_details: fn(Raw, &mut FileOps),
-    message: &dyn Fn(EntryIx, &mut FileOps) -> io::Result<Option<(Message, u64)>>,
+    message: impl Fn(EntryIx, &mut FileOps) -> io::Result<Option<(Message, u64)>>,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = bodies.session();
     let mut ops = FileOps::default();

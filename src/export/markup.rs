@@ -27,7 +27,6 @@ macro_rules! tags {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $element:literal, $class:literal;)*) => {
         /// The elements that an entry is made of.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(missing_docs)] // Those without a remark are what their names say.
         pub enum Tag {
             $($(#[$doc])* $variant,)*
         }
@@ -58,25 +57,35 @@ macro_rules! tags {
 }
 
 tags! {
+    /// A paragraph.
     Paragraph = 'p', "p", "";
     /// A paragraph that keeps its lines and spaces.
     Verbatim = 'v', "p", "verbatim";
     /// Headings of a message, below those of the page.
     Heading1 = '1', "h3", "h1";
+    /// The second level.
     Heading2 = '2', "h4", "h2";
     /// The third level and those below.
     Heading3 = '3', "h5", "h3";
+    /// A list.
     List = 'u', "ul", "";
     /// A numbered list; the value is its first number.
     Numbers = 'o', "ol", "";
+    /// An item.
     Item = 'l', "li", "";
     /// A task; the value is `x` if it is done, else empty.
     Task = 'x', "span", "task";
+    /// A quotation.
     Quote = 'q', "blockquote", "";
+    /// A rule.
     Rule = 'h', "hr", "";
+    /// A line break.
     Break = 'b', "br", "";
+    /// Emphasis.
     Emphasis = 'e', "em", "";
+    /// Strong emphasis.
     Strong = 's', "strong", "";
+    /// Struck out.
     Struck = 'd', "del", "";
     /// Code within a line.
     Code = 'c', "code", "";
@@ -84,7 +93,9 @@ tags! {
     Link = 'a', "a", "";
     /// A link to an entry; the value is its number.
     Entry = 'k', "a", "entry";
+    /// A table.
     Table = 't', "table", "";
+    /// A row of a table.
     Row = 'r', "tr", "";
     /// A cell of its head; the value is its alignment.
     HeadCell = 'H', "th", "";
@@ -144,10 +155,12 @@ impl Tag {
 
 /// The kind of a word of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Those without a remark are what their names say.
 pub enum Word {
+    /// A keyword.
     Keyword,
+    /// A string.
     String,
+    /// A comment.
     Comment,
     /// A number or a constant.
     Number,
@@ -157,6 +170,7 @@ pub enum Word {
     Call,
     /// A terminal colour, 0 to 7: black, red, green, yellow, blue, magenta, cyan, white.
     Colour(u8),
+    /// Bold text of a terminal.
     Bold,
 }
 

@@ -165,8 +165,7 @@ impl<'a> Contents<'a> {
         Ok(())
     }
 
-    /// Returns a note for the reader on what is left out; a document of the path passes its [`Contents::others`], which
-    /// are added.
+    /// Returns the note that tells readers what is left out. `others` is [`Contents::others`] in a document of the path.
     pub fn note(&self, others: Option<String>) -> Option<String> {
         let all = if self.cuts.last.is_some() { self.session.path(self.end).len() } else { 0 };
         self.cuts.note(all.saturating_sub(self.entries.len()), others)

@@ -7,28 +7,42 @@ use std::time::Duration;
 
 /// Why a file was not read or not written. Unless a variant states otherwise, nothing was changed (rule 7).
 ///
-/// In all variants, `doing` is what was being done, `path` the file or directory, and `source` the system's error.
 /// Messages contain paths as they are; control characters must be escaped when printed to a terminal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[allow(missing_docs)] // The fields that many variants have are explained above.
 pub enum StoreError {
     /// The path is a pipe, device or socket, but a regular file was expected.
     #[error("cannot {doing} {}: not a regular file", path.display())]
-    NotRegular { doing: &'static str, path: PathBuf },
+    NotRegular {
+        /// What was being done.
+        doing: &'static str,
+        /// The path.
+        path: PathBuf,
+    },
 
     /// An error of the system: there is no such file, access is denied, the disk is full. Also for an output or backup
     /// that exists already (rule 6), and for a directory where a file was expected.
     #[error("cannot {doing} {}: {}", path.display(), reason(source))]
-    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
 
     /// The output is the input itself, through another name, a link or a redirection.
     #[error("cannot write {}: it is the input itself", path.display())]
-    SameAsInput { path: PathBuf },
+    SameAsInput {
+        /// The output as given.
+        path: PathBuf,
+    },
 
     /// The file has several hard links, which a rename would separate (rule 2).
     #[error("cannot rewrite {}: it has {links} hard links", path.display())]
     HardLinked {
+        /// The file.
         path: PathBuf,
         /// The number of its links.
         links: u64,
@@ -48,6 +62,7 @@ pub enum StoreError {
     /// The file changed since it was read (rules 3 and 4).
     #[error("cannot write {}: {change} since it was read", path.display())]
     Changed {
+        /// The file.
         path: PathBuf,
         /// How it changed.
         change: FileChange,
@@ -56,6 +71,7 @@ pub enum StoreError {
     /// The file belongs to an oh-my-pi that is running (rule 5).
     #[error("cannot write {}: {sign}", path.display())]
     LiveAgent {
+        /// The file.
         path: PathBuf,
         /// The evidence.
         sign: LiveSign,
@@ -63,14 +79,21 @@ pub enum StoreError {
 
     /// The file system has no advisory locks (rule 3).
     #[error("cannot lock {}: {}", path.display(), plain(source))]
-    NoLockSupport { path: PathBuf, source: io::Error },
+    NoLockSupport {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
 
     /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule 2).
     #[error("cannot rewrite {}: {what} cannot be kept: {}", path.display(), plain(source))]
     AttributesLost {
+        /// The file.
         path: PathBuf,
         /// The attribute.
         what: String,
+        /// The system's error.
         source: io::Error,
     },
 
@@ -89,27 +112,44 @@ pub enum StoreError {
     /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
     /// taken back, because other processes see them already.
     #[error("cannot sync {}: {}; the new lines are written", path.display(), plain(source))]
-    UnsyncedAppend { path: PathBuf, source: io::Error },
+    UnsyncedAppend {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
 
     /// The change is in place, but its directory could not be synced: a power failure may still restore the
     /// old state. Only in [`super::Committed::troubles`].
     #[error("cannot sync the directory {}: {}", path.display(), plain(source))]
-    Unsynced { path: PathBuf, source: io::Error },
+    Unsynced {
+        /// The directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
 
     /// The file was rewritten, but data that another process wrote to the old one at that moment could not be
     /// carried over (rule 4). Only in [`super::Committed::troubles`].
     #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), plain(source))]
-    GrowthLost { path: PathBuf, source: io::Error },
+    GrowthLost {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
 }
 
 /// How a file changed since it was read (rule 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // Each is explained by its message.
 pub enum FileChange {
+    /// The path is another file now.
     #[error("it was replaced by another file")]
     Replaced,
+    /// The path does not exist any more.
     #[error("it was removed")]
     Removed,
+    /// It is shorter than it was.
     #[error("it was truncated")]
     Truncated,
     /// It changed before its old end.

@@ -58,16 +58,19 @@ impl Stat {
 
 /// The evidence that a running oh-my-pi owns a file (rule 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // Each is explained by its message.
 pub enum LiveSign {
+    /// A process holds the file open for writing.
     #[error("{} has it open for writing, as a running oh-my-pi does", process(*pid))]
     OpenForWriting {
         /// The process, if the system reports which one it is.
         pid: Option<u32>,
     },
-    /// The last entry is not one that closes a session.
+    /// The last entry was written a moment ago and is not one that closes a session.
     #[error("oh-my-pi seems to be writing it (last entry {:.1} s ago)", ago.as_secs_f64())]
-    JustWritten { ago: Duration },
+    JustWritten {
+        /// How long ago.
+        ago: Duration,
+    },
 }
 
 /// Returns the name of a process, as far as it is known.

@@ -15,7 +15,7 @@ pub fn prepare(
     bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    prepare_branch(entries, bodies, budget, files::add_details, &|ix, ops| {
+    prepare_branch(entries, bodies, budget, files::add_details, |ix, ops| {
         let Some(message) = message_of(ix, bodies)? else { return Ok(None) };
         files::add_message(&message, bodies, ops)?;
         let result = bodies.session().is_message(ix, Role::ToolResult);

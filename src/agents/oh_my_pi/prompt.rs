@@ -23,8 +23,8 @@ of both, which will replace the previous one, so that another model can take the
 Your whole reply is the summary.
 
 Take over from the previous summary whatever still holds, and leave out only what no longer matters. \
-What has been finished since belongs under Done, the next steps are those of now, and a question that \
-waits for the person belongs under Critical Context until it has its answer.",
+What has been finished since belongs under Done, and the next steps are those of now. A question that the \
+person has not answered yet belongs under Critical Context.",
     sections: "
 
 Use these headings, in this order, and leave out those that have nothing to hold:

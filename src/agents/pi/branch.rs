@@ -16,7 +16,7 @@ pub fn prepare(
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let edits = Edits::among(entries.iter().copied(), bodies)?;
-    prepare_branch(entries, bodies, budget, files::add_details, &|ix, ops| {
+    prepare_branch(entries, bodies, budget, files::add_details, |ix, ops| {
         let Some(message) = message(ix, &edits, bodies)? else { return Ok(None) };
         files::add_message(&message, bodies, ops)?;
         let tokens = message.with(bodies, tokens::estimate)?;
