@@ -23,6 +23,7 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
+/// The files that may have changed.
 pub enum Dirty {
     All,
     /// Those with these names, and new directories.
@@ -121,6 +122,7 @@ fn named(event: &Event) -> impl Iterator<Item = OsString> {
     names.filter(move |name| is_folder || name.as_encoded_bytes().ends_with(b".jsonl")).map(OsString::from)
 }
 
+/// A session that is followed.
 pub struct FollowedSession {
     /// The session, as far as it was read.
     pub open: OpenSession,

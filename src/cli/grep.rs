@@ -60,6 +60,7 @@ struct SessionState {
 }
 
 impl Searcher {
+    /// Searches a session from the start.
     pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
         let known = SessionState::default();
         let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, reader);

@@ -125,6 +125,7 @@ pub fn entries(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<u8>>
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
+/// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
     /// A summary without `details` gets those of the agent.

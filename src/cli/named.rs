@@ -21,6 +21,7 @@ pub struct FoundSessions {
     pub files: Vec<FoundFile>,
     /// Why arguments were not found, or directories could not be searched.
     pub failures: Vec<Failure>,
+    /// Where they were found.
     pub scope: Scope,
 }
 
@@ -155,6 +156,7 @@ pub fn is_by_name(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
     !arguments.iter().any(|argument| Path::new(&*session).starts_with(&*argument.to_string_lossy()))
 }
 
+/// Whether an argument can only be a path.
 pub fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
     let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());

@@ -38,6 +38,7 @@ pub struct MoveArgs {
 /// A planned move, and the summary requested for it.
 pub struct Move<'a> {
     pub open: &'a OpenSession,
+    /// The origin and the target.
     pub navigation: Navigation,
     /// The options; a hook may change the label and the instructions.
     pub options: MoveArgs,
@@ -195,6 +196,7 @@ impl<'a> Move<'a> {
         self.open.input.read(draft.transpose())
     }
 
+    /// Returns the label, validated.
     pub fn name(&self) -> Result<Option<Text<'static>>, Failure> {
         Ok(self.options.label.as_deref().map(label_name).transpose()?.map(Text::into_owned))
     }

@@ -128,6 +128,7 @@ impl Input {
         load(self.source(), options).map_err(|error| self.failed(error))
     }
 
+    /// Reads the header; fails if the input is not a session.
     pub fn header(&self) -> Result<Header, Failure> {
         read_header(self.source()).map_err(|error| self.failed(error))
     }
@@ -248,6 +249,7 @@ impl OpenSession {
         self.options.workers
     }
 
+    /// Returns the position that a reference names.
     pub fn resolve(&self, reference: &str) -> Result<Position, Failure> {
         self.resolve_from(self.session.leaf, reference)
     }
@@ -315,6 +317,7 @@ impl OpenSession {
         self.entry_at(self.resolve_entry(reference)?, reference)
     }
 
+    /// Returns the entries of the conversation that references name.
     pub fn entries(&self, references: &[String]) -> Result<Vec<EntryIx>, Failure> {
         references.iter().map(|reference| self.entry(reference)).collect()
     }

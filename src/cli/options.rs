@@ -66,11 +66,13 @@ pub struct ChangeArgs {
 }
 
 impl ChangeArgs {
+    /// Returns the options of the store for a file of this agent.
     pub fn options(&self, agent: Dialect) -> WriteOptions {
         WriteOptions { force: self.force, wait: self.wait, is_omp: agent == Dialect::OhMyPi }
     }
 }
 
+/// Parses a number of seconds, zero or more.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(seconds) if (0.0..=1e9).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
@@ -94,6 +96,7 @@ pub fn amount(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses a number of tokens or bytes that is not 0.
 pub fn positive_amount(text: &str) -> Result<u64, String> {
     match amount(text)? {
         0 => Err("expected a number greater than 0, such as 64000, 8k or 1.5M".to_owned()),

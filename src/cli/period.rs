@@ -34,6 +34,7 @@ pub struct PeriodArgs {
 }
 
 impl PeriodArgs {
+    /// Whether it has a start or an end.
     pub fn is_given(&self) -> bool {
         self.since.is_some() || self.until.is_some()
     }

@@ -107,6 +107,7 @@ pub fn place(found: &Found) -> String {
 
 /// The secrets that were removed from a session before its export.
 pub struct Removed {
+    /// What was removed from it.
     pub report: Report,
     /// The secrets of the session, and those of its sub-agents.
     pub secrets: Vec<Value>,
@@ -133,6 +134,7 @@ impl Removed {
         Ok((input.redacted(copy), removed))
     }
 
+    /// Adds those of a sub-agent.
     pub fn add(&mut self, of_agent: Removed) {
         self.secrets.extend(of_agent.secrets);
         self.places.extend(of_agent.places);

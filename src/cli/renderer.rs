@@ -28,6 +28,7 @@ pub struct RendererArgs {
     pub renderers: Vec<Renderer>,
 }
 
+/// A renderer and the type of entries that it renders.
 #[derive(Clone, Debug)]
 pub struct Renderer {
     custom_type: String,

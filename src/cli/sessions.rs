@@ -156,6 +156,7 @@ impl Sessions {
         self.files.sort_by_key(|file| !agents.has(&file.path));
     }
 
+    /// Puts the sessions that changed last first.
     pub fn newest_first(&mut self) {
         self.files.sort_by_cached_key(|file| std::cmp::Reverse(modified_ms(&file.path)));
     }

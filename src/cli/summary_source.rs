@@ -90,6 +90,7 @@ impl SummaryArgs {
         Ok(Some(of_text(Text::from(text))))
     }
 
+    /// Whether an option gives the text.
     pub fn is_given(&self) -> bool {
         self.summary.is_some() || self.summary_file.is_some()
     }
@@ -107,6 +108,7 @@ impl SummaryArgs {
         self.replace_instructions = answer.replace_instructions.unwrap_or(self.replace_instructions);
     }
 
+    /// Returns the instructions for a prompt.
     pub fn prompt_of<'a>(&'a self) -> Instructions<'a> {
         Instructions {
             text: self.instructions.as_deref().map(Text::from),

@@ -30,6 +30,7 @@ use pisess_store::{self as store, Attempt, Committed, Fill, Locked, NewFolder};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// A command's decision.
 #[derive(Debug, Default)]
 pub struct Decision {
     pub change: Change,
@@ -124,6 +125,7 @@ impl OpenSession {
         }
     }
 
+    /// Creates a new session file from this session.
     pub fn create(&self, creation: Creation, write: &WriteArgs, ui: &mut Ui) -> Result<Exit, Failure> {
         can_report(&creation.path, write)?;
         let mut fill = |out: &mut dyn io::Write| creation.new.write(&self.session, self.input.source(), out);

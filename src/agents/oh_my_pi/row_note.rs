@@ -52,6 +52,7 @@ pub struct Advice<'a> {
 }
 
 impl Advice<'static> {
+    /// Reads a `custom_message` entry.
     pub fn of(entry: Raw) -> Self {
         let notes = entry.get("details").and_then(|details| details.get("notes"));
         let notes: Vec<_> = notes.into_iter().flat_map(Raw::items).filter(|note| note.is_object()).collect();

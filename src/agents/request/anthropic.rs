@@ -13,6 +13,7 @@ use pisess_json::{Raw, js, string};
 use std::io;
 use std::mem::take;
 
+/// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,

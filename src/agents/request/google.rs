@@ -12,6 +12,7 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
 
+/// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,

@@ -17,6 +17,7 @@ use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
 use std::io;
 
+/// A body in progress.
 pub struct Body<'a> {
     target: &'a Target,
     sink: Sink<'a>,

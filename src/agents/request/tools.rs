@@ -85,6 +85,7 @@ impl Grammar {
         Some(Grammar { syntax, definition, input: only_string(parameters)? })
     }
 
+    /// Adds the grammar's syntax and definition.
     pub fn write(&self, object: Object) -> Object {
         object.str("syntax", self.syntax).text("definition", &self.definition)
     }

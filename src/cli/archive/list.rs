@@ -21,6 +21,10 @@ pub struct Archived {
 }
 
 impl Archived {
+    /// Reads what an archive contains.
+    ///
+    /// # Errors
+    /// If it is damaged, or not an archive.
     pub fn read(path: &Path) -> Result<Archived, Failure> {
         let name = visible(&path.to_string_lossy());
         let file = Glance::open(path)?;

@@ -21,6 +21,7 @@ pub struct ArchiveResult {
     pub path: PathBuf,
     /// Where it is now; `None` if it is deleted.
     pub to: Option<PathBuf>,
+    /// What became of it.
     pub status: Status,
     /// The size of its files, and that of its archive.
     pub bytes: Option<(u64, u64)>,

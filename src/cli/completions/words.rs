@@ -9,6 +9,7 @@ pub struct Line {
     pub quote: Option<char>,
 }
 
+/// Splits a line.
 pub fn split(line: &str) -> Line {
     let mut words = vec![String::new()];
     let mut is_word = false;

@@ -59,6 +59,7 @@ impl Clock {
         self.zone.get_or_init(TimeZone::system)
     }
 
+    /// Returns the date and the time of day.
     pub fn text(&self, time_ms: i64) -> String {
         let (date, time) = self.parts(time_ms);
         format!("{date} {time}")

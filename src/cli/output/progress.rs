@@ -22,6 +22,7 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Counts one more finished file.
     pub fn advance(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }

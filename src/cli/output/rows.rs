@@ -176,6 +176,7 @@ impl Rows {
         self.text.extend_from_slice(self.minute_time.as_bytes());
     }
 
+    /// Appends a `str` to the part.
     pub fn push_str(&mut self, text: &str) {
         self.text.extend_from_slice(text.as_bytes());
     }

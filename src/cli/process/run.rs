@@ -26,6 +26,7 @@ pub struct Shell {
     /// The option or variable that set it, for messages: `--summarizer`, `PISESS_HOOK`, ….
     pub option: &'static str,
     pub command: String,
+    /// The time limit.
     pub timeout: Duration,
     /// The state of the session if the command fails, for messages.
     pub outcome: &'static str,

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 const NAMED: usize = 8;
 
 impl Job<'_> {
+    /// Returns the prune of the branch that a reference is on.
     pub(super) fn branch(
         &self,
         now: &OpenSession,

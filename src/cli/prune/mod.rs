@@ -141,12 +141,14 @@ pub enum Task {
     Restore,
 }
 
+/// A session to prune or to restore.
 pub struct Job<'a> {
     pub task: Task,
     pub write: &'a WriteArgs,
     pub open: &'a OpenSession,
     /// The file that is pruned or restored.
     pub place: PathBuf,
+    /// The file beside it.
     pub pruned: PathBuf,
 }
 

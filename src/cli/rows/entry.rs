@@ -150,8 +150,10 @@ pub fn print_rows(
     draw_stretches(&pen, entries.len(), draw, ui)
 }
 
+/// The appearance of rows.
 pub struct Look<'a> {
     pub drawing: &'a Drawing<'a>,
+    /// The entries that are marked as edited.
     pub edits: &'a HashMap<EntryIx, Edit>,
     pub styles: Styles,
     pub glyphs: Glyphs,

@@ -25,14 +25,17 @@ pub enum Detail {
     Path(PathsArgs),
 }
 
+/// The format of the output.
 pub struct Painter {
     pub detail: Detail,
     pub json: bool,
+    /// Whether each session has a heading above its rows.
     pub headings: bool,
     /// Whether headings name sessions by the end of their ids, because no paths were given.
     pub by_id: bool,
     /// Whether rows begin with the path of their session.
     pub paths: bool,
+    /// The number of entries to print around each match.
     pub around: Around,
     /// The options for loading a session whose entries are printed around matches.
     pub options: Options,

@@ -72,6 +72,7 @@ impl Bars {
     }
 }
 
+/// The options for drawing rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     pub glyphs: Glyphs,
@@ -101,6 +102,7 @@ pub struct Painter<'a> {
 }
 
 impl<'a> Painter<'a> {
+    /// Prepares the rows of a drawing.
     pub fn new(
         drawn: Drawn,
         drawing: &'a Drawing<'a>,

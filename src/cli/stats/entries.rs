@@ -44,6 +44,7 @@ impl EntryRows {
         Ok(())
     }
 
+    /// Prints the rest.
     pub fn finish(self, ui: &mut Ui) -> Result<(), Failure> {
         self.table.print(ui)
     }

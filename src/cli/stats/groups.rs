@@ -49,6 +49,7 @@ pub(super) struct Group {
     pub totals: Totals,
 }
 
+/// A key of a group.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Key {
     /// The key; `None` if it is missing, as for a summary without a model.
@@ -64,6 +65,7 @@ pub struct Groups {
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
     table: HashMap<String, usize>,
+    /// The sum of all groups.
     pub total: Totals,
     sessions: usize,
 }
@@ -81,6 +83,7 @@ impl Groups {
         self.total.sessions == 0
     }
 
+    /// Adds entries of one session.
     pub fn add<'h>(
         &mut self,
         path: &Path,

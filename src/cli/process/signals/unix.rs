@@ -40,6 +40,7 @@ impl Waiting {
         Waiting(signals)
     }
 
+    /// Returns the signal that arrived.
     pub fn signal(&self) -> Option<i32> {
         let number = self.0?.number.load(Ordering::SeqCst);
         i32::try_from(number).ok().filter(|&number| number > 0)

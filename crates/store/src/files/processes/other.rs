@@ -39,10 +39,12 @@ pub(super) fn agent_in(_: &[PathBuf]) -> Option<u32> {
     None
 }
 
+/// Not determined on this system.
 pub(super) fn started(_: u32) -> Option<SystemTime> {
     None
 }
 
+/// Not determined on this system.
 pub(super) fn is_being_written(_: &File) -> Option<bool> {
     None
 }
