@@ -73,7 +73,7 @@ impl NameError {
                     .to_owned()
             }
             NameError::Unknown { .. } => {
-                "quote a name or pattern of several words; `pisess list --all` lists all sessions".to_owned()
+                "`pisess list --all` lists all sessions; several words need quotes".to_owned()
             }
             NameError::Ambiguous { .. } => "give the id or the path".to_owned(),
         }

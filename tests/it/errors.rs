@@ -426,7 +426,7 @@ fn common_mistakes_have_a_hint() {
             "to set a label, give REF, too: `@ green` labels the last entry",
         ),
         ("export ./two-branches.jsonl x.md", "the path of an output is given with -o"),
-        ("grep export invoices", "quote a name or pattern of several words"),
+        ("grep export invoices", "several words need quotes"),
         ("list --jq .id", "pipe the output of --json into jq"),
         ("list --after 2026-10", "did you mean --since TIME?"),
         ("list -L 5", "did you mean --limit N?"),

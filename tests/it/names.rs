@@ -192,7 +192,7 @@ fn ids_are_named_by_their_start_or_end() {
     );
     assert_eq!(
         d.pisess("tree abc").done().fails(2),
-        "abc: no such file, and no session with that id or name (hint: quote a name or pattern of several words; `pisess list --all` lists all sessions)"
+        "abc: no such file, and no session with that id or name (hint: `pisess list --all` lists all sessions; several words need quotes)"
     );
     assert_eq!(
         d.pisess("tree 0199aaab-1").done().fails(2),
@@ -213,8 +213,8 @@ fn names_are_the_ones_in_force() {
     assert_eq!(d.id("'ferry times'"), "0199aaaa-1111");
     assert_eq!(d.id("photos"), "0199cccc-3333");
     for (wrong, hint) in [
-        ("'first try'", "quote a name or pattern of several words; `pisess list --all` lists all sessions"),
-        ("cleared", "quote a name or pattern of several words; `pisess list --all` lists all sessions"),
+        ("'first try'", "`pisess list --all` lists all sessions; several words need quotes"),
+        ("cleared", "`pisess list --all` lists all sessions; several words need quotes"),
         ("'fery times'", "did you mean ferry times?"),
     ] {
         let error = d.pisess(&format!("tree {wrong}")).done().fails(2);
