@@ -347,3 +347,53 @@ fn write_line(line: &[u8], out: &mut dyn Write) -> io::Result<()> {
 pub fn copy_all(source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
     copy_range(source, 0..source.len(), out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::load::{Options, load};
+
+    fn written(text: &str, lines: &[&str]) -> String {
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let entry = |line: &&str| NewEntry { id: Text::from("n"), line: line.as_bytes().to_vec() };
+        let change = Change::from(lines.iter().map(entry).collect::<Vec<_>>());
+        let mut out = Vec::new();
+        change.write(&session, &source, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn bytes_that_do_not_change_come_back() {
+        let text = "\n {\"type\":\"session\",\"version\":3, \"id\":\"s\"} \r\n{\"id\":\"a\",\"parentId\":null,\"n\":1e400}\r\nbroken\n\n{\"x\"";
+        assert_eq!(written(text, &[]), text);
+        assert_eq!(written(text, &["{}"]), format!("{text}\n{{}}\n"));
+    }
+
+    #[test]
+    fn an_older_file_is_migrated_and_changed_at_once() {
+        let text = "{\"type\":\"session\",\"version\":2,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"hookMessage\"}}";
+        assert_eq!(
+            written(text, &["{}"]),
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\nbroken\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{\"role\":\"custom\"}}\n{}\n"
+        );
+    }
+
+    #[test]
+    fn all_entries_go_behind_another_header() {
+        let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\r\n{\"id\":\"a\"}\r\nbroken";
+        let source = text.as_bytes().to_vec();
+        let session = load(&source, &Options::default()).unwrap();
+        let new = NewSession {
+            id: "n".to_owned(),
+            timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
+            head: vec![b"{}".to_vec()],
+            leaf: None,
+            entries: Entries::All,
+        };
+        let mut out = Vec::new();
+        new.write(&session, &source, &mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "{}\n{\"id\":\"a\"}\r\nbroken\n");
+        assert_eq!(new.file_name(), "2026-01-01T00-00-00-000Z_n.jsonl");
+    }
+}

@@ -497,3 +497,10 @@ proptest! {
 }
 
 use pisess_json::Raw;
+
+#[test]
+fn a_sound_file_is_left_alone() {
+    let bytes = file(&[&message("a", ""), &message("b", "a")]);
+    assert_eq!(found(&bytes), "");
+    assert_eq!(repaired_bytes(&bytes).0, bytes);
+}

@@ -173,3 +173,14 @@ fn a_newline_ends_a_line_but_not_a_document() {
     let mut scanner = Scanner::document(b"[1,\n2]\n");
     assert!(scanner.skip_value().is_ok() && scanner.at_end());
 }
+
+#[test]
+fn special_bytes_are_found_wherever_they_stand_in_a_block() {
+    for length in 0..100 {
+        let plain = "x".repeat(length);
+        assert!(accepts(&format!("\"{plain}\"")), "{length}");
+        assert!(accepts(&format!("\"{plain}\\n{plain}\\u00e9{plain}\\\\\"")), "{length}");
+        assert!(!accepts(&format!("\"{plain}\u{1}{plain}\"")), "{length}");
+        assert!(!accepts(&format!("\"{plain}\\\"")), "{length}");
+    }
+}

@@ -122,3 +122,10 @@ fn lines_that_cannot_be_synced_stay() {
     assert!(error.is_written(), "{error:?}");
     assert_eq!((seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
 }
+
+#[test]
+fn a_missing_newline_comes_first() {
+    let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
+    bench.append(&DISK, &now(PI)).unwrap();
+    assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
+}

@@ -295,3 +295,22 @@ fn a_closure_that_fails_changes_nothing() {
     assert!(error.unwrap_err().is_busy());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
+
+#[test]
+fn the_new_content_takes_the_place_of_the_old() {
+    let bench = Bench::new(OLD);
+    let committed = bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    assert_eq!(bench.content(), NEW);
+    assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
+    assert_eq!(bench.names(), ["s.jsonl"]);
+}
+
+#[test]
+fn a_batch_syncs_each_folder_once_and_reports() {
+    let bench = Bench::new(OLD);
+    let batch = super::super::Batch::default();
+    let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
+    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
+    assert!(batch.finish().is_empty());
+    assert_eq!(bench.names(), ["s.bak", "s.jsonl"]);
+}

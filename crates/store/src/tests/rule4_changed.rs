@@ -390,3 +390,20 @@ fn a_session_that_is_open_for_writing_is_not_removed() {
     assert!(locked.remove().is_err());
     assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
 }
+
+#[test]
+fn growth_that_was_not_read_is_not_built_upon() {
+    for is_append in [true, false] {
+        let bench = Bench::new(OLD);
+        let file = bench.open();
+        append_to(&bench.path, "other\n");
+        let locked = lock_on(&DISK, &file, &now(PI)).unwrap();
+        let result = if is_append {
+            locked.append(LINE.as_bytes()).and_then(Attempt::done)
+        } else {
+            rewrite(locked, NEW)
+        };
+        assert!(is_changed(result, FileChange::Grown));
+        assert_eq!(bench.content(), format!("{OLD}other\n"));
+    }
+}
