@@ -245,13 +245,16 @@ impl<'a> Move<'a> {
     /// Returns the summary from the text given, or else from its other sources.
     fn stored(&self, given: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let (messages, file_ops) =
+        let (_, file_ops) =
             self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
         let files = (session.agent().files)(&file_ops);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
+            // pi omits the results of tools from the prompt, and with them how each call ended.
+            let left = self.navigation.left_with_request(session);
+            let context = self.open.input.read((session.agent().context)(&left, &bodies))?;
             let material = Material {
-                messages: &messages,
+                messages: &context.messages,
                 turn_prefix: &[],
                 previous_summary: None,
                 instructions: self.options.summary.instructions.as_deref(),

@@ -49,7 +49,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {
     match &args.to {
         Some(reference) => open.resolve(reference),
-        None => match last_request(&open.session) {
+        None => match last_request(&open.session, open.session.leaf) {
             None => Err(open
                 .input
                 .no("there is no user message on the path to the leaf")

@@ -4,7 +4,7 @@
 //! parent, and its text is returned to be edited.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Kind};
+use crate::session::entry::{EntryIx, Flags, Kind, Sort};
 use crate::session::reference::Position;
 use foldhash::HashSet;
 
@@ -47,9 +47,21 @@ pub fn return_to(session: &Session, old_leaf: Position, target: Position) -> Nav
     Navigation { target, old_leaf, common_ancestor, new_leaf: target, edits_target: false, abandoned }
 }
 
-/// Returns the newest user request on the path to the leaf.
-pub fn last_request(session: &Session) -> Position {
-    session.upwards(session.leaf).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+/// Returns the newest user request on the path to a position.
+pub fn last_request(session: &Session, place: Position) -> Position {
+    session.upwards(place).find(|&ix| session.entry(ix).flags.has(Flags::USER_REQUEST))
+}
+
+impl Navigation {
+    /// Returns the branch that is left, after the request that it continues, if it does not begin with one: without it, a
+    /// summary could not tell what the work was for.
+    pub fn left_with_request(&self, session: &Session) -> Vec<EntryIx> {
+        let begins =
+            self.abandoned.iter().find(|&&ix| session.entry(ix).kind.schema().sort == Sort::Conversation);
+        let is_reply = begins.is_some_and(|&ix| !session.entry(ix).flags.has(Flags::USER_REQUEST));
+        let request = last_request(session, self.common_ancestor).filter(|_| is_reply);
+        request.into_iter().chain(self.abandoned.iter().copied()).collect()
+    }
 }
 
 /// Whether choosing the entry returns its text. This holds for user requests and custom messages, except

@@ -75,6 +75,27 @@ fn the_summary_is_that_of_summarize() {
     }
 }
 
+/// The prompt of pi's summarizer contains neither the request nor the results of tools.
+#[test]
+fn the_built_in_summary_tells_what_was_requested_and_how_it_went() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("fork -q ./tour.jsonl a6d84170 -o ./pi.jsonl");
+    s.run("fork -q ./tour.jsonl a6d84170 --for omp -o ./omp.jsonl");
+    for file in ["pi.jsonl", "omp.jsonl"] {
+        s.run(&format!("pop -q ./{file}"));
+        let entry: Value = serde_json::from_str(s.text(file).lines().last().unwrap()).unwrap();
+        let summary = entry["summary"].as_str().unwrap();
+        for told in [
+            "word for word (entry 3ac9d7e4):\n> Just add a day when it comes out negative.\n",
+            "- Files changed, newest first: `src/clock.rs`\n",
+            "### Blocked\n- `cargo test --quiet`: exited with code 101",
+            "was replied to, with a failure left open",
+        ] {
+            assert!(summary.contains(told), "{file}: {told}\n{summary}");
+        }
+    }
+}
+
 /// `switch` asks for a summary with `--summarize`; the other commands always write one.
 #[test]
 fn the_summary_need_not_be_asked_for() {

@@ -173,13 +173,13 @@ fn the_built_in_summary() {
 
     ## Progress
     ### Done
-    - (none)
+    - Files changed, newest first: `src/clock.rs`
 
     ### In Progress
     - (none)
 
     ### Blocked
-    - (none)
+    - `cargo test --quiet`: exited with code 101: "board::delayed_ferry_stays_on_board" (the last tool call)
 
     ## Key Decisions
     - (none)
