@@ -19,7 +19,6 @@ use crate::load::{LoadError, Options};
 use crate::ops::list::{
     ListInput, ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
 };
-use crate::session::list_stats::ListStatsOptions;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
 use foldhash::HashSet;
@@ -237,7 +236,7 @@ fn piped(args: &Args, period: Period, ui: &mut Ui) -> Result<Option<Listed>, Fai
     let paths = args.sessions.paths.iter().filter(|_| args.source.is_none());
     let Some(path) = paths.into_iter().find(|path| *path == Path::new("-")) else { return Ok(None) };
     let input = Input::open(path, ui)?;
-    let options = options(ui.processors(), ListStatsOptions { entries: false, period });
+    let options = options(ui.processors(), false, period);
     let now = Ids::new(ui)?.now_ms(ui);
     Ok(Some(read_once(path, input.source(), now, &options, &input.name)?.listed))
 }
@@ -287,8 +286,7 @@ fn readings(
     let inner = ui.processors() / ui.processors().min(files.len()).max(1);
     let stdout_is = ui.stdout_is();
     let work = |(file, is_fork): (FoundFile, bool)| {
-        let digest = ListStatsOptions { entries: is_fork, period };
-        let options = options(inner, digest);
+        let options = options(inner, is_fork, period);
         let reading = match origin {
             Some(origin) => imported(&file, origin, &options).map(|reading| Some((reading?, None))),
             None => one(&file, &options, &agents, stdout_is),
@@ -308,8 +306,8 @@ fn readings(
     (list, unread, notes)
 }
 
-fn options(workers: usize, digest: ListStatsOptions) -> Options {
-    Options { workers, digest: Some(digest), usage: true, ..Options::default() }
+fn options(workers: usize, keys: bool, period: Period) -> Options {
+    Options { workers, keys, digest: Some(period), usage: true, ..Options::default() }
 }
 
 /// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is not a session and was

@@ -8,10 +8,7 @@ use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
 use crate::ops::stats::{Counted, Prices, StatsOptions, collect, copies};
-use crate::session::read::line_chunks::ChunkReader;
 use foldhash::HashSet;
-use foldhash::quality::RandomState;
-use pisess_store::workers::Pool;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -81,7 +78,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
     let is_none = sessions.is_none;
-    let (readers, hasher) = (Pool::new(ChunkReader::default), RandomState::default());
+    let workers = if sessions.is_one { ui.processors() } else { 1 };
     let mut seen = HashSet::default();
     let mut groups = Groups::new(args.by.clone(), ui);
     let mut rows = EntryRows::new(args.json, sessions.is_one);
@@ -97,9 +94,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let agents = agents.as_ref().map(|agents| (path, agents));
             let source = input.source();
             let (pruned, damaged) = split(pruned_of(input));
-            let (paths, pruned) = (args.by.contains(&By::File), pruned.as_ref());
-            let options = StatsOptions { texts: by_entry, paths, agents, pruned };
-            let harvested = readers.with(|reader| collect(source, options, &hasher, reader));
+            let options = StatsOptions { workers, timestamps: by_entry, agents, pruned: pruned.as_ref() };
+            let harvested = collect(source, options);
             let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
                 harvested.estimate(prices);

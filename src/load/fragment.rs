@@ -5,6 +5,7 @@ use crate::agents::readable::{self, Folders};
 use crate::agents::row::{CUT, Form, ROW_UNITS, RowOptions, is_longer};
 use crate::load::Options;
 use crate::load::classify::{evidence, flags, role_of};
+use crate::load::list_stats::key_of;
 use crate::session::collected::{Collected, LabelChange, NamedId, OddLine, OtherName, ToolCall};
 use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
@@ -151,7 +152,7 @@ impl Fragment {
         let timestamp = record.timestamp.map(|time| time.text()).unwrap_or_default();
         let time = parse_js_date(timestamp.as_bytes());
         self.side_tables(ix, &typed, &timestamp);
-        self.asked_for(ix, &typed, &timestamp, time, reading.options);
+        self.asked_for(ix, &typed, &timestamp, time, reading);
         let mut flags = flags(&typed, reading.agent);
         if record.bytes.len() as u64 != span.len {
             flags.insert(Flags::PADDED);
@@ -280,15 +281,21 @@ impl Fragment {
         typed: &Typed,
         timestamp: &Text,
         time: Option<i64>,
-        options: &Options,
+        &Reading { options, cwd, .. }: &Reading,
     ) {
         let record = typed.record;
         if options.timestamps {
             let kept = self.keep(timestamp);
             self.collected.timestamps.push(kept);
         }
+        if options.keys {
+            self.collected.keys.push(key_of(typed, timestamp));
+        }
         if options.usage {
             self.collected.billed.extend(Billed::of(entry, typed));
+        }
+        if options.stats {
+            self.keep_stats(entry, typed, cwd);
         }
         if options.file_calls {
             self.keep_file_calls(entry, typed);
@@ -297,11 +304,8 @@ impl Fragment {
             let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
             self.collected.found.extend(found.map(|found| (entry, found)));
         }
-        if let Some(digesting) = options.digest {
-            self.collected.digest.take_in(entry, typed, time, digesting.period);
-            if digesting.entries {
-                self.collected.digest.identify(typed, timestamp);
-            }
+        if let Some(period) = options.digest {
+            self.collected.digest.take_in(entry, typed, time, period);
         }
     }
 

@@ -44,23 +44,23 @@ impl ListStats {
         }
     }
 
-    /// Records the key of an entry.
-    pub fn identify(&mut self, typed: &Typed, timestamp: &Text) {
-        let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
-        // An entry without an id cannot be a copy.
-        let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
-        self.entries.push(EntryKey {
-            key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
-            is_message: typed.kind == Kind::Message,
-            is_pruned: false,
-        });
-    }
-
     fn model(&mut self, message: &MessageFacts) {
         let (provider, model) = message.model_parts();
         let shown = |part: Option<Text>| part.map(|part| part.to_string_lossy().into_owned());
         let name = model_name(shown(provider).as_deref(), shown(model).as_deref()).map(Text::from);
         self.models.extend(name.filter(|name| !self.models.contains(name)));
+    }
+}
+
+/// Returns the key of an entry.
+pub fn key_of(typed: &Typed, timestamp: &Text) -> EntryKey {
+    let id = typed.record.id.map(|id| decode(id.bytes)).unwrap_or_default();
+    // An entry without an id cannot be a copy.
+    let part = |seed| FixedState::with_seed(seed).hash_one((id.as_bytes(), timestamp.as_bytes()));
+    EntryKey {
+        key: if id.is_empty() { EntryKey::NONE } else { u128::from(part(1)) << 64 | u128::from(part(2)) },
+        is_message: typed.kind == Kind::Message,
+        is_pruned: false,
     }
 }
 

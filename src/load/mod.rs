@@ -11,6 +11,7 @@ mod join;
 mod link;
 pub(crate) mod list_stats;
 mod rows;
+mod stats;
 
 pub mod peek;
 
@@ -20,7 +21,7 @@ pub mod names;
 use crate::agents::Agent;
 use crate::agents::row::RowOptions;
 use crate::session::dialect::Dialect;
-use crate::session::list_stats::ListStatsOptions;
+use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
@@ -61,8 +62,12 @@ pub struct Options {
     pub messages: bool,
     /// Keep the files that tool calls name.
     pub file_calls: bool,
-    /// Collect what a list of sessions shows.
-    pub digest: Option<ListStatsOptions>,
+    /// Keep what statistics need of entries and tool calls.
+    pub stats: bool,
+    /// Keep the key of each entry, to recognize its copies in forks.
+    pub keys: bool,
+    /// Collect what a list of sessions shows, and whether an entry is in this period.
+    pub digest: Option<Period>,
     /// Keep the places of lines that are not plain: those with a problem, without a newline, or for which this is false.
     pub plain: Option<fn(&Record, &[Block]) -> bool>,
 }
@@ -79,6 +84,8 @@ impl Default for Options {
             usage: false,
             messages: false,
             file_calls: false,
+            stats: false,
+            keys: false,
             digest: None,
             plain: None,
         }

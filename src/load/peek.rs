@@ -4,8 +4,8 @@ use crate::load::{LoadError, Options, load};
 use crate::session::Format;
 use crate::session::content::content_text;
 use crate::session::dialect::Dialect;
-use crate::session::list_stats::ListStatsOptions;
 use crate::session::name::name as shown_name;
+use crate::session::period::Period;
 use crate::session::read::header;
 pub use crate::session::read::header::{Preamble, read as head};
 use crate::session::read::whole_lines::last_line;
@@ -66,7 +66,7 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
 /// Returns the title of a session without a name, if it is within the first `bytes` bytes.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else { return Text::default() };
-    let options = Options { digest: Some(ListStatsOptions::default()), ..Options::default() };
+    let options = Options { digest: Some(Period::default()), ..Options::default() };
     // A message cut off at the end is not a valid line.
     let opening = load(&start, &options).ok().and_then(|session| session.collected.digest.opening);
     opening.map(|opening| opening.text().clone()).unwrap_or_default()

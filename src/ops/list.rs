@@ -12,7 +12,8 @@ use crate::session::defect::FindingKind;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Span;
 use crate::session::labels::Labels;
-use crate::session::list_stats::{EntryKey, ListStatsOptions, Opening, Question};
+use crate::session::list_stats::{EntryKey, Opening, Question};
+use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::tree::Tree;
 use crate::session::usage::{Billed, SubAgents, UsageSums};
@@ -102,8 +103,7 @@ pub struct ListInput<'a> {
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
 pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
-    let options =
-        Options { workers: 1, digest: Some(ListStatsOptions::default()), usage: true, ..Options::default() };
+    let options = Options { workers: 1, digest: Some(Period::default()), usage: true, ..Options::default() };
     let agents = SubAgents::default();
     let reading = read(ListInput { path, source, modified, agents: &agents, pruned: None }, &options)?;
     Ok(reading.listed)
@@ -112,20 +112,17 @@ pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, 
 /// Reads one session. The options must request a digest and usage.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
-    let mut digest = std::mem::take(&mut session.collected.digest);
+    let digest = std::mem::take(&mut session.collected.digest);
     let mut billed = std::mem::take(&mut session.collected.billed);
+    let mut keys = std::mem::take(&mut session.collected.keys);
     if let Some(pruned) = file.pruned {
         let with = load(&pruned.whole(file.source), options)?;
-        billed = with.collected.billed;
-        digest.entries = with.collected.digest.entries;
-        for (key, entry) in digest.entries.iter_mut().zip(&with.entries) {
+        (billed, keys) = (with.collected.billed, with.collected.keys);
+        for (key, entry) in keys.iter_mut().zip(&with.entries) {
             key.is_pruned = pruned.in_session(entry.line).is_none();
         }
     }
-    billed.retain(|request| {
-        let reported = request.agents.as_deref();
-        reported.is_none_or(|reported| !file.agents.are_read(file.path, reported))
-    });
+    billed.retain(|request| !request.is_elsewhere(file.path, file.agents));
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
     let bodies = EntryReader::new(&session, file.source);
@@ -137,7 +134,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let created = session.header.started_ms();
     let active = digest.activity.filter(|&time| time > 0.0).map(|time| time as i64);
     let modified = active.or(created).unwrap_or(file.modified);
-    let period = options.digest.unwrap_or_default().period;
+    let period = options.digest.unwrap_or_default();
     let listed = Listed {
         path: file.path.to_owned(),
         owner: None,
@@ -163,7 +160,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         is_in_period: digest.is_in_period || period.has(created.unwrap_or(modified)),
         id: session.header.id,
     };
-    Ok(Reading { listed, keys: digest.entries, billed })
+    Ok(Reading { listed, keys, billed })
 }
 
 /// Returns the whole text of the first question, reading it from the file unless the list holds all of it.

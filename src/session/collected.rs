@@ -6,7 +6,7 @@
 use super::column::Column;
 use super::entry::{Entry, EntryIx, LineNo, Slice, Span};
 use super::file_calls::FileCall;
-use super::list_stats::ListStats;
+use super::list_stats::{EntryKey, ListStats};
 use super::search::Matches;
 use super::usage::Billed;
 use pisess_json::text::Text;
@@ -58,6 +58,43 @@ pub struct NamedId {
     pub entry: EntryIx,
     /// The id.
     pub id: Slice,
+}
+
+/// What statistics need of an entry besides its envelope, recorded if they were requested: of a reply, a tool result, an
+/// entry of usage, and a request of the user that is not a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Attribution {
+    /// The entry.
+    pub entry: EntryIx,
+    /// The provider of the model that responded.
+    pub provider: Slice,
+    /// That model.
+    pub model: Slice,
+    /// The tool of a result.
+    pub tool: Slice,
+    /// Whether a reply has a record of its tokens.
+    pub has_usage: bool,
+    /// The time in the message, in milliseconds since 1970: when the reply began.
+    pub began_ms: Option<i64>,
+}
+
+impl Attribution {
+    /// Returns that of an entry for which nothing is recorded.
+    pub fn none(entry: EntryIx) -> Attribution {
+        let none = Slice::default();
+        Attribution { entry, provider: none, model: none, tool: none, has_usage: true, began_ms: None }
+    }
+}
+
+/// A tool call, recorded if statistics were requested.
+#[derive(Clone, Copy, Debug)]
+pub struct CountedCall {
+    /// The assistant entry.
+    pub entry: EntryIx,
+    /// The tool.
+    pub tool: Slice,
+    /// The file that a `read`, `write` or `edit` names, with its absolute path.
+    pub file: Option<FileCall>,
 }
 
 /// A line that is not plain: see [`Options::plain`](crate::load::Options::plain).
@@ -171,6 +208,12 @@ collected! {
     timestamps: Vec<Slice>,
     /// The requests that entries record, in file order and without copies, if requested.
     billed: Vec<Billed>,
+    /// What statistics need of entries, in file order, if requested.
+    attributions: Vec<Attribution>,
+    /// Tool calls in file order, if statistics were requested.
+    counted_calls: Vec<CountedCall>,
+    /// What identifies each entry, if requested.
+    keys: Vec<EntryKey>,
     /// The position of each entry's `message` in its line, empty if it has none, if requested.
     messages: Vec<Range<u32>>,
     /// What a list of sessions shows of it, if requested.
@@ -211,6 +254,16 @@ impl Renumber for Range<u32> {
     fn renumber(&mut self, _: Base) {}
 }
 
+impl Renumber for EntryKey {
+    fn renumber(&mut self, _: Base) {}
+}
+
+impl<T: Renumber> Renumber for Option<T> {
+    fn renumber(&mut self, base: Base) {
+        self.iter_mut().for_each(|item| item.renumber(base));
+    }
+}
+
 macro_rules! renumber {
     ($($type:ident: $($field:ident),*;)*) => {
         $(impl Renumber for $type {
@@ -226,6 +279,8 @@ renumber! {
     OtherName: entry, kind, role;
     ToolCall: entry, id, name, row;
     FileCall: entry, path;
+    Attribution: entry, provider, model, tool;
+    CountedCall: entry, tool, file;
     Billed: entry;
     NamedId: entry, id;
 }
@@ -233,7 +288,7 @@ renumber! {
 impl Renumber for Entry {
     fn renumber(&mut self, base: Base) {
         self.id.renumber(base);
-        self.parent.iter_mut().for_each(|parent| parent.renumber(base));
+        self.parent.renumber(base);
         self.line.0 += base.lines;
         self.record += base.records;
     }

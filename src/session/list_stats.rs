@@ -1,23 +1,13 @@
 //! The data of a session that a list of sessions shows: counts, sums and the start of the first question.
 //!
-//! The size of a digest does not depend on the number of entries, unless their keys are requested. It is
+//! The size of a digest does not depend on the number of entries. It is
 //! collected while the file is loaded ([`crate::load`]).
 
 use crate::session::entry::EntryIx;
-use crate::session::period::Period;
 use pisess_json::text::Text;
 
 /// The maximum length of the first question's kept text, in UTF-16 units.
 pub const PREVIEW: usize = 200;
-
-/// What a digest contains besides counts and sums.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ListStatsOptions {
-    /// Whether it has the key of each entry, to recognize its copies in forks.
-    pub entries: bool,
-    /// The period whose entries decide [`ListStats::is_in_period`].
-    pub period: Period,
-}
 
 /// The first question of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,7 +72,7 @@ pub struct ListStats {
     pub messages: u32,
     /// The newest time of a user or assistant message, in milliseconds since 1970.
     pub activity: Option<f64>,
-    /// Whether an entry is in the period.
+    /// Whether an entry is in the period that was requested.
     pub is_in_period: bool,
     /// The first user message that has text.
     pub question: Option<Question>,
@@ -90,8 +80,6 @@ pub struct ListStats {
     pub opening: Option<Opening>,
     /// The models that responded, in order of first use, as `provider/model`.
     pub models: Vec<Text<'static>>,
-    /// Each entry, if [`ListStatsOptions::entries`] was requested.
-    pub entries: Vec<EntryKey>,
 }
 
 impl ListStats {
@@ -112,6 +100,5 @@ impl ListStats {
                 self.models.push(model);
             }
         }
-        self.entries.append(&mut next.entries);
     }
 }

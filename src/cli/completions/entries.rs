@@ -8,7 +8,7 @@ use crate::ops::tree::rows;
 use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::labels::Labels;
-use crate::session::list_stats::ListStatsOptions;
+use crate::session::period::Period;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
@@ -80,7 +80,7 @@ impl Entries {
 
 /// Returns the models of the replies in the last MiB.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
-    let digest = Some(ListStatsOptions::default());
+    let digest = Some(Period::default());
     let session = load(&peek::ends(source, TAIL)?, &Options { digest, ..Options::default() })?;
     Ok(session.collected.digest.models.iter().map(|model| model.to_string_lossy().into_owned()).collect())
 }

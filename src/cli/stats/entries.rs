@@ -1,8 +1,9 @@
 //! `--by entry`: prints a row for each billed entry.
 
 use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
-use crate::ops::stats::{Counted, EntryStats};
-use crate::session::usage::{UsageSums, model_name, places};
+use crate::ops::stats::{Counted, SessionStats};
+use crate::session::Session;
+use crate::session::usage::{UsageSums, places};
 use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::text::Text;
@@ -28,12 +29,12 @@ impl EntryRows {
     pub fn add<'h>(
         &mut self,
         path: &Path,
-        harvest: &'h EntryStats,
+        harvest: &'h SessionStats,
         entries: impl Iterator<Item = &'h Counted>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let path = path.to_string_lossy();
-        for entry in entries.filter(|entry| entry.is_billed()) {
+        for entry in entries.filter(|entry| entry.is_billed) {
             if self.json {
                 ui.print_json(&json(&path, harvest, entry))?;
             } else {
@@ -49,17 +50,18 @@ impl EntryRows {
         self.table.print(ui)
     }
 
-    fn row(&self, path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<Cell> {
+    fn row(&self, path: &str, harvest: &SessionStats, entry: &Counted) -> Vec<Cell> {
         let usage = entry.usage.unwrap_or_default();
         let path = if self.paths { format!("{path}:") } else { String::new() };
-        let id = match harvest.text(entry.id) {
+        let session = &harvest.session;
+        let id = match session.id(entry.by.entry) {
             id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
             id => id.to_string(),
         };
         let cells = [
             path + &id,
-            harvest.text(entry.timestamp).to_string(),
-            harvest.name(entry.tool).unwrap_or(harvest.name(entry.role_name).unwrap_or_default()).to_owned(),
+            session.timestamp(entry.by.entry).unwrap_or_default().to_string(),
+            harvest.name(entry.by.tool).unwrap_or_else(|| role(session, entry).into()).into_owned(),
             js::number(usage.input),
             js::number(usage.output),
             js::number(usage.cache_read),
@@ -67,35 +69,41 @@ impl EntryRows {
             usage.cost.map_or("unpriced".to_owned(), |cost| {
                 format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
             }),
-            model_name(harvest.name(entry.provider), harvest.name(entry.model)).unwrap_or_default(),
+            harvest.model(entry).unwrap_or_default(),
         ];
         cells.map(|text| vec![(visible(&text), Style::new())]).into()
     }
 }
 
-fn json(path: &str, harvest: &EntryStats, entry: &Counted) -> Vec<u8> {
-    let some = |text: Text<'_>| Some(text.into_owned()).filter(|text| !text.is_empty());
+fn json(path: &str, harvest: &SessionStats, entry: &Counted) -> Vec<u8> {
+    let (session, ix) = (&harvest.session, entry.by.entry);
+    let [provider, model, tool] =
+        [entry.by.provider, entry.by.model, entry.by.tool].map(|name| harvest.name(name));
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
     let tokens = sums.unwrap_or_else(|| b"null".to_vec());
-    let agents = places(Path::new(path), harvest.agents(entry));
-    let agents: Vec<Text> = agents.iter().map(|end| Text::from(&**end)).collect();
+    let agents = entry.agents.as_ref().map(|agents| places(Path::new(path), agents));
+    let agents = agents.map(|agents| agents.into_iter().map(Text::from).collect::<Vec<_>>());
     Object::new()
         .str("path", path)
-        .text("sessionId", &harvest.header.id)
-        .text_or_null("id", some(harvest.text(entry.id)).as_ref())
-        .text_or_null("parentId", some(harvest.text(entry.parent_id)).as_ref())
+        .text("sessionId", &session.header.id)
+        .text_or_null("id", Some(session.id(ix)).filter(|id| !id.is_empty()).as_ref())
+        .text_or_null("parentId", session.parent_id(ix).as_ref())
         .number_or_null("line", entry.line.map(|line| f64::from(line.0)))
-        .str("role", harvest.name(entry.role_name).unwrap_or_default())
-        .str_or_null("provider", harvest.name(entry.provider))
-        .str_or_null("model", harvest.name(entry.model))
-        .str_or_null("tool", harvest.name(entry.tool))
-        .text_or_null("timestamp", some(harvest.text(entry.timestamp)).as_ref())
+        .str("role", &role(session, entry))
+        .str_or_null("provider", provider.as_deref())
+        .str_or_null("model", model.as_deref())
+        .str_or_null("tool", tool.as_deref())
+        .text_or_null("timestamp", session.timestamp(ix).as_ref())
         .json("tokens", &tokens)
         .number_or_null("cost", entry.usage.and_then(|usage| usage.cost))
         .with(entry.usage.filter(|usage| usage.is_estimated), |row, _| row.bool("estimated", true))
-        .bool("subAgents", entry.of_agents)
-        .with(entry.of_agents.then_some(agents), |object, agents| {
-            object.json("agentSessions", &texts(&agents))
-        })
+        .bool("subAgents", agents.is_some())
+        .with(agents, |object, agents| object.json("agentSessions", &texts(&agents)))
         .finish()
+}
+
+/// Returns the role of the message of an entry, or its type.
+fn role(session: &Session, entry: &Counted) -> String {
+    let ix = entry.by.entry;
+    session.role_name(ix).unwrap_or_else(|| session.kind_name(ix)).to_string_lossy().into_owned()
 }

@@ -2,11 +2,11 @@
 
 use crate::cli::output::{Clock, Ui};
 use crate::format::{ID, id_end};
-use crate::ops::stats::{Call, Counted, EntryStats, Totals};
+use crate::ops::stats::{Counted, SessionStats, Totals};
 use crate::session::Header;
+use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
 use crate::session::paths::{below_home, name};
-use crate::session::usage::model_name;
 use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::js;
@@ -87,7 +87,7 @@ impl Groups {
     pub fn add<'h>(
         &mut self,
         path: &Path,
-        harvest: &'h EntryStats,
+        harvest: &'h SessionStats,
         entries: impl Iterator<Item = &'h Counted>,
     ) {
         self.sessions += 1;
@@ -103,8 +103,8 @@ impl Groups {
                 let calls = harvest.calls(entry).iter();
                 for call in calls.filter(|call| !has_files || call.file.is_some()) {
                     let at = self.group(path, harvest, entry, Some(call));
-                    self.list[at].totals.add_call(call, session);
-                    self.total.add_call(call, session);
+                    self.list[at].totals.add_call(harvest, call, session);
+                    self.total.add_call(harvest, call, session);
                 }
                 // Results count for their tool.
                 if !has_files && entry.role == Some(Role::ToolResult) {
@@ -132,7 +132,13 @@ impl Groups {
     }
 
     /// Returns the index of the group of an entry, or of one of its calls.
-    fn group(&mut self, path: &Path, harvest: &EntryStats, entry: &Counted, call: Option<&Call>) -> usize {
+    fn group(
+        &mut self,
+        path: &Path,
+        harvest: &SessionStats,
+        entry: &Counted,
+        call: Option<&CountedCall>,
+    ) -> usize {
         let (mut whole, mut ends) = (String::new(), Vec::with_capacity(2));
         for &by in &self.by {
             self.push_key(by, harvest, entry, call, &mut whole);
@@ -153,21 +159,21 @@ impl Groups {
             let sessions = &mut self.list[at].sessions;
             let path = path.to_string_lossy();
             if sessions.last().is_none_or(|(last, _)| *last != path) {
-                let id = id_end(&harvest.header.id.to_string_lossy(), ID).to_owned();
+                let id = id_end(&harvest.session.header.id.to_string_lossy(), ID).to_owned();
                 sessions.push((path.into_owned(), id));
             }
         }
         at
     }
 
-    fn keys(&self, harvest: &EntryStats, whole: &str, ends: &[usize]) -> Vec<Key> {
+    fn keys(&self, harvest: &SessionStats, whole: &str, ends: &[usize]) -> Vec<Key> {
         let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
         let named = |(&by, (start, &end)): (&By, (usize, &usize))| {
             let key = &whole[start..end];
             // Two files may contain the same session.
             let name = key.split_once('\0').map_or(key, |(name, _)| name);
             let shown = match by {
-                By::Session => Some(self.shown(&harvest.header)),
+                By::Session => Some(self.shown(&harvest.session.header)),
                 By::Project | By::File => {
                     Some(below_home(key, self.home.as_deref())).filter(|key| !key.is_empty())
                 }
@@ -179,22 +185,26 @@ impl Groups {
     }
 
     /// Appends the key of an entry, or of one of its calls; nothing if it has none.
-    fn push_key(&self, by: By, harvest: &EntryStats, entry: &Counted, call: Option<&Call>, key: &mut String) {
+    fn push_key(
+        &self,
+        by: By,
+        harvest: &SessionStats,
+        entry: &Counted,
+        call: Option<&CountedCall>,
+        key: &mut String,
+    ) {
         match by {
-            By::Session => drop(write!(key, "{}\0{}", harvest.header.id, self.sessions)),
-            By::Project => drop(write!(key, "{}", harvest.header.cwd.clone().unwrap_or_default())),
-            By::Model => {
-                let (provider, model) = (harvest.name(entry.provider), harvest.name(entry.model));
-                key.push_str(&model_name(provider, model).unwrap_or_default());
-            }
+            By::Session => drop(write!(key, "{}\0{}", harvest.session.header.id, self.sessions)),
+            By::Project => drop(write!(key, "{}", harvest.session.header.cwd.clone().unwrap_or_default())),
+            By::Model => key.push_str(&harvest.model(entry).unwrap_or_default()),
             By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
             By::Tool => {
-                let tool = harvest.name(call.map_or(entry.tool, |call| call.tool));
-                key.push_str(tool.unwrap_or_default());
+                let tool = harvest.name(call.map_or(entry.by.tool, |call| call.tool));
+                key.push_str(&tool.unwrap_or_default());
             }
             By::File => {
                 let file = call.and_then(|call| call.file.as_ref());
-                key.push_str(file.and_then(|file| harvest.name(file.path)).unwrap_or_default());
+                key.push_str(&file.and_then(|file| harvest.name(file.path)).unwrap_or_default());
             }
             By::Entry => {}
         }

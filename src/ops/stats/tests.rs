@@ -1,8 +1,6 @@
 use crate::ops::stats::*;
 use crate::session::entry::LineNo;
-use crate::session::read::line_chunks::ChunkReader;
 use crate::session::usage::SubAgents;
-use foldhash::quality::RandomState;
 use pisess_store::FoundFile;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -46,13 +44,13 @@ impl Made {
             .message(1, r#""role":"toolResult","toolName":"bash","isError":true,"content":[]"#)
     }
 
-    fn collect(&self, hasher: &RandomState) -> EntryStats {
+    fn collect(&self) -> SessionStats {
         let source = self.lines.as_bytes().to_vec();
-        collect(&source, StatsOptions::default(), hasher, &mut ChunkReader::default()).unwrap()
+        collect(&source, StatsOptions::default()).unwrap()
     }
 
     fn totals(&self) -> Totals {
-        let harvest = self.collect(&RandomState::default());
+        let harvest = self.collect();
         let mut totals = Totals::default();
         harvest.entries.iter().for_each(|entry| totals.add(&harvest, entry, 0));
         totals
@@ -83,7 +81,7 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
     let agents = SubAgents::among(&[child]);
     let options = StatsOptions { agents: Some((owner, &agents)), ..StatsOptions::default() };
-    let harvest = collect(&source, options, &RandomState::default(), &mut ChunkReader::default()).unwrap();
+    let harvest = collect(&source, options).unwrap();
     assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }
 
@@ -108,17 +106,16 @@ fn a_turn_lasts_until_its_last_answer_whatever_the_clock_does() {
 
 #[test]
 fn entries_that_a_fork_copied_count_once() {
-    let hasher = RandomState::default();
     let source = Made::session("a").turn();
     let mut fork = Made::session("b").turn().turn();
     // An entry that is in one file twice counts twice.
     let again = fork.lines.lines().last().unwrap().to_owned();
     fork.lines += &format!("{again}\n");
     let mut seen = foldhash::HashSet::default();
-    assert_eq!(copies(&mut seen, &source.collect(&hasher)), [false; 4]);
-    let copied = copies(&mut seen, &fork.collect(&hasher));
+    assert_eq!(copies(&mut seen, &source.collect()), [false; 4]);
+    let copied = copies(&mut seen, &fork.collect());
     assert_eq!(copied, [true, true, true, true, false, false, false, false, false]);
-    assert_eq!(copies(&mut seen, &fork.collect(&hasher)), [true; 9]);
+    assert_eq!(copies(&mut seen, &fork.collect()), [true; 9]);
     // Entries of version 1 have no id: those of two sessions are not copies, those of a copied file are.
     let old = |id: &str| Made {
         lines: format!(
@@ -126,9 +123,9 @@ fn entries_that_a_fork_copied_count_once() {
         ),
         seconds: 0,
     };
-    assert_eq!(copies(&mut seen, &old("a").collect(&hasher)), [false]);
-    assert_eq!(copies(&mut seen, &old("b").collect(&hasher)), [false]);
-    assert_eq!(copies(&mut seen, &old("a").collect(&hasher)), [true]);
+    assert_eq!(copies(&mut seen, &old("a").collect()), [false]);
+    assert_eq!(copies(&mut seen, &old("b").collect()), [false]);
+    assert_eq!(copies(&mut seen, &old("a").collect()), [true]);
 }
 
 #[test]
@@ -136,7 +133,7 @@ fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
     made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
     made.lines += "{\"type\":\"mess";
-    let harvest = made.collect(&RandomState::default());
+    let harvest = made.collect();
     assert_eq!(harvest.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
     assert_eq!(harvest.entries.len(), 4);
     assert_eq!(harvest.entries[0].line, Some(LineNo(8)));

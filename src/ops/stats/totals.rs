@@ -1,14 +1,18 @@
 //! Sums of harvests.
 
-use crate::ops::stats::entry_stats::{Call, Counted, EntryStats};
+use crate::ops::stats::session_stats::{Counted, SessionStats};
+use crate::session::Session;
+use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
 use crate::session::file_calls::FileAct;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
+use foldhash::quality::FixedState;
+use std::hash::BuildHasher;
 
-/// Returns for each entry of a file whether an earlier file had it, given the keys of their entries (eight bytes each), and
+/// Returns for each entry of a file whether an earlier file had it, given the keys of their entries, and
 /// adds those of this file. An entry that is in one file twice counts twice, as in the agents.
-pub fn copies(earlier: &mut HashSet<u64>, harvest: &EntryStats) -> Vec<bool> {
+pub fn copies(earlier: &mut HashSet<u128>, harvest: &SessionStats) -> Vec<bool> {
     let copies = harvest.entries.iter().map(|entry| earlier.contains(&entry.key)).collect();
     earlier.extend(harvest.entries.iter().map(|entry| entry.key));
     copies
@@ -41,24 +45,25 @@ pub struct Totals {
     pub took_ms: i64,
     /// The time of the latest entry.
     pub last_ms: Option<i64>,
+    /// Hashes of their absolute paths.
     files: HashSet<u64>,
     session: Option<usize>,
 }
 
 impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
-    pub fn add(&mut self, harvest: &EntryStats, entry: &Counted, session: usize) {
+    pub fn add(&mut self, harvest: &SessionStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
-        harvest.calls(entry).iter().for_each(|call| self.count(call));
+        harvest.calls(entry).iter().for_each(|call| self.count(&harvest.session, call));
     }
 
     /// Adds a tool call alone.
-    pub fn add_call(&mut self, call: &Call, session: usize) {
+    pub fn add_call(&mut self, harvest: &SessionStats, call: &CountedCall, session: usize) {
         self.begin(session);
-        self.count(call);
+        self.count(&harvest.session, call);
     }
 
-    fn count(&mut self, call: &Call) {
+    fn count(&mut self, session: &Session, call: &CountedCall) {
         self.tool_calls += 1;
         let Some(file) = call.file else { return };
         match file.tool.act {
@@ -67,7 +72,7 @@ impl Totals {
         }
         // The agents list no other files.
         if file.tool.act != FileAct::Read && !file.tool.is_unlisted {
-            self.files.insert(file.key);
+            self.files.insert(FixedState::with_seed(0).hash_one(session.bytes(file.path)));
         }
     }
 
@@ -84,7 +89,7 @@ impl Totals {
         self.messages += u64::from(entry.role.is_some());
         self.took_ms += entry.took_ms;
         self.last_ms = self.last_ms.max(Some(entry.time_ms));
-        if entry.is_billed() {
+        if entry.is_billed {
             self.usage.add(&entry.usage.unwrap_or_default());
         }
     }

@@ -15,6 +15,7 @@ use foldhash::fast::FixedState;
 use pisess_json::Raw;
 use pisess_json::write::Object;
 use std::hash::BuildHasher;
+use std::path::Path;
 
 /// Tokens and cost of one request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -160,6 +161,11 @@ impl Billed {
         };
         let print = |message: &MessageFacts| message.timestamp.map(|_| fingerprint(message.bytes));
         Some(Billed { entry, usage, agents, print: message.and_then(print) })
+    }
+
+    /// Whether it is the sum that a tool result of this session reports for sub-agents whose own sessions are read.
+    pub fn is_elsewhere(&self, session: &Path, agents: &SubAgents) -> bool {
+        self.agents.as_deref().is_some_and(|reported| agents.are_read(session, reported))
     }
 }
 

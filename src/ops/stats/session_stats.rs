@@ -1,0 +1,82 @@
+//! What one session counts for in statistics.
+
+use crate::ops::stats::prices::Prices;
+use crate::session::Session;
+use crate::session::collected::{Attribution, CountedCall};
+use crate::session::entry::{LineNo, Role, Slice};
+use crate::session::usage::{Usage, model_name};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A session, and what is counted of it.
+#[derive(Debug)]
+pub struct SessionStats {
+    /// The session, with what was pruned from it.
+    pub session: Session,
+    /// Its messages and billed entries, in file order.
+    pub entries: Vec<Counted>,
+    /// The number of lines that are not JSON, and the first of them.
+    pub malformed: Option<(u32, LineNo)>,
+}
+
+/// An entry that is counted.
+#[derive(Clone, Debug)]
+pub struct Counted {
+    /// The entry, its model and its tool. The model of a tool result without usage of its own is that of the call.
+    pub by: Attribution,
+    /// A key that is the same for copies of the entry in other files, and different for all other entries.
+    pub key: u128,
+    /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
+    pub time_ms: i64,
+    /// The milliseconds since the previous entry of its turn; 0 outside of a turn.
+    pub took_ms: i64,
+    /// Whether it counts as a request to a model. A message that is earlier in the file as well, as after `pisess pick`,
+    /// does not: it was paid for once.
+    pub is_billed: bool,
+    /// Its tokens and cost, if it has any.
+    pub usage: Option<Usage>,
+    /// If `usage` is the sum that a tool result reports for sub-agents, which may have their own sessions: the ends of
+    /// the paths of these sessions, as far as it names them.
+    pub agents: Option<Box<[String]>>,
+    /// The role of its message; `None` for an entry that is not a message but is billed.
+    pub role: Option<Role>,
+    /// Whether it is the result of a tool that failed.
+    pub has_failed: bool,
+    /// Its physical line; `None` if it was pruned.
+    pub line: Option<LineNo>,
+    pub(super) calls: Range<usize>,
+}
+
+impl SessionStats {
+    /// Returns the tool calls of an entry.
+    pub fn calls(&self, entry: &Counted) -> &[CountedCall] {
+        &self.session.collected.counted_calls[entry.calls.clone()]
+    }
+
+    /// Fills in the cost of requests that have none, as far as the table has their models.
+    pub fn estimate(&mut self, prices: &Prices) {
+        for entry in &mut self.entries {
+            let [provider, model] =
+                [entry.by.provider, entry.by.model].map(|name| named(&self.session, name));
+            let Some(usage) = entry.usage.as_mut().filter(|usage| usage.cost.is_none()) else { continue };
+            if let Some(cost) = model.and_then(|model| prices.cost(provider.as_deref(), &model, usage)) {
+                (usage.cost, usage.is_estimated) = (Some(cost), true);
+            }
+        }
+    }
+
+    /// Returns a name, if it is not missing.
+    pub fn name(&self, name: Slice) -> Option<Cow<'_, str>> {
+        named(&self.session, name)
+    }
+
+    /// Returns the model of an entry, with its provider.
+    pub fn model(&self, entry: &Counted) -> Option<String> {
+        model_name(self.name(entry.by.provider).as_deref(), self.name(entry.by.model).as_deref())
+    }
+}
+
+fn named(session: &Session, name: Slice) -> Option<Cow<'_, str>> {
+    let name = String::from_utf8_lossy(session.bytes(name));
+    Some(name).filter(|name| !name.is_empty())
+}
