@@ -42,9 +42,9 @@ use std::ops::ControlFlow;
 const SMALL: u64 = 1 << 20;
 
 /// What to keep besides the envelopes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The number of threads that read; small files are read by one in any case.
+    /// The number of threads that read, at least one; small files are read by one in any case.
     pub workers: usize,
     /// Leave out a last line that is still being written.
     pub whole_lines: bool,
@@ -70,26 +70,6 @@ pub struct Options {
     pub digest: Option<Period>,
     /// Keep the places of lines that are not plain: those with a problem, without a newline, or for which this is false.
     pub plain: Option<fn(&Record, &[Block]) -> bool>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            workers: 1,
-            whole_lines: false,
-            rows: None,
-            calls: false,
-            search: Words::default(),
-            timestamps: false,
-            usage: false,
-            messages: false,
-            file_calls: false,
-            stats: false,
-            keys: false,
-            digest: None,
-            plain: None,
-        }
-    }
 }
 
 /// Reads only the header of a session.

@@ -49,7 +49,7 @@ impl Branch {
 /// Returns all branches, newest first.
 pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
-    let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
+    let order: Vec<EntryIx> = tree.walk(&[]).collect();
     let is_part = parts(session, &order);
     let ways_on = ways_on(session, &is_part);
     // The branch as it is at each entry; a note has that of the nearest part above it.
@@ -96,7 +96,7 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 /// Returns the first entry of the branch that an entry is on, and the entry at which it diverges from others, which may
 /// be the root; `None` if the session does not branch above the entry.
 pub fn start_of(session: &Session, tree: &Tree, ix: EntryIx) -> Option<(EntryIx, Position)> {
-    let order: Vec<EntryIx> = tree.walk(&vec![false; session.entries.len()]).collect();
+    let order: Vec<EntryIx> = tree.walk(&[]).collect();
     let is_part = parts(session, &order);
     let ways_on = ways_on(session, &is_part);
     let roots = tree.roots().iter().filter(|root| is_part[root.at()]).count();

@@ -1,7 +1,7 @@
 //! Turns a copy of a session into a session of the other agent.
 //!
 //! ```text
-//! fork ──> NewSession ──> each copy becomes Piece::Converted, the header that of the other agent
+//! fork ──> NewSession ──> each copy is converted, the header is that of the other agent
 //! ```
 //!
 //! Entries are converted one by one as they are written ([`crate::agents::convert`]). What depends on several
@@ -9,15 +9,16 @@
 //! and pi's edits of the context, which are applied to the entries that they edit.
 
 use crate::agents::oh_my_pi::native;
-use crate::agents::pi::edits::{Edit, Edits};
+use crate::agents::pi::edits::Edit;
 use crate::ops::IdSource;
 use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
 use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
+use crate::ops::rows::edited;
 use crate::session::Format;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::tree::active;
+use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::encoded;
 use pisess_json::text::Text;
@@ -42,8 +43,8 @@ pub fn convert(
     let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
     let new = listed(bodies, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
-    let edit_of = edits(bodies)?;
-    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edit_of));
+    let edits = edited(bodies, session.leaf)?;
+    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edits));
     let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(bodies, &pieces)? {
@@ -73,52 +74,33 @@ fn listed(
     if session.format != Format::V3 || session.all().any(has_head) {
         return fork_subtree(bodies, None, options, fresh);
     }
-    let copies = session.all().map(|entry| Piece::Copied { entry, parent: None, first_kept: None });
-    Ok(NewSession { entries: Entries::Some(copies.collect()), ..new })
+    Ok(NewSession { entries: Entries::Some(session.all().map(Piece::copied).collect()), ..new })
 }
 
 fn converted(
-    mut piece: Piece,
+    piece: Piece,
     bodies: &EntryReader,
     to: Dialect,
-    edit_of: &dyn Fn(EntryIx) -> Option<Edit>,
+    edits: &HashMap<EntryIx, Edit>,
 ) -> io::Result<Piece> {
     let session = bodies.session();
-    let Piece::Copied { entry, ref mut first_kept, .. } = piece else { return Ok(piece) };
+    let Piece::Copied { entry, parent, mut first_kept, .. } = piece else { return Ok(piece) };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
         let kept = bodies.with_entry(entry, |line| native::first_kept(session, entry, line))?;
-        *first_kept = kept.map(|kept| session.id(kept).into_owned());
+        first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
-    Ok(Piece::Converted { edit: edit_of(entry), copy: Box::new(piece), to })
-}
-
-/// Returns the edit in effect for each entry: one of the path to the leaf, or for an entry that is not on it, one of other
-/// branches.
-fn edits(bodies: &EntryReader) -> io::Result<impl Fn(EntryIx) -> Option<Edit>> {
-    let session = bodies.session();
-    let is_active = active(session, session.leaf);
-    let (path, others): (Vec<_>, Vec<_>) = session.all().partition(|ix| is_active[ix.at()]);
-    let of_path = Edits::among(path.into_iter(), bodies)?;
-    let of_others = Edits::among(others.into_iter(), bodies)?;
-    Ok(move |entry: EntryIx| {
-        let edits = if is_active[entry.at()] { &of_path } else { &of_others };
-        edits.of(session, entry).filter(|_| session.agent().follows_edits)
-    })
+    Ok(Piece::Copied { entry, parent, first_kept, to: Some(to), edit: edits.get(&entry).copied() })
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
 fn last_title(bodies: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
-    let of = |piece: &Piece| match piece {
-        Piece::Converted { copy, .. } => match **copy {
-            Piece::Copied { entry, .. } => Some(entry),
-            _ => None,
-        },
-        _ => None,
-    };
-    let changes = pieces.iter().rev().filter_map(of);
-    let last = changes.into_iter().find(|&ix| bodies.session().entry(ix).kind == Kind::TitleChange);
-    let Some(ix) = last else { return Ok(None) };
+    let is_change = |ix: &EntryIx| bodies.session().entry(*ix).kind == Kind::TitleChange;
+    let change = pieces.iter().rev().find_map(|piece| match piece {
+        Piece::Copied { entry, .. } => Some(*entry).filter(is_change),
+        Piece::New(_) => None,
+    });
+    let Some(ix) = change else { return Ok(None) };
     let title = bodies.with_entry(ix, |entry| entry.get_text("title").map(Text::into_owned))?;
     Ok(title.filter(|title| !title.is_blank()))
 }

@@ -154,7 +154,10 @@ fn without_labels(bodies: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
-        copies.push((ix, Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept }));
+        copies.push((
+            ix,
+            Piece::Copied { entry: ix, parent: moved.then_some(parent_id), first_kept, to: None, edit: None },
+        ));
     }
     Ok(copies)
 }

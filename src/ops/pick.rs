@@ -61,8 +61,7 @@ pub fn pick(
         }
         picked.remove(&label);
     }
-    let is_active = vec![false; session.entries.len()];
-    let order: Vec<_> = tree.walk(&is_active).filter(|ix| picked.contains(ix)).collect();
+    let order: Vec<_> = tree.walk(&[]).filter(|ix| picked.contains(ix)).collect();
     let along = order.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
     let mut graft = Graft {
         session,

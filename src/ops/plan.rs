@@ -12,6 +12,7 @@ use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_store::{ReadAt, copy_range};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// A change to a session: entries to append and, if the session has an older format, its migration. Both
@@ -121,14 +122,9 @@ pub enum Piece {
         parent: Option<Option<Text<'static>>>,
         /// The new `firstKeptEntryId`, if that changes.
         first_kept: Option<Text<'static>>,
-    },
-    /// An entry copied and converted for the other agent.
-    Converted {
-        /// The copy, before it is converted.
-        copy: Box<Piece>,
-        /// The agent to convert for.
-        to: Dialect,
-        /// The context edit in effect for it, if any.
+        /// The agent that the copy is converted for, if any.
+        to: Option<Dialect>,
+        /// The context edit in effect for the entry, if it is converted and has one.
         edit: Option<Edit>,
     },
     /// A new entry.
@@ -260,26 +256,32 @@ impl NewSession {
 }
 
 impl Piece {
+    /// Returns a copy of an entry as it is.
+    pub fn copied(entry: EntryIx) -> Piece {
+        Piece::Copied { entry, parent: None, first_kept: None, to: None, edit: None }
+    }
+
     /// Whether its line is that of the source.
     fn is_copied(&self) -> bool {
-        matches!(self, Piece::Copied { parent: None, first_kept: None, .. })
+        matches!(self, Piece::Copied { parent: None, first_kept: None, to: None, .. })
     }
 
     /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
     pub fn write(&self, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-        let (entry, parent, first_kept) = match self {
+        let (entry, parent, first_kept, to, edit) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
-            Piece::Copied { entry, parent, first_kept } => (*entry, parent, first_kept),
-            Piece::Converted { copy, to, edit } => {
-                let mut line = Vec::new();
-                copy.write(bodies, &mut line)?;
-                let seen = edit.map(|edit| seen(edit, bodies)).transpose()?;
-                return out.write_all(&convert::entry(&line, *to, seen.as_ref()));
-            }
+            Piece::Copied { entry, parent, first_kept, to, edit } => (*entry, parent, first_kept, to, edit),
         };
-        bodies.with_line(entry, |line| match (parent, first_kept) {
-            (None, None) => out.write_all(line.strip_suffix(b"\r").unwrap_or(line)),
-            _ => relinked(line, parent.as_ref(), first_kept.as_ref()).and_then(|line| out.write_all(&line)),
+        let seen = edit.map(|edit| seen(edit, bodies)).transpose()?;
+        bodies.with_line(entry, |line| {
+            let line = match (parent, first_kept) {
+                (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),
+                _ => Cow::Owned(relinked(line, parent.as_ref(), first_kept.as_ref())?),
+            };
+            match to {
+                None => out.write_all(&line),
+                Some(to) => out.write_all(&convert::entry(&line, *to, seen.as_ref())),
+            }
         })?
     }
 }

@@ -184,12 +184,13 @@ pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
         if is_active[target.at()] && !is_active[ix.at()] {
             continue;
         }
-        let new = line.get("replacement").filter(|new| !new.is_null()).map(|new| new.get("content"));
-        match new {
-            None => drop(edits.insert(target, Edit::Omit)),
+        match line.get("replacement") {
+            Some(new) if new.is_null() => drop(edits.insert(target, Edit::Omit)),
             // The content that the entry itself has undoes earlier edits.
-            Some(own) if content(own) == stored(bodies, target)? => drop(edits.remove(&target)),
-            Some(_) => drop(edits.insert(target, Edit::Replace(ix))),
+            Some(new) if content(new.get("content")) != stored(bodies, target)? => {
+                edits.insert(target, Edit::Replace(ix));
+            }
+            _ => drop(edits.remove(&target)),
         }
     }
     Ok(edits)
@@ -224,8 +225,7 @@ pub fn extents(session: &Session) -> Vec<Extent> {
         extent.newest_ms = extent.newest_ms.max(below.newest_ms);
     };
     // Children are added before their parents.
-    let none = vec![false; session.entries.len()];
-    let order: Vec<_> = Tree::new(session).walk(&none).collect();
+    let order: Vec<_> = Tree::new(session).walk(&[]).collect();
     order.into_iter().rev().for_each(add_to_parent);
     let has_more = |ix: EntryIx| extents[ix.at()].entries > own(session.entry(ix)).entries;
     let notes = notes_at_leaf(session, |ix| extents[ix.at()].entries > 0, has_more);

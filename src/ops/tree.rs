@@ -373,7 +373,7 @@ mod tests {
     fn a_result_answers_the_last_call_with_its_id() {
         let answered = |words: &str| {
             let session = session(words);
-            calls_by_id(&session, &vec![false; session.entries.len()])
+            calls_by_id(&session, &[])
         };
         assert_eq!(answered(""), [0; 0]);
         assert_eq!(answered("a:x x a:y,z z y"), [1, 3, 2]);

@@ -61,10 +61,10 @@ impl Tree {
     }
 
     /// Iterates over all entries in drawing order: parents before children; of siblings, the one that leads
-    /// to the leaf first.
+    /// to the leaf first. Without `is_active`, an empty slice, the oldest is first.
     pub fn walk<'a>(&'a self, is_active: &'a [bool]) -> impl Iterator<Item = EntryIx> + use<'a> {
         let push = |stack: &mut Vec<EntryIx>, siblings: &[EntryIx]| {
-            let active = |ix: &&EntryIx| is_active[ix.at()];
+            let active = |ix: &&EntryIx| is_active.get(ix.at()) == Some(&true);
             stack.extend(siblings.iter().rev().filter(|ix| !active(ix)));
             stack.extend(siblings.iter().rev().filter(active));
         };
@@ -89,7 +89,7 @@ impl Ancestry {
     /// Computes the ancestry of all entries.
     pub fn new(session: &Session) -> Ancestry {
         let count = session.entries.len();
-        let order: Vec<_> = Tree::new(session).walk(&vec![false; count]).collect();
+        let order: Vec<_> = Tree::new(session).walk(&[]).collect();
         let (mut place, mut size) = (vec![0_u32; count], vec![1_u32; count]);
         for (at, ix) in order.iter().enumerate() {
             place[ix.at()] = at as u32;

@@ -136,7 +136,7 @@ fn states(tree: &Tree, bodies: &EntryReader) -> io::Result<Vec<State>> {
     let is_edited = |ix| session.find(&session.id(ix)).is_some_and(|ix| edited.contains(&ix));
     let ancestry = Ancestry::new(session);
     let mut states = vec![State::default(); session.entries.len()];
-    for ix in tree.walk(&vec![false; session.entries.len()]) {
+    for ix in tree.walk(&[]) {
         let (entry, step) = (session.entry(ix), &steps[ix.at()]);
         let mut state = entry.parent.map_or_else(State::default, |parent| states[parent.at()]);
         state.depth += 1;

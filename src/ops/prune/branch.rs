@@ -30,7 +30,7 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Result<Option<BranchChoice>,
     let tree = Tree::new(session);
     let Some((first, point)) = start_of(session, &tree, ix) else { return Ok(None) };
     let mut is_inside = vec![false; session.entries.len()];
-    for ix in tree.walk(&vec![false; session.entries.len()]) {
+    for ix in tree.walk(&[]) {
         is_inside[ix.at()] = ix == first || session.entry(ix).parent.is_some_and(|up| is_inside[up.at()]);
     }
     let is_active = session.leaf.is_some_and(|leaf| is_inside[leaf.at()]);
