@@ -3,7 +3,7 @@
 use super::output::{Exit, Failure, FailureKind};
 use crate::load::LoadError;
 use crate::session::reference::ReferenceError;
-use pisess_store::{StoreError, is_closed_pipe, plain};
+use pisess_store::{Cause, StoreError, is_closed_pipe, plain};
 use std::io;
 
 impl Failure {
@@ -56,11 +56,10 @@ impl From<StoreError> for Failure {
         };
         // Only the message is kept: it contains that of its cause, which a chain of errors would repeat.
         let mut failure = Failure::new(exit, kind, &error);
-        failure.path = error.path().map(|path| path.to_string_lossy().into_owned());
+        failure.path = Some(error.path.to_string_lossy().into_owned());
         failure.hint = error.hint().map(str::to_owned);
-        failure.is_change = matches!(error, StoreError::Changed { .. });
-        let is_read = matches!(error, StoreError::Io { doing: "read", .. });
-        failure.is_missing = is_read && error.kind() == Some(io::ErrorKind::NotFound);
+        failure.is_change = matches!(error.cause, Cause::Changed(_));
+        failure.is_missing = error.doing == "read" && error.kind() == Some(io::ErrorKind::NotFound);
         failure
     }
 }

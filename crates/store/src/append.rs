@@ -3,7 +3,7 @@
 //! Space is reserved first, because a short write can only be taken back by cutting the file, and an agent may append
 //! between the last look at its size and the cut.
 
-use super::error::{FileChange, StoreError};
+use super::error::{Cause, FileChange, StoreError};
 use super::lock::Locked;
 use super::publish_lock::PublishLock;
 use std::io;
@@ -19,8 +19,8 @@ pub struct Committed {
     pub bytes: u64,
     /// The number of bytes appended by another process during a rewrite that were carried over (rule 4).
     pub carried: u64,
-    /// The errors that occurred after the change was in place: [`StoreError::Unsynced`] deserves a note,
-    /// [`StoreError::GrowthLost`] a warning.
+    /// The errors that occurred after the change was in place: [`Cause::Unsynced`] deserves a note,
+    /// [`Cause::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
 }
 
@@ -67,7 +67,7 @@ impl Locked {
         // Whole lines are in effect as soon as they are written, and another process may have read them or appended to
         // them, so they stay.
         match self.files.sync(&self.file) {
-            Err(source) => Err(StoreError::UnsyncedAppend { path: self.path.clone(), source }),
+            Err(error) => Err(StoreError::new("sync", &self.path, Cause::UnsyncedAppend(error))),
             Ok(()) => Ok(Attempt::Done(Committed::new(&self.path, bytes.len() as u64))),
         }
     }
@@ -105,13 +105,12 @@ impl Locked {
     /// Removes what we wrote, unless another process appended after it (rules 1 and 7).
     fn take_back(&self, written: &[u8], why: io::Error) -> StoreError {
         let (old, left) = (self.base.stat.size, written.len() as u64);
-        let failure = self.failed(why);
         let is_ours = self.files.stat(&self.file).is_ok_and(|stat| stat.size == old + left);
         if is_ours && self.files.truncate(&self.file, old).is_ok() {
-            return failure;
+            return self.failed(why);
         }
         // The first newline may only close the last line that was there.
         let has_line = written.get(1..).is_some_and(|rest| rest.contains(&b'\n'));
-        StoreError::Torn { failure: Box::new(failure), left, has_line }
+        StoreError::new("write", &self.path, Cause::Torn { error: why, left, has_line })
     }
 }

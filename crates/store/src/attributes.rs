@@ -1,6 +1,6 @@
 //! Rule 2: the new file gets the owner, mode, ACL, extended attributes and modification time of the old file.
 
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{Files, Stat};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -21,10 +21,8 @@ pub(super) fn keep(
     new: &File,
     force: bool,
 ) -> Result<(), StoreError> {
-    let lost = |what: &str, source| StoreError::AttributesLost {
-        path: path.to_owned(),
-        what: what.to_owned(),
-        source,
+    let lost = |what: &str, error| {
+        StoreError::new("rewrite", path, Cause::AttributesLost { what: what.to_owned(), error })
     };
     let stat = files.stat(old).map_err(|error| lost("the mode", error))?;
     // The owner comes first: changing it clears the set-id bits. The ACL comes last: it defines the group

@@ -3,7 +3,7 @@
 use super::append::Committed;
 use super::archive::Member;
 use super::attributes;
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real};
 use super::read::{ReadAt, spool_written};
 use super::rewrite::{folder_of, is_same_content, sync_folder};
@@ -245,7 +245,7 @@ fn refuse_existing(
     match stat.kind {
         FileType::Folder => refused(io::ErrorKind::IsADirectory),
         _ if !force => refused(io::ErrorKind::AlreadyExists),
-        _ if stat.links > 1 => Err(StoreError::HardLinked { path: path.to_owned(), links: stat.links }),
+        _ if stat.links > 1 => Err(StoreError::new("rewrite", path, Cause::HardLinked(stat.links))),
         _ => Ok(()),
     }
 }
@@ -258,7 +258,7 @@ fn refuse_input(
 ) -> Result<(), StoreError> {
     let is_input = source.map_or(Ok(false), |source| source.is_at(files, stat));
     if is_input.map_err(|error| StoreError::io("read", path, error))? {
-        Err(StoreError::SameAsInput { path: path.to_owned() })
+        Err(StoreError::new("write", path, Cause::SameAsInput))
     } else {
         Ok(())
     }

@@ -5,54 +5,44 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a file was not read or not written. Unless a variant states otherwise, nothing was changed (rule 7).
+/// Why a file was not read or not written. Unless its cause states otherwise, nothing was changed (rule 7).
 ///
 /// Messages contain paths as they are; control characters must be escaped when printed to a terminal.
 #[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} {}: {cause}", path.display())]
+pub struct StoreError {
+    /// What was being done.
+    pub doing: &'static str,
+    /// The file or directory, or the lock file.
+    pub path: PathBuf,
+    /// What prevented it.
+    pub cause: Cause,
+}
+
+/// What prevented that a file was read or written.
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StoreError {
+pub enum Cause {
     /// The path is a pipe, device or socket, but a regular file was expected.
-    #[error("cannot {doing} {}: not a regular file", path.display())]
-    NotRegular {
-        /// What was being done.
-        doing: &'static str,
-        /// The path.
-        path: PathBuf,
-    },
+    #[error("not a regular file")]
+    NotRegular,
 
     /// An error of the system: there is no such file, access is denied, the disk is full. Also for an output or backup
     /// that exists already (rule 6), and for a directory where a file was expected.
-    #[error("cannot {doing} {}: {}", path.display(), reason(source))]
-    Io {
-        /// What was being done.
-        doing: &'static str,
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("{}", reason(.0))]
+    Io(io::Error),
 
     /// The output is the input itself, through another name, a link or a redirection.
-    #[error("cannot write {}: it is the input itself", path.display())]
-    SameAsInput {
-        /// The output as given.
-        path: PathBuf,
-    },
+    #[error("it is the input itself")]
+    SameAsInput,
 
-    /// The file has several hard links, which a rename would separate (rule 2).
-    #[error("cannot rewrite {}: it has {links} hard links", path.display())]
-    HardLinked {
-        /// The file.
-        path: PathBuf,
-        /// The number of its links.
-        links: u64,
-    },
+    /// The file has several hard links, this many, which a rename would separate (rule 2).
+    #[error("it has {0} hard links")]
+    HardLinked(u64),
 
     /// Another process held a lock for as long as we waited (rules 3 and 5).
-    #[error("cannot lock {}: held by {} (waited {:.1} s)", path.display(), process(*holder), waited.as_secs_f64())]
+    #[error("held by {} (waited {:.1} s)", process(*holder), waited.as_secs_f64())]
     Busy {
-        /// The locked file, or the lock file.
-        path: PathBuf,
         /// The process that holds it, if known.
         holder: Option<u32>,
         /// How long we waited.
@@ -60,49 +50,32 @@ pub enum StoreError {
     },
 
     /// The file changed since it was read (rules 3 and 4).
-    #[error("cannot write {}: {change} since it was read", path.display())]
-    Changed {
-        /// The file.
-        path: PathBuf,
-        /// How it changed.
-        change: FileChange,
-    },
+    #[error("{0} since it was read")]
+    Changed(FileChange),
 
-    /// The file belongs to an oh-my-pi that is running (rule 5).
-    #[error("cannot write {}: {sign}", path.display())]
-    LiveAgent {
-        /// The file.
-        path: PathBuf,
-        /// The evidence.
-        sign: LiveSign,
-    },
+    /// The file belongs to an oh-my-pi that is running (rule 5), as this sign shows.
+    #[error("{0}")]
+    LiveAgent(LiveSign),
 
     /// The file system has no advisory locks (rule 3).
-    #[error("cannot lock {}: {}", path.display(), plain(source))]
-    NoLockSupport {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("{}", plain(.0))]
+    NoLockSupport(io::Error),
 
     /// The new file would not have the owner, mode, ACL or extended attributes of the old one (rule 2).
-    #[error("cannot rewrite {}: {what} cannot be kept: {}", path.display(), plain(source))]
+    #[error("{what} cannot be kept: {}", plain(error))]
     AttributesLost {
-        /// The file.
-        path: PathBuf,
         /// The attribute.
         what: String,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
 
     /// An append failed and could not be undone: the file may have a torn last line, which every command skips,
     /// and after which the next append begins a new line (rules 1 and 7).
-    #[error("{failure}; {left} bytes of the new lines remain at the end of the file")]
+    #[error("{}; {left} bytes of the new lines remain at the end of the file", reason(error))]
     Torn {
         /// Why the append failed.
-        failure: Box<StoreError>,
+        error: io::Error,
         /// The number of bytes of the append that are in the file.
         left: u64,
         /// Whether there is a whole line among them, which is in effect.
@@ -111,33 +84,18 @@ pub enum StoreError {
 
     /// Whole lines were appended, but the file could not be synced: a power failure may still remove them. They are not
     /// taken back, because other processes see them already.
-    #[error("cannot sync {}: {}; the new lines are written", path.display(), plain(source))]
-    UnsyncedAppend {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("{}; the new lines are written", plain(.0))]
+    UnsyncedAppend(io::Error),
 
     /// The change is in place, but its directory could not be synced: a power failure may still restore the
     /// old state. Only in [`super::Committed::troubles`].
-    #[error("cannot sync the directory {}: {}", path.display(), plain(source))]
-    Unsynced {
-        /// The directory.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("{}", plain(.0))]
+    Unsynced(io::Error),
 
     /// The file was rewritten, but data that another process wrote to the old one at that moment could not be
     /// carried over (rule 4). Only in [`super::Committed::troubles`].
-    #[error("cannot carry over what was appended to {} meanwhile: {}", path.display(), plain(source))]
-    GrowthLost {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    #[error("{}", plain(.0))]
+    GrowthLost(io::Error),
 }
 
 /// How a file changed since it was read (rule 4).
@@ -161,19 +119,27 @@ pub enum FileChange {
 }
 
 impl StoreError {
-    /// Returns the variant for an error of the system that occurred while accessing a file.
-    pub(super) fn io(doing: &'static str, path: &Path, source: io::Error) -> StoreError {
-        let path = path.to_owned();
-        if is_in_use(&source) {
-            return StoreError::Busy { path, holder: None, waited: Duration::ZERO };
-        }
-        StoreError::Io { doing, path, source }
+    pub(super) fn new(doing: &'static str, path: &Path, cause: Cause) -> StoreError {
+        StoreError { doing, path: path.to_owned(), cause }
     }
 
-    /// Returns the kind of the error of [`StoreError::Io`]; `None` for any other variant.
+    /// Returns the error for an error of the system that occurred while accessing a file.
+    pub(super) fn io(doing: &'static str, path: &Path, error: io::Error) -> StoreError {
+        if is_in_use(&error) {
+            return StoreError::new("lock", path, Cause::Busy { holder: None, waited: Duration::ZERO });
+        }
+        StoreError::new(doing, path, Cause::Io(error))
+    }
+
+    /// Returns the error for a file that is not as it was read.
+    pub(super) fn changed(path: &Path, change: FileChange) -> StoreError {
+        StoreError::new("write", path, Cause::Changed(change))
+    }
+
+    /// Returns the kind of the error of [`Cause::Io`]; `None` for any other cause.
     pub fn kind(&self) -> Option<io::ErrorKind> {
-        match self {
-            StoreError::Io { source, .. } => Some(source.kind()),
+        match &self.cause {
+            Cause::Io(error) => Some(error.kind()),
             _ => None,
         }
     }
@@ -185,64 +151,45 @@ impl StoreError {
 
     /// Whether another process is in the way, so that a later attempt may succeed (exit 3 instead of 2).
     pub fn is_busy(&self) -> bool {
-        matches!(self, StoreError::Busy { .. } | StoreError::Changed { .. } | StoreError::LiveAgent { .. })
+        matches!(self.cause, Cause::Busy { .. } | Cause::Changed(_) | Cause::LiveAgent(_))
     }
 
     /// Whether the change is in effect nevertheless (exit 4 instead of 2).
     pub fn is_written(&self) -> bool {
-        matches!(self, StoreError::UnsyncedAppend { .. } | StoreError::Torn { has_line: true, .. })
+        matches!(self.cause, Cause::UnsyncedAppend(_) | Cause::Torn { has_line: true, .. })
     }
 
     /// Whether lines of another process may be missing in the new file.
     pub fn is_loss(&self) -> bool {
-        matches!(self, StoreError::GrowthLost { .. })
+        matches!(self.cause, Cause::GrowthLost(_))
     }
 
     /// Whether the reader of standard output (`-o /dev/stdout`) closed the pipe, which is success for a shell tool.
     /// A session or a lock that cannot be written is a failure, whatever the system's error.
     pub fn is_closed_stdout(&self) -> bool {
-        matches!(self, StoreError::Io { source, path, .. } if is_closed_pipe(source) && is_stdout(path))
-    }
-
-    /// Returns the file or directory it concerns.
-    pub fn path(&self) -> Option<&Path> {
-        Some(match self {
-            StoreError::NotRegular { path, .. }
-            | StoreError::Io { path, .. }
-            | StoreError::SameAsInput { path }
-            | StoreError::HardLinked { path, .. }
-            | StoreError::Busy { path, .. }
-            | StoreError::Changed { path, .. }
-            | StoreError::LiveAgent { path, .. }
-            | StoreError::NoLockSupport { path, .. }
-            | StoreError::AttributesLost { path, .. }
-            | StoreError::UnsyncedAppend { path, .. }
-            | StoreError::GrowthLost { path, .. }
-            | StoreError::Unsynced { path, .. } => path,
-            StoreError::Torn { failure, .. } => return failure.path(),
-        })
+        matches!(&self.cause, Cause::Io(error) if is_closed_pipe(error) && is_stdout(&self.path))
     }
 
     /// Returns what to try, if anything.
     pub fn hint(&self) -> Option<&'static str> {
-        Some(match self {
-            StoreError::Io { doing, source, .. } => return hint_for(doing, source.kind()),
-            StoreError::NotRegular { doing: "lock", .. } => "move it away: it is not an oh-my-pi lock",
-            StoreError::NotRegular { .. } => "give the path of a regular file, or - for a stream",
-            StoreError::SameAsInput { .. } => "give another path with -o",
-            StoreError::HardLinked { .. } => "write the result elsewhere with -o, or remove the other links",
-            StoreError::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
-            StoreError::Changed { .. } => "run the command again",
-            StoreError::LiveAgent { .. } => "end that oh-my-pi session first, or use --force to write anyway",
-            StoreError::NoLockSupport { .. } => "use --force to write without a lock",
-            StoreError::AttributesLost { .. } => "use --force to continue without it",
-            StoreError::Torn { has_line: true, .. } => {
+        Some(match &self.cause {
+            Cause::Io(error) => return hint_for(self.doing, error.kind()),
+            Cause::NotRegular if self.doing == "lock" => "move it away: it is not an oh-my-pi lock",
+            Cause::NotRegular => "give the path of a regular file, or - for a stream",
+            Cause::SameAsInput => "give another path with -o",
+            Cause::HardLinked(_) => "write the result elsewhere with -o, or remove the other links",
+            Cause::Busy { .. } => "wait for the other process to end, or wait longer with --wait",
+            Cause::Changed(_) => "run the command again",
+            Cause::LiveAgent(_) => "end that oh-my-pi session first, or use --force to write anyway",
+            Cause::NoLockSupport(_) => "use --force to write without a lock",
+            Cause::AttributesLost { .. } => "use --force to continue without it",
+            Cause::Torn { has_line: true, .. } => {
                 "do not repeat the command: whole lines are among them; check the end of the file"
             }
-            StoreError::Torn { .. } => "check the end of the file; the next append starts on a new line",
-            StoreError::UnsyncedAppend { .. } => "do not repeat the command; check the disk",
-            StoreError::Unsynced { .. } => "the change is in place; sync the disk before turning it off",
-            StoreError::GrowthLost { .. } => "the new content is in place; check the end of the file",
+            Cause::Torn { .. } => "check the end of the file; the next append starts on a new line",
+            Cause::UnsyncedAppend(_) => "do not repeat the command; check the disk",
+            Cause::Unsynced(_) => "the change is in place; sync the disk before turning it off",
+            Cause::GrowthLost(_) => "the new content is in place; check the end of the file",
         })
     }
 }

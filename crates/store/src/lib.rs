@@ -96,7 +96,7 @@ pub use create::{
     same_file,
 };
 pub use disk::{Disk, OnDisk, files_below, remove_empty_folders};
-pub use error::{FileChange, StoreError, plain};
+pub use error::{Cause, FileChange, StoreError, plain};
 pub use files::{LiveSign, agent_in, is_closed_pipe};
 pub use find::{
     FoundFile, FoundFiles, Reach, Trouble, find, in_folder, modified, modified_ms, paths_in, with_suffix,

@@ -21,7 +21,7 @@
 //! that closes a session. Nor does it apply if processes can be inspected and the inode was created before these
 //! seconds: then the change was an append, and an oh-my-pi that appended still has the file open.
 
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{Files, LiveSign, Stat};
 use super::snapshot::read_range;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ pub(super) fn refuse(
     mut wait: Duration,
 ) -> Result<(), StoreError> {
     let failed = |error| StoreError::io("read", path, error);
-    let live = |sign| Err(StoreError::LiveAgent { path: path.to_owned(), sign });
+    let live = |sign| Err(StoreError::new("write", path, Cause::LiveAgent(sign)));
     loop {
         let stat = files.stat(file).map_err(failed)?;
         if files.writer_of(resolved, &stat).is_some() {

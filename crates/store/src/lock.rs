@@ -1,6 +1,6 @@
 //! Rules 3 and 4: the lock, and the comparison with what was read, under the lock.
 
-use super::error::{FileChange, StoreError};
+use super::error::{Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause, Stat, unlock};
 use super::live;
 use super::session_file::SessionFile;
@@ -70,7 +70,6 @@ pub(super) fn lock_on(
     options: &WriteOptions,
 ) -> Result<Locked, StoreError> {
     let (path, resolved) = (file.path(), file.resolved());
-    let changed = |change| StoreError::Changed { path: path.to_owned(), change };
     let failed = |error| StoreError::io("write", path, error);
     let started = files.instant();
     let held = take(files, path, resolved, options)?;
@@ -85,13 +84,13 @@ pub(super) fn lock_on(
     let here = files.stat(&handle).map_err(failed)?;
     for other in [&held.0, &file.file] {
         if !here.is_same_inode(&files.stat(other).map_err(failed)?) {
-            return Err(changed(FileChange::Replaced));
+            return Err(StoreError::changed(path, FileChange::Replaced));
         }
     }
     let is_stale = match file.snapshot.compare(files, &handle).map_err(failed)? {
         None => false,
         Some(FileChange::Grown) => true,
-        Some(change) => return Err(changed(change)),
+        Some(change) => return Err(StoreError::changed(path, change)),
     };
     Ok(Locked {
         files,
@@ -113,7 +112,7 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     let failed = |error| gone(path, "lock", error);
     let handle = files.open_read(resolved).map_err(failed)?;
     if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
-        return Err(StoreError::Changed { path: path.to_owned(), change: FileChange::Replaced });
+        return Err(StoreError::changed(path, FileChange::Replaced));
     }
     let Err(error) = wait_for(files, path, &handle, options)? else {
         return Ok(Held(handle));
@@ -122,14 +121,14 @@ fn take(files: &dyn Files, path: &Path, resolved: &Path, options: &WriteOptions)
     match wait_for(files, path, &writable, options)? {
         Ok(()) => Ok(Held(writable)),
         Err(_) if options.force => Ok(Held(handle)),
-        Err(_) => Err(StoreError::NoLockSupport { path: path.to_owned(), source: error }),
+        Err(_) => Err(StoreError::new("lock", path, Cause::NoLockSupport(error))),
     }
 }
 
-/// Returns [`StoreError::Changed`] for a file that was removed after it was read, else the error itself.
+/// Returns [`Cause::Changed`] for a file that was removed after it was read, else the error itself.
 fn gone(path: &Path, doing: &'static str, error: io::Error) -> StoreError {
     match error.kind() {
-        io::ErrorKind::NotFound => StoreError::Changed { path: path.to_owned(), change: FileChange::Removed },
+        io::ErrorKind::NotFound => StoreError::changed(path, FileChange::Removed),
         _ => StoreError::io(doing, path, error),
     }
 }
@@ -149,7 +148,8 @@ fn wait_for(
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Ok(Err(error)),
             Err(TryLockError::WouldBlock) if pause.is_over() => {
-                return Err(StoreError::Busy { path: path.to_owned(), holder: None, waited: options.wait });
+                let cause = Cause::Busy { holder: None, waited: options.wait };
+                return Err(StoreError::new("lock", path, cause));
             }
             Err(TryLockError::WouldBlock) => pause.sleep(files),
         }
@@ -203,7 +203,7 @@ impl Locked {
     }
 
     pub(super) fn changed(&self, change: FileChange) -> StoreError {
-        StoreError::Changed { path: self.path.clone(), change }
+        StoreError::changed(&self.path, change)
     }
 
     /// Returns a handle to the file that was locked, for reading only where it can be locked like that.

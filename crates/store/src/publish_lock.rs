@@ -3,7 +3,7 @@
 //! oh-my-pi waits half a second for it and then continues in ways that change the file, so it is held only
 //! during a write or a rename, never during an fsync or while a summary is made.
 
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{FileType, Files, Pause};
 use super::live::distance;
 use super::lock::Locked;
@@ -66,7 +66,7 @@ fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<Pu
             None if pause.is_over() => {
                 let held = read(files, path).map_err(failed)?;
                 let holder = held.and_then(|(content, _)| owner(&content)).map(|(pid, _)| pid);
-                return Err(StoreError::Busy { path: path.to_owned(), holder, waited: wait });
+                return Err(StoreError::new("lock", path, Cause::Busy { holder, waited: wait }));
             }
             None => pause.sleep(files),
         }
@@ -113,7 +113,7 @@ fn read(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemT
     };
     let stat = files.stat(&file)?;
     if stat.kind != FileType::Regular {
-        return Err(io::Error::other(StoreError::NotRegular { doing: "lock", path: path.to_owned() }));
+        return Err(io::Error::other(StoreError::new("lock", path, Cause::NotRegular)));
     }
     Ok(Some((read_range(files, &file, 0, 64)?, stat.modified)))
 }

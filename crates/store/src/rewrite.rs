@@ -2,7 +2,7 @@
 
 use super::append::{Attempt, Committed};
 use super::attributes;
-use super::error::{FileChange, StoreError};
+use super::error::{Cause, FileChange, StoreError};
 use super::files::{DISK, FileType, Files, Pause};
 use super::live;
 use super::lock::Locked;
@@ -94,9 +94,9 @@ impl Locked {
         let mut committed = Committed::new(&self.path, temp.bytes);
         match carried {
             Ok(carried) => committed.carried = before + carried,
-            Err(source) => {
-                let path = self.path.clone();
-                committed.troubles.push(StoreError::GrowthLost { path, source });
+            Err(error) => {
+                let doing = "carry over what was appended meanwhile to";
+                committed.troubles.push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
             }
         }
         Ok(Some((committed, temp)))
@@ -105,7 +105,7 @@ impl Locked {
     fn refuse_hard_links(&self) -> Result<(), StoreError> {
         match self.files.stat(&self.file).map_err(|error| self.failed(error))?.links {
             0 | 1 => Ok(()),
-            links => Err(StoreError::HardLinked { path: self.path.clone(), links }),
+            links => Err(StoreError::new("rewrite", &self.path, Cause::HardLinked(links))),
         }
     }
 
@@ -336,5 +336,6 @@ pub(super) fn folder_of(path: &Path) -> &Path {
 }
 
 pub(super) fn sync_folder(files: &dyn Files, folder: &Path) -> Result<(), StoreError> {
-    files.sync_folder(folder).map_err(|source| StoreError::Unsynced { path: folder.to_owned(), source })
+    let unsynced = |error| StoreError::new("sync the directory", folder, Cause::Unsynced(error));
+    files.sync_folder(folder).map_err(unsynced)
 }

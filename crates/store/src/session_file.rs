@@ -1,7 +1,7 @@
 //! Session files opened for reading.
 
 use super::archive::{self, Archive};
-use super::error::{FileChange, StoreError};
+use super::error::{Cause, FileChange, StoreError};
 use super::files::{self, DISK, FileType, Files, Stat};
 use super::find::ms_since_1970;
 use super::read::{MEMORY, ReadAt, Spooled, spool_named};
@@ -84,7 +84,7 @@ fn refuse_irregular(path: &Path, kind: FileType) -> Result<(), StoreError> {
     match kind {
         FileType::Regular => Ok(()),
         FileType::Folder => Err(StoreError::io("read", path, io::ErrorKind::IsADirectory.into())),
-        FileType::Other => Err(StoreError::NotRegular { doing: "read", path: path.to_owned() }),
+        FileType::Other => Err(StoreError::new("read", path, Cause::NotRegular)),
     }
 }
 
@@ -193,7 +193,7 @@ pub enum Opened {
 /// which the session is decompressed like a stream.
 pub fn open(path: &Path, is_promising: fn(&[u8]) -> bool) -> Result<Opened, StoreError> {
     match SessionFile::open(path) {
-        Err(StoreError::NotRegular { .. }) => {
+        Err(StoreError { cause: Cause::NotRegular, .. }) => {
             let mut stream = File::open(path).map_err(|error| StoreError::io("read", path, error))?;
             spool_named(&mut stream, MEMORY, is_promising, path).map(Opened::Stream)
         }

@@ -41,7 +41,7 @@ impl Source {
 
     /// Opens the file, if it is as it was found (rule 4).
     pub fn open(&self) -> Result<SessionFile, StoreError> {
-        let changed = |change| StoreError::Changed { path: self.path.clone(), change };
+        let changed = |change| StoreError::changed(&self.path, change);
         let file = SessionFile::open(&self.path).map_err(|error| match error.kind() {
             Some(io::ErrorKind::NotFound) => changed(FileChange::Removed),
             _ => error,

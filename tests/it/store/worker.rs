@@ -1,6 +1,6 @@
 //! The other process of the tests in `store.rs`: `store-worker TASK SESSION`. It prints a line for each commit.
 
-use pisess::store::{Committed, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
+use pisess::store::{Cause, Committed, ReadAt, SessionFile, StoreError, WriteOptions, create, lock};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
@@ -164,7 +164,7 @@ fn nothing_changes(session: &Path) {
         fresh().rewrite(Some(&session.with_file_name("bak")), write).unwrap_err(),
         create(&new, None, false, write).unwrap_err(),
     ] {
-        assert!(matches!(error, StoreError::Io { .. }) && error.hint().is_some(), "{error:?}");
+        assert!(matches!(error.cause, Cause::Io(_)) && error.hint().is_some(), "{error:?}");
         assert_eq!((fs::read(session).unwrap(), names(session)), before, "{error}");
     }
 }

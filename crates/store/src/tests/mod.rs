@@ -16,7 +16,7 @@ mod rule7_faults;
 mod reading;
 
 use super::append::{Attempt, Committed};
-use super::error::StoreError;
+use super::error::{Cause, StoreError};
 use super::files::{DISK, Files};
 use super::lock::{Locked, WriteOptions, lock_on};
 use super::session_file::SessionFile;
@@ -130,7 +130,7 @@ fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {
 
 fn is_changed(result: Result<impl std::fmt::Debug, StoreError>, wanted: super::FileChange) -> bool {
     match result {
-        Err(error @ StoreError::Changed { change, .. }) => change == wanted && error.is_busy(),
+        Err(error @ StoreError { cause: Cause::Changed(change), .. }) => change == wanted && error.is_busy(),
         other => panic!("{other:?}"),
     }
 }

@@ -136,7 +136,7 @@ fn a_stream_is_spooled_to_memory_or_to_a_file() {
     assert!(up_to(0, b"").is_empty());
     let bench = Bench::new(OLD);
     let fifo = bench.fifo("fifo");
-    assert!(matches!(SessionFile::open(&fifo), Err(StoreError::NotRegular { .. })));
+    assert!(matches!(SessionFile::open(&fifo), Err(StoreError { cause: Cause::NotRegular, .. })));
     let mut writer = Command::new("cp").arg(&bench.path).arg(&fifo).spawn().unwrap();
     let Opened::Stream(stream) = open(&fifo, |_| true).unwrap() else { panic!() };
     assert_eq!(all(&stream), OLD);

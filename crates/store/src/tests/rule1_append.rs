@@ -42,7 +42,7 @@ fn space_is_reserved_before_the_write() {
     // An agent, for whose line there is space, appends at any moment after the last look.
     seam.before("reserve", move || append_to(&path, "other\n"));
     let error = bench.append(seam, &now(PI)).unwrap_err();
-    assert!(matches!(error, StoreError::Io { .. }) && error.hint().is_some(), "{error:?}");
+    assert!(matches!(error.cause, Cause::Io(_)) && error.hint().is_some(), "{error:?}");
     assert_eq!((seam.count("write"), seam.count("truncate")), (0, 0));
     assert_eq!(bench.content(), format!("{OLD}other\n"));
     // Real space, of a real file.
@@ -69,10 +69,10 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
         let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
         let half = &LINE[..LINE.len() / 2];
         if stranger {
-            assert!(matches!(error, StoreError::Torn { left, .. } if left == half.len() as u64));
+            assert!(matches!(error.cause, Cause::Torn { left, .. } if left == half.len() as u64));
             assert_eq!(bench.content(), format!("{OLD}{half}\nother\n"));
         } else {
-            assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
+            assert!(matches!(error.cause, Cause::Io(_)), "{error:?}");
             assert_eq!(bench.content(), OLD);
         }
         assert!(!error.is_busy());
@@ -92,7 +92,7 @@ fn whole_lines_of_a_short_write_are_in_effect() {
             seam.before("stat", move || append_to(&path, "\nother\n"));
         });
         let error = locked.append(lines.as_bytes()).and_then(Attempt::done).unwrap_err();
-        assert!(matches!(error, StoreError::Torn { .. }) && error.is_written() == is_written, "{error:?}");
+        assert!(matches!(error.cause, Cause::Torn { .. }) && error.is_written() == is_written, "{error:?}");
     }
 }
 

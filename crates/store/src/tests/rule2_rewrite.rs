@@ -152,7 +152,7 @@ fn a_lost_owner_is_refused_without_force() {
     let seam = Seam::new().leak().with_broken(&[("set_owner", EPERM)]);
     seam.estrange(fs::metadata(&bench.path).unwrap().ino());
     let error = bench.rewrite(seam, &now(PI), NEW).unwrap_err();
-    assert!(matches!(&error, StoreError::AttributesLost { what, .. } if what == "the owner"));
+    assert!(matches!(error.cause, Cause::AttributesLost { what, .. } if what == "the owner"));
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
     bench.rewrite(seam, &forced(PI), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o777, 0o600);
@@ -231,7 +231,7 @@ fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     fs::hard_link(&bench.path, bench.at("other.jsonl")).unwrap();
     let locked = lock_on(&DISK, &bench.open(), &forced(PI)).unwrap();
     let error = rewrite(locked, NEW).unwrap_err();
-    assert!(matches!(error, StoreError::HardLinked { links: 2, .. }), "{error:?}");
+    assert!(matches!(error.cause, Cause::HardLinked(2)), "{error:?}");
     assert_eq!(bench.content(), OLD);
     bench.append(&DISK, &now(PI)).unwrap();
     assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
@@ -286,7 +286,7 @@ fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 #[test]
 fn a_closure_that_fails_changes_nothing() {
     let bench = Bench::new(OLD);
-    let changed = || StoreError::Changed { path: "x".into(), change: super::super::FileChange::Edited };
+    let changed = || StoreError::changed(Path::new("x"), super::super::FileChange::Edited);
     let error = bench.lock().unwrap().rewrite(None, &mut |out| {
         out.write_all(NEW.as_bytes())?;
         Err(std::io::Error::other(changed()))

@@ -227,7 +227,7 @@ fn growth_that_cannot_be_carried_over_is_told() {
         seam.fill_up();
     });
     let committed = rewrite(locked, NEW).unwrap();
-    assert!(matches!(committed.troubles.as_slice(), [StoreError::GrowthLost { .. }]));
+    assert!(matches!(committed.troubles.as_slice(), [StoreError { cause: Cause::GrowthLost(_), .. }]));
     assert_eq!(bench.content(), NEW);
 }
 
@@ -371,7 +371,7 @@ fn growth_during_a_removal_undoes_it() {
             }
         });
         let error = locked.remove().and_then(Attempt::done).unwrap_err();
-        assert!(matches!(error, StoreError::Changed { .. }), "{at}: {error}");
+        assert!(matches!(error.cause, Cause::Changed(_)), "{at}: {error}");
         assert_eq!(
             (bench.content(), bench.names()),
             (format!("{OLD}other\n"), vec!["s.jsonl".to_owned()]),

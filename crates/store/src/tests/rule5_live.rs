@@ -99,7 +99,7 @@ fn a_live_holder_is_waited_for_and_never_robbed() {
     let content = stranger.lock();
     fs::write(lock_file(&bench), &content).unwrap();
     let error = bench.append(&DISK, &now(OMP)).unwrap_err();
-    assert!(matches!(&error, StoreError::Busy { holder, .. } if *holder == Some(stranger.id())));
+    assert!(matches!(error.cause, Cause::Busy { holder, .. } if holder == Some(stranger.id())));
     assert!(error.is_busy());
     assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
     assert_eq!(bench.content(), OLD);
@@ -168,7 +168,7 @@ fn a_lock_that_is_no_file_is_refused() {
         let bench = Bench::new(OLD);
         put(&lock_file(&bench));
         let error = bench.append(&DISK, &now(OMP)).unwrap_err();
-        assert!(matches!(&error, StoreError::NotRegular { doing: "lock", .. }), "{error:?}");
+        assert!(matches!(error, StoreError { doing: "lock", cause: Cause::NotRegular, .. }), "{error:?}");
         assert!(error.hint().is_some() && !error.is_busy());
         assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     }
@@ -266,10 +266,8 @@ fn an_open_writer_is_refused_at_once() {
     let error = lock_on(seam, &bench.open(), &options).unwrap_err();
     assert!(seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
     assert!(error.is_busy() && error.hint().is_some());
-    match error {
-        StoreError::LiveAgent { sign: LiveSign::OpenForWriting { pid }, .. } => {
-            assert_eq!(pid, Some(writer.id()))
-        }
+    match error.cause {
+        Cause::LiveAgent(LiveSign::OpenForWriting { pid }) => assert_eq!(pid, Some(writer.id())),
         other => panic!("{other:?}"),
     }
     bench.append(&DISK, &forced(OMP)).unwrap();
@@ -310,10 +308,7 @@ fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     for last in [MESSAGE, TOOL] {
         let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
         let error = bench.append(seam, &now(OMP)).unwrap_err();
-        assert!(
-            matches!(&error, StoreError::LiveAgent { sign: LiveSign::JustWritten { .. }, .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error.cause, Cause::LiveAgent(LiveSign::JustWritten { .. })), "{error:?}");
         assert!(error.is_busy());
         bench.append(seam, &forced(OMP)).unwrap();
 
@@ -353,7 +348,7 @@ fn an_old_file_that_nobody_holds_is_not_live() {
     append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
     fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
     let error = lock_on(blind.leak(), &bench.open(), &now(OMP)).unwrap_err();
-    assert!(matches!(error, StoreError::LiveAgent { .. }), "{error:?}");
+    assert!(matches!(error.cause, Cause::LiveAgent(_)), "{error:?}");
     drop(lock_on(Seam::frozen_at(in_a_minute), &bench.open(), &now(OMP)).unwrap());
 }
 
