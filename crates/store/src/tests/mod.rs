@@ -39,18 +39,24 @@ fn patient(is_omp: bool) -> WriteOptions {
     WriteOptions { wait: Duration::from_secs(300), is_omp, force: false }
 }
 
-/// A directory with one session.
+/// A directory with one session, and the seam through which it is written.
 struct Bench {
     folder: tempfile::TempDir,
     path: PathBuf,
+    seam: &'static Seam,
 }
 
 impl Bench {
     fn new(content: &str) -> Bench {
+        Bench::on(Seam::default(), content)
+    }
+
+    fn on(seam: Seam, content: &str) -> Bench {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
         fs::write(&path, content).unwrap();
-        Bench { folder, path }
+        // Leaked, because the store needs a `'static` one.
+        Bench { folder, path, seam: Box::leak(Box::new(seam)) }
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -70,6 +76,11 @@ impl Bench {
         fs::read_to_string(&self.path).unwrap()
     }
 
+    /// Opens the session as an agent does that appends to it.
+    fn writer(&self) -> fs::File {
+        fs::OpenOptions::new().append(true).open(&self.path).unwrap()
+    }
+
     /// Returns the names in the directory, sorted.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
@@ -79,23 +90,39 @@ impl Bench {
         names
     }
 
-    fn lock(&self) -> Result<Locked, StoreError> {
-        lock_on(&DISK, &self.open(), &now(PI))
+    /// Another process acts on the session once, before the next call of that name.
+    fn before(&self, call: &'static str, act: impl FnOnce(&Path) + Send + 'static) {
+        let path = self.path.clone();
+        self.seam.before(call, move || act(&path));
+    }
+
+    /// Another process acts on the session once, before the first call of the second name after the next one of the first.
+    fn between(&self, first: &'static str, then: &'static str, act: impl FnOnce(&Path) + Send + 'static) {
+        let (seam, path) = (self.seam, self.path.clone());
+        seam.before(first, move || seam.before(then, move || act(&path)));
+    }
+
+    fn lock(&self) -> Locked {
+        self.try_lock(&now(PI)).unwrap()
+    }
+
+    fn try_lock(&self, options: &WriteOptions) -> Result<Locked, StoreError> {
+        lock_on(self.seam, &self.open(), options)
     }
 
     /// Opens and locks the session, and appends a line.
-    fn append(&self, files: &'static dyn Files, options: &WriteOptions) -> Result<Committed, StoreError> {
-        lock_on(files, &self.open(), options)?.append(LINE.as_bytes()).and_then(Attempt::done)
+    fn append(&self, options: &WriteOptions) -> Result<Committed, StoreError> {
+        append(self.try_lock(options)?)
     }
 
     /// Opens and locks the session, and replaces its content.
-    fn rewrite(
-        &self,
-        files: &'static dyn Files,
-        options: &WriteOptions,
-        text: &str,
-    ) -> Result<Committed, StoreError> {
-        rewrite(lock_on(files, &self.open(), options)?, text)
+    fn rewrite(&self, options: &WriteOptions, text: &str) -> Result<Committed, StoreError> {
+        rewrite(self.try_lock(options)?, text)
+    }
+
+    /// Locks the session without the seam, so that time passes while it waits.
+    fn lock_on_disk(&self, options: &WriteOptions) -> Locked {
+        lock_on(&DISK, &self.open(), options).unwrap()
     }
 }
 
@@ -111,9 +138,8 @@ fn forced(is_omp: bool) -> WriteOptions {
 /// Which call of an append is the first that writes: of the lock file, or of the line.
 fn index_of_write(is_omp: bool) -> usize {
     let bench = Bench::new(OLD);
-    let probe = Seam::new().leak();
-    bench.append(probe, &now(is_omp)).unwrap();
-    probe.log().iter().position(|call| *call == "write").unwrap()
+    bench.append(&now(is_omp)).unwrap();
+    bench.seam.log().iter().position(|call| *call == "write").unwrap()
 }
 
 fn make_fifo(path: &Path) {
@@ -122,6 +148,15 @@ fn make_fifo(path: &Path) {
 
 fn append_to(path: &Path, text: &str) {
     fs::OpenOptions::new().append(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn append(locked: Locked) -> Result<Committed, StoreError> {
+    locked.append(LINE.as_bytes())?.done()
+}
+
+/// Appends a line, or replaces the content.
+fn change(locked: Locked, is_append: bool) -> Result<Committed, StoreError> {
+    if is_append { append(locked) } else { rewrite(locked, NEW) }
 }
 
 fn rewrite(locked: Locked, text: &str) -> Result<Committed, StoreError> {

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn a_line_goes_to_the_end() {
     let bench = Bench::new(OLD);
-    let committed = bench.append(&DISK, &now(PI)).unwrap();
+    let committed = bench.append(&now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert_eq!((committed.bytes, committed.path), (LINE.len() as u64, bench.path.clone()));
     assert!(committed.troubles.is_empty());
@@ -16,8 +16,8 @@ fn a_line_goes_to_the_end() {
 #[test]
 fn nothing_is_nothing_and_half_a_line_is_refused() {
     let bench = Bench::new("{\"torn");
-    bench.lock().unwrap().append(b"").unwrap().done().unwrap();
-    assert!(bench.lock().unwrap().append(b"{\"cut\":").is_err());
+    bench.lock().append(b"").unwrap().done().unwrap();
+    assert!(bench.lock().append(b"{\"cut\":").is_err());
     assert_eq!(bench.content(), "{\"torn");
 }
 
@@ -25,11 +25,9 @@ fn nothing_is_nothing_and_half_a_line_is_refused() {
 #[test]
 fn it_is_one_write_and_one_fsync() {
     let bench = Bench::new("{\"torn");
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    locked.append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
-    assert_eq!((seam.count("write"), seam.count("sync"), seam.count("truncate")), (1, 1, 0));
-    assert_eq!(seam.log().last(), Some(&"sync"));
+    bench.lock().append(LINE.repeat(3).as_bytes()).unwrap().done().unwrap();
+    assert_eq!(["write", "sync", "truncate"].map(|call| bench.seam.count(call)), [1, 1, 0]);
+    assert_eq!(bench.seam.log().last(), Some(&"sync"));
 }
 
 /// A full disk is noticed before anything is written, so that nothing has to be cut.
@@ -37,13 +35,12 @@ fn it_is_one_write_and_one_fsync() {
 #[cfg(target_os = "linux")]
 fn space_is_reserved_before_the_write() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak().with_broken(&[("reserve", ENOSPC)]);
-    let path = bench.path.clone();
+    bench.seam.break_calls("reserve", ENOSPC);
     // An agent, for whose line there is space, appends at any moment after the last look.
-    seam.before("reserve", move || append_to(&path, "other\n"));
-    let error = bench.append(seam, &now(PI)).unwrap_err();
+    bench.before("reserve", |path| append_to(path, "other\n"));
+    let error = bench.append(&now(PI)).unwrap_err();
     assert!(matches!(error.cause, Cause::Io(_)) && error.hint().is_some(), "{error:?}");
-    assert_eq!((seam.count("write"), seam.count("truncate")), (0, 0));
+    assert_eq!((bench.seam.count("write"), bench.seam.count("truncate")), (0, 0));
     assert_eq!(bench.content(), format!("{OLD}other\n"));
     // Real space, of a real file.
     let file = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
@@ -56,17 +53,11 @@ fn space_is_reserved_before_the_write() {
 #[test]
 fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
     for stranger in [false, true] {
-        let bench = Bench::new(OLD);
-        let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak();
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+        let bench = Bench::on(Seam::failing_at(index_of_write(PI), Fault::Full), OLD);
         if stranger {
-            let path = bench.path.clone();
-            seam.before("write", move || {
-                let path = path.clone();
-                seam.before("stat", move || append_to(&path, "\nother\n"));
-            });
+            bench.between("write", "stat", |path| append_to(path, "\nother\n"));
         }
-        let error = locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap_err();
+        let error = bench.append(&now(PI)).unwrap_err();
         let half = &LINE[..LINE.len() / 2];
         if stranger {
             assert!(matches!(error.cause, Cause::Torn { left, .. } if left == half.len() as u64));
@@ -83,24 +74,18 @@ fn a_short_write_is_taken_back_only_if_nobody_wrote_behind_it() {
 #[test]
 fn whole_lines_of_a_short_write_are_in_effect() {
     for (lines, is_written) in [(LINE.repeat(4), true), (LINE.to_owned(), false)] {
-        let bench = Bench::new(OLD);
-        let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak();
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-        let path = bench.path.clone();
-        seam.before("write", move || {
-            let path = path.clone();
-            seam.before("stat", move || append_to(&path, "\nother\n"));
-        });
-        let error = locked.append(lines.as_bytes()).and_then(Attempt::done).unwrap_err();
+        let bench = Bench::on(Seam::failing_at(index_of_write(PI), Fault::Full), OLD);
+        bench.between("write", "stat", |path| append_to(path, "\nother\n"));
+        let error = bench.lock().append(lines.as_bytes()).and_then(Attempt::done).unwrap_err();
         assert!(matches!(error.cause, Cause::Torn { .. }) && error.is_written() == is_written, "{error:?}");
     }
 }
 
 #[test]
 fn a_short_write_that_cannot_be_taken_back_says_so() {
-    let seam = Seam::failing_at(index_of_write(PI), Fault::Full).leak().with_broken(&[("truncate", EIO)]);
-    let bench = Bench::new(OLD);
-    let error = bench.append(seam, &now(PI)).unwrap_err();
+    let bench = Bench::on(Seam::failing_at(index_of_write(PI), Fault::Full), OLD);
+    bench.seam.break_calls("truncate", EIO);
+    let error = bench.append(&now(PI)).unwrap_err();
     assert!(
         error.to_string().ends_with("13 bytes of the new lines remain at the end of the file"),
         "{error}"
@@ -112,20 +97,16 @@ fn a_short_write_that_cannot_be_taken_back_says_so() {
 #[test]
 fn lines_that_cannot_be_synced_stay() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak().with_broken(&[("sync", EIO)]);
-    let path = bench.path.clone();
-    seam.before("sync", move || {
-        let mut agent = fs::OpenOptions::new().append(true).open(&path).unwrap();
-        std::io::Write::write_all(&mut agent, b"{}\n").unwrap();
-    });
-    let error = bench.append(seam, &now(PI)).unwrap_err();
+    bench.seam.break_calls("sync", EIO);
+    bench.before("sync", |path| append_to(path, "{}\n"));
+    let error = bench.append(&now(PI)).unwrap_err();
     assert!(error.is_written(), "{error:?}");
-    assert_eq!((seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
+    assert_eq!((bench.seam.count("truncate"), bench.content()), (0, format!("{OLD}{LINE}{{}}\n")));
 }
 
 #[test]
 fn a_missing_newline_comes_first() {
     let bench = Bench::new("{\"type\":\"session\"}\n{\"torn");
-    bench.append(&DISK, &now(PI)).unwrap();
+    bench.append(&now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{{\"type\":\"session\"}}\n{{\"torn\n{LINE}"));
 }

@@ -8,9 +8,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 #[test]
 fn the_order_is_write_sync_rename_sync() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak();
-    bench.rewrite(seam, &now(PI), NEW).unwrap();
-    let order: Vec<_> = seam
+    bench.rewrite(&now(PI), NEW).unwrap();
+    let order: Vec<_> = bench
+        .seam
         .log()
         .into_iter()
         .filter(|call| ["write", "set_mode", "sync", "rename", "sync_folder"].contains(call))
@@ -35,7 +35,7 @@ fn the_temporary_file_is_none_of_the_agents() {
         }
         Ok(())
     };
-    bench.lock().unwrap().rewrite(None, look).unwrap().done().unwrap();
+    bench.lock().rewrite(None, look).unwrap().done().unwrap();
     let [(name, mode)] = seen.as_slice() else { panic!("{seen:?}") };
     assert!(name.starts_with(".pisess-") && name.ends_with(".part") && name.len() < 24, "{name}");
     assert_eq!(*mode, 0o600);
@@ -47,20 +47,20 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
     fs::write(&part, "of the dead").unwrap();
-    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
 
     let live = fs::File::create_new(&part).unwrap();
     live.lock().unwrap();
     fs::write(&part, "of another").unwrap();
-    bench.rewrite(&DISK, &now(PI), OLD).unwrap();
+    bench.rewrite(&now(PI), OLD).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     assert_eq!(fs::read_to_string(&part).unwrap(), "of another");
 
     // Those of another file are left alone.
     fs::rename(&part, bench.at(".pisess-00000000.part")).unwrap();
     drop(live);
-    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(bench.names(), [".pisess-00000000.part", "s.jsonl"]);
 }
 
@@ -68,9 +68,9 @@ fn what_a_dead_process_left_is_removed_and_what_a_live_one_writes_is_not() {
 #[test]
 fn names_of_temporary_files_are_tried_a_thousand_times() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak().with_broken(&[("create_new", EEXIST)]);
-    let error = bench.rewrite(seam, &now(PI), NEW).unwrap_err();
-    assert_eq!((seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
+    bench.seam.break_calls("create_new", EEXIST);
+    let error = bench.rewrite(&now(PI), NEW).unwrap_err();
+    assert_eq!((bench.seam.count("create_new"), bench.content()), (1000, OLD.to_owned()), "{error}");
 }
 
 /// Returns the path of the temporary file of a rewrite.
@@ -80,7 +80,7 @@ fn temp_of(bench: &Bench) -> PathBuf {
         path = bench.names().into_iter().find(|name| name != "s.jsonl");
         Err(std::io::Error::other("seen"))
     };
-    bench.lock().unwrap().rewrite(None, look).unwrap_err();
+    bench.lock().rewrite(None, look).unwrap_err();
     bench.at(&path.unwrap())
 }
 
@@ -89,25 +89,23 @@ fn temp_of(bench: &Bench) -> PathBuf {
 fn a_part_that_was_taken_for_dead_is_made_again() {
     let bench = Bench::new(OLD);
     let part = temp_of(&bench);
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+    let locked = bench.lock();
     let theirs = part.clone();
-    seam.before("try_lock", move || fs::remove_file(&theirs).unwrap());
+    bench.seam.before("try_lock", move || fs::remove_file(theirs).unwrap());
     rewrite(locked, NEW).unwrap();
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
 
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    let holder = std::sync::Arc::new(std::sync::Mutex::new(None));
-    let (theirs, held) = (part.clone(), holder.clone());
-    seam.before("try_lock", move || {
-        let file = fs::File::open(&theirs).unwrap();
+    let locked = bench.lock();
+    let (theirs, (hand, holder)) = (part.clone(), std::sync::mpsc::channel());
+    bench.seam.before("try_lock", move || {
+        let file = fs::File::open(theirs).unwrap();
         file.lock().unwrap();
-        *held.lock().unwrap() = Some(file);
+        hand.send(file).unwrap();
     });
     rewrite(locked, OLD).unwrap();
     assert_eq!(bench.content(), OLD);
     // The first temporary file is left to the process that holds its lock.
-    assert!(part.exists() && holder.lock().unwrap().is_some());
+    assert!(part.exists() && holder.try_recv().is_ok());
 }
 
 #[test]
@@ -115,12 +113,12 @@ fn mode_and_owner_are_kept() {
     let bench = Bench::new(OLD);
     for mode in [0o600, 0o644, 0o640, 0o664] {
         fs::set_permissions(&bench.path, fs::Permissions::from_mode(mode)).unwrap();
-        bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+        bench.rewrite(&now(PI), NEW).unwrap();
         assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o7777, mode);
     }
     if rustix::process::geteuid().is_root() {
         std::os::unix::fs::chown(&bench.path, Some(65_534), Some(12_345)).unwrap();
-        bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+        bench.rewrite(&now(PI), NEW).unwrap();
         let stat = fs::metadata(&bench.path).unwrap();
         assert_eq!((stat.uid(), stat.gid()), (65_534, 12_345));
     }
@@ -132,14 +130,14 @@ fn the_modification_time_is_kept() {
     let bench = Bench::new(OLD);
     let written = fs::metadata(&bench.path).unwrap().modified().unwrap() - Duration::new(86_400, 123_456_789);
     fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
-    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().modified().unwrap(), written);
 
-    let seam = Seam::new().leak().with_broken(&[("set_modified", EPERM)]);
-    let error = bench.rewrite(seam, &now(PI), OLD).unwrap_err();
+    bench.seam.break_calls("set_modified", EPERM);
+    let error = bench.rewrite(&now(PI), OLD).unwrap_err();
     assert!(error.to_string().contains("the modification time cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    bench.rewrite(seam, &forced(PI), OLD).unwrap();
+    bench.rewrite(&forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -149,12 +147,12 @@ fn the_modification_time_is_kept() {
 fn a_lost_owner_is_refused_without_force() {
     let bench = Bench::new(OLD);
     fs::set_permissions(&bench.path, fs::Permissions::from_mode(0o660)).unwrap();
-    let seam = Seam::new().leak().with_broken(&[("set_owner", EPERM)]);
-    seam.estrange(fs::metadata(&bench.path).unwrap().ino());
-    let error = bench.rewrite(seam, &now(PI), NEW).unwrap_err();
+    bench.seam.break_calls("set_owner", EPERM);
+    bench.seam.estrange(fs::metadata(&bench.path).unwrap().ino());
+    let error = bench.rewrite(&now(PI), NEW).unwrap_err();
     assert!(matches!(error.cause, Cause::AttributesLost { what, .. } if what == "the owner"));
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    bench.rewrite(seam, &forced(PI), NEW).unwrap();
+    bench.rewrite(&forced(PI), NEW).unwrap();
     assert_eq!(fs::metadata(&bench.path).unwrap().mode() & 0o777, 0o600);
 }
 
@@ -163,15 +161,15 @@ fn extended_attributes_are_kept_or_refused() {
     let bench = Bench::new(OLD);
     let file = fs::File::open(&bench.path).unwrap();
     DISK.set_xattr(&file, "user.note".as_ref(), b"kept").expect("a file system with extended attributes");
-    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     let kept = DISK.xattrs(&fs::File::open(&bench.path).unwrap()).unwrap();
     assert!(kept.contains(&("user.note".into(), b"kept".to_vec())), "{kept:?}");
 
-    let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
-    let error = bench.rewrite(seam, &now(PI), OLD).unwrap_err();
+    bench.seam.break_calls("set_xattr", EOPNOTSUPP);
+    let error = bench.rewrite(&now(PI), OLD).unwrap_err();
     assert!(error.to_string().contains("the attribute user.note cannot be kept"), "{error}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (NEW, 1));
-    bench.rewrite(seam, &forced(PI), OLD).unwrap();
+    bench.rewrite(&forced(PI), OLD).unwrap();
     assert_eq!(bench.content(), OLD);
 }
 
@@ -186,12 +184,12 @@ fn the_acl_is_kept() {
     };
     let folder = fs::File::open(bench.folder.path()).unwrap();
     DISK.set_xattr(&folder, "system.posix_acl_default".as_ref(), &acl_for(7)).expect("ACLs");
-    bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(acl(&bench.path), None);
 
     let file = fs::File::open(&bench.path).unwrap();
     DISK.set_xattr(&file, "system.posix_acl_access".as_ref(), &acl_for(65_534)).unwrap();
-    bench.rewrite(&DISK, &now(PI), OLD).unwrap();
+    bench.rewrite(&now(PI), OLD).unwrap();
     assert_eq!(acl(&bench.path), Some(acl_for(65_534)));
 }
 
@@ -229,11 +227,10 @@ fn a_symbolic_link_is_followed() {
 fn a_hard_link_is_refused_for_a_rewrite_and_fine_for_an_append() {
     let bench = Bench::new(OLD);
     fs::hard_link(&bench.path, bench.at("other.jsonl")).unwrap();
-    let locked = lock_on(&DISK, &bench.open(), &forced(PI)).unwrap();
-    let error = rewrite(locked, NEW).unwrap_err();
+    let error = bench.rewrite(&forced(PI), NEW).unwrap_err();
     assert!(matches!(error.cause, Cause::HardLinked(2)), "{error:?}");
     assert_eq!(bench.content(), OLD);
-    bench.append(&DISK, &now(PI)).unwrap();
+    bench.append(&now(PI)).unwrap();
     assert_eq!(fs::read_to_string(bench.at("other.jsonl")).unwrap(), format!("{OLD}{LINE}"));
 }
 
@@ -245,16 +242,16 @@ fn a_read_only_file_and_a_read_only_folder_are_refused() {
     let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     set(bench.folder.path(), 0o777);
     set(&bench.path, 0o444);
-    let denied = as_nobody(|| bench.lock().map(drop)).unwrap_err();
+    let denied = as_nobody(|| bench.try_lock(&now(PI)).map(drop)).unwrap_err();
     assert!(denied.is_denied(), "{denied:?}");
     assert!(denied.to_string().ends_with("permission denied"), "{denied}");
 
     set(&bench.path, 0o666);
     set(bench.folder.path(), 0o555);
-    let denied = as_nobody(|| bench.rewrite(&DISK, &now(PI), NEW)).unwrap_err();
+    let denied = as_nobody(|| bench.rewrite(&now(PI), NEW)).unwrap_err();
     assert!(denied.is_denied(), "{denied:?}");
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
-    as_nobody(|| bench.append(&DISK, &now(PI))).unwrap();
+    as_nobody(|| bench.append(&now(PI))).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 
     let new = bench.at("new.jsonl");
@@ -287,7 +284,7 @@ fn as_nobody<T: Send>(act: impl FnOnce() -> T + Send) -> T {
 fn a_closure_that_fails_changes_nothing() {
     let bench = Bench::new(OLD);
     let changed = || StoreError::changed(Path::new("x"), super::super::FileChange::Edited);
-    let error = bench.lock().unwrap().rewrite(None, &mut |out| {
+    let error = bench.lock().rewrite(None, &mut |out| {
         out.write_all(NEW.as_bytes())?;
         Err(std::io::Error::other(changed()))
     });
@@ -299,7 +296,7 @@ fn a_closure_that_fails_changes_nothing() {
 #[test]
 fn the_new_content_takes_the_place_of_the_old() {
     let bench = Bench::new(OLD);
-    let committed = bench.rewrite(&DISK, &now(PI), NEW).unwrap();
+    let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(bench.content(), NEW);
     assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
     assert_eq!(bench.names(), ["s.jsonl"]);
@@ -310,7 +307,7 @@ fn a_batch_syncs_each_folder_once_and_reports() {
     let bench = Bench::new(OLD);
     let batch = super::super::Batch::default();
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    batch.rewrite(bench.lock().unwrap(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
+    batch.rewrite(bench.lock(), Some(&bench.at("s.bak")), write).unwrap().done().unwrap();
     assert!(batch.finish().is_empty());
     assert_eq!(bench.names(), ["s.bak", "s.jsonl"]);
 }

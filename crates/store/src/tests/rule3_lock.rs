@@ -6,28 +6,23 @@ use super::*;
 #[test]
 fn a_held_lock_is_waited_for_and_then_busy() {
     let bench = Bench::new(OLD);
-    let held = bench.lock().unwrap();
-    let seam = Seam::new().leak();
+    let held = bench.lock();
     let options = WriteOptions::default();
-    let error = lock_on(seam, &bench.open(), &options).unwrap_err();
+    let error = bench.try_lock(&options).unwrap_err();
     assert!(matches!(error.cause, Cause::Busy { .. }) && error.is_busy(), "{error:?}");
-    assert_eq!(seam.slept(), options.wait);
+    assert_eq!(bench.seam.slept(), options.wait);
     // Force does not override another process's lock.
-    assert!(lock_on(&DISK, &bench.open(), &forced(PI)).unwrap_err().is_busy());
+    assert!(bench.try_lock(&forced(PI)).unwrap_err().is_busy());
     drop(held);
-    assert!(!bench.lock().unwrap().is_stale());
+    assert!(!bench.lock().is_stale());
 }
 
 #[test]
 fn it_goes_on_as_soon_as_the_lock_is_given_back() {
     let bench = Bench::new(OLD);
-    let mut held = Some(bench.lock().unwrap());
-    let seam = Seam::new().leak();
-    seam.before("sleep", move || {
-        held.take().unwrap().append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
-    });
-    let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap();
-    assert!(locked.is_stale());
+    let held = bench.lock();
+    bench.before("sleep", |_| drop(append(held).unwrap()));
+    assert!(bench.try_lock(&WriteOptions::default()).unwrap().is_stale());
 }
 
 /// While we waited for the lock, the file was replaced by another.
@@ -35,16 +30,13 @@ fn it_goes_on_as_soon_as_the_lock_is_given_back() {
 fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
     let bench = Bench::new(OLD);
     let file = bench.open();
-    let mut held = Some(bench.lock().unwrap());
-    let seam = Seam::new().leak();
-    seam.before("sleep", move || {
-        rewrite(held.take().unwrap(), NEW).unwrap();
-    });
-    assert!(is_changed(lock_on(seam, &file, &WriteOptions::default()), FileChange::Replaced));
+    let held = bench.lock();
+    bench.before("sleep", |_| drop(rewrite(held, NEW).unwrap()));
+    assert!(is_changed(lock_on(bench.seam, &file, &WriteOptions::default()), FileChange::Replaced));
     assert_eq!(bench.content(), NEW);
     let removed = bench.open();
     fs::remove_file(&bench.path).unwrap();
-    assert!(is_changed(lock_on(&DISK, &removed, &now(PI)), FileChange::Removed));
+    assert!(is_changed(lock_on(bench.seam, &removed, &now(PI)), FileChange::Removed));
 }
 
 /// Another file had the name while the lock was taken: that lock does not protect the session.
@@ -52,24 +44,20 @@ fn after_another_rewrite_the_waiter_finds_the_file_replaced() {
 fn a_lock_on_another_file_is_none() {
     let bench = Bench::new(OLD);
     let file = bench.open();
-    let (path, aside) = (bench.path.clone(), bench.at("aside"));
-    let (back, from) = (path.clone(), aside.clone());
-    let seam = Seam::new().leak();
-    seam.before("open_read", move || {
-        fs::rename(&path, &aside).unwrap();
-        fs::write(&path, OLD).unwrap();
+    bench.before("open_read", |path| {
+        fs::rename(path, path.with_extension("aside")).unwrap();
+        fs::write(path, OLD).unwrap();
     });
-    seam.before("open_append", move || fs::rename(&from, &back).unwrap());
-    assert!(is_changed(lock_on(seam, &file, &now(PI)), FileChange::Replaced));
+    bench.before("open_append", |path| fs::rename(path.with_extension("aside"), path).unwrap());
+    assert!(is_changed(lock_on(bench.seam, &file, &now(PI)), FileChange::Replaced));
 }
 
 #[test]
 fn without_lock_support_it_wants_force() {
-    let bench = Bench::new(OLD);
-    let seam = Seam { has_no_locks: true, ..Seam::new() }.leak();
-    let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
+    let bench = Bench::on(Seam { has_no_locks: true, ..Seam::default() }, OLD);
+    let error = bench.try_lock(&now(PI)).unwrap_err();
     assert!(matches!(error.cause, Cause::NoLockSupport(_)) && !error.is_busy(), "{error:?}");
-    bench.append(seam, &forced(PI)).unwrap();
+    bench.append(&forced(PI)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
 }
 
@@ -78,7 +66,7 @@ fn without_lock_support_it_wants_force() {
 fn a_lock_without_a_commit_changes_nothing() {
     let bench = Bench::new(OLD);
     let before = DISK.stat_at(&bench.path).unwrap();
-    drop(bench.lock().unwrap());
+    drop(bench.lock());
     assert_eq!(DISK.stat_at(&bench.path).unwrap(), before);
 }
 
@@ -133,17 +121,15 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
     for put in puts {
         for call in ["open_read", "try_lock", "open_append", "stat"] {
             let bench = Bench::new(OLD);
-            let seam = Seam::new().leak();
-            let path = bench.path.clone();
-            seam.before(call, move || {
-                fs::remove_file(&path).unwrap();
-                put(&path);
+            bench.before(call, move |path| {
+                fs::remove_file(path).unwrap();
+                put(path);
             });
-            let error = lock_on(seam, &bench.open(), &now(PI)).unwrap_err();
+            let error = bench.try_lock(&now(PI)).unwrap_err();
             assert!(error.is_busy() || error.kind() == Some(ErrorKind::IsADirectory), "{call}: {error:?}");
         }
         let bench = Bench::new(OLD);
-        let mut locked = bench.lock().unwrap();
+        let mut locked = bench.lock();
         fs::remove_file(&bench.path).unwrap();
         put(&bench.path);
         let error = locked.reopen().unwrap_err();
@@ -157,13 +143,11 @@ fn what_is_no_file_in_the_session_s_place_does_not_block() {
 #[test]
 fn a_fifo_between_the_look_and_the_opening_does_not_block() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new();
-    let path = bench.path.clone();
-    seam.before("open_read", move || {
-        fs::remove_file(&path).unwrap();
-        make_fifo(&path);
+    bench.before("open_read", |path| {
+        fs::remove_file(path).unwrap();
+        make_fifo(path);
     });
-    let error = SessionFile::open_on(&seam, &bench.path).unwrap_err();
+    let error = SessionFile::open_on(bench.seam, &bench.path).unwrap_err();
     assert!(matches!(error.cause, Cause::NotRegular), "{error:?}");
 }
 
@@ -173,13 +157,9 @@ fn a_fifo_between_the_look_and_the_opening_does_not_block() {
 fn the_lock_is_given_back_although_another_handle_is_open() {
     for is_append in [true, false] {
         let bench = Bench::new(OLD);
-        let locked = bench.lock().unwrap();
+        let locked = bench.lock();
         let _as_in_a_child = locked.reading().unwrap();
-        if is_append {
-            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
-        } else {
-            rewrite(locked, NEW).unwrap();
-        }
-        drop(bench.lock().unwrap());
+        change(locked, is_append).unwrap();
+        drop(bench.lock());
     }
 }

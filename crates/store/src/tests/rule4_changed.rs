@@ -12,11 +12,11 @@ fn growth_is_found_read_and_built_upon() {
     let bench = Bench::new(OLD);
     let file = bench.open();
     append_to(&bench.path, "other\n");
-    let mut locked = lock_on(&DISK, &file, &now(PI)).unwrap();
+    let mut locked = lock_on(bench.seam, &file, &now(PI)).unwrap();
     assert!(locked.is_stale());
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), OLD.len() as u64 + 6);
     assert!(!locked.is_stale());
-    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    append(locked).unwrap();
     assert_eq!(bench.content(), format!("{OLD}other\n{LINE}"));
 }
 
@@ -25,14 +25,11 @@ fn growth_is_found_read_and_built_upon() {
 #[test]
 fn an_append_in_progress_is_growth() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak();
-    let file = SessionFile::open_on(seam, &bench.path).unwrap();
+    let file = bench.open();
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
     fs::File::open(&bench.path).unwrap().set_modified(later).unwrap();
-    let path = bench.path.clone();
-    seam.before("sleep", move || append_to(&path, "other\n"));
-    let locked = lock_on(seam, &file, &now(PI)).unwrap();
-    assert!(locked.is_stale());
+    bench.before("sleep", |path| append_to(path, "other\n"));
+    assert!(lock_on(bench.seam, &file, &now(PI)).unwrap().is_stale());
 }
 
 /// A title rewritten in place, an append undone and replaced, an edit in the middle, a touch, a truncation,
@@ -72,7 +69,7 @@ fn any_other_change_is_refused() {
         std::thread::sleep(Duration::from_millis(10));
         act(&bench.path);
         let after = bench.content();
-        assert!(is_changed(lock_on(&DISK, &file, &now(PI)), change), "{number}");
+        assert!(is_changed(lock_on(bench.seam, &file, &now(PI)), change), "{number}");
         // A file replaced by a rename can still be read as it was.
         assert_eq!(file.still_same().unwrap(), change == FileChange::Replaced && number == 6, "{number}");
         assert_eq!(bench.content(), after);
@@ -95,20 +92,18 @@ fn the_last_look_is_right_before_the_commit() {
     ];
     for (change, act) in acts {
         let bench = Bench::new(OLD);
-        let locked = bench.lock().unwrap();
+        let locked = bench.lock();
         act(&bench.path);
         let after = fs::read(&bench.path).ok();
-        assert!(is_changed(locked.append(LINE.as_bytes()).and_then(Attempt::done), change));
+        assert!(is_changed(append(locked), change));
         assert_eq!(fs::read(&bench.path).ok(), after);
 
         let bench = Bench::new(OLD);
-        let path = bench.path.clone();
-        let result = bench.lock().unwrap().rewrite(None, &mut |out| {
-            act(&path);
+        let result = bench.lock().rewrite(None, &mut |out| {
+            act(&bench.path);
             out.write_all(NEW.as_bytes())
         });
-        let result = result.and_then(Attempt::done);
-        assert!(is_changed(result, change));
+        assert!(is_changed(result.and_then(Attempt::done), change));
         assert_eq!(fs::read(&bench.path).ok(), after);
         assert!(bench.names().len() <= 1, "{:?}", bench.names());
     }
@@ -124,14 +119,11 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
         ("{\"a\":", "{\"a\":", "1}\n", "{\"a\":1}\n".to_owned()),
     ] {
         let bench = Bench::new(old);
-        let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-        let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-        seam.before("rename", move || writer.write_all(grown.as_bytes()).unwrap());
-        let committed = rewrite(locked, new).unwrap();
-        assert_eq!(bench.content(), wanted);
-        assert_eq!(committed.carried, grown.len() as u64);
-        assert_eq!(seam.count("sync"), 2);
+        let mut writer = bench.writer();
+        bench.before("rename", move |_| writer.write_all(grown.as_bytes()).unwrap());
+        let committed = bench.rewrite(&now(PI), new).unwrap();
+        assert_eq!((bench.content(), committed.carried), (wanted, grown.len() as u64));
+        assert_eq!(bench.seam.count("sync"), 2);
     }
 }
 
@@ -139,28 +131,22 @@ fn growth_of_the_old_file_across_the_rename_is_carried_over() {
 /// line that is written in two parts stays one. After a torn line, and after any other change, it does not go on.
 #[test]
 fn a_rewrite_that_may_go_on_carries_growth_over() {
-    let carried = |old: &str, during: &'static [&'static str]| {
+    let carried = |old: &str, during: &'static str| {
         let bench = Bench::new(old);
-        let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &WriteOptions::default()).unwrap().carrying_growth();
-        let (path, mut parts) = (bench.path.clone(), during.iter());
+        let locked = bench.try_lock(&WriteOptions::default()).unwrap().carrying_growth();
         // The first sync is that of the new file; each other one that of lines carried over.
-        seam.before("sync", move || {
-            let path = path.clone();
-            parts.next().into_iter().for_each(|part| append_to(&path, part));
-        });
+        bench.before("sync", move |path| append_to(path, during));
         let result = rewrite(locked, NEW);
-        (bench.content(), result, seam.count("sync"))
+        (bench.content(), result, bench.seam.count("sync"))
     };
-    let (content, result, syncs) = carried(OLD, &["one\n"]);
+    let (content, result, syncs) = carried(OLD, "one\n");
     assert_eq!((content, result.unwrap().carried, syncs), (format!("{NEW}one\n"), 4, 2));
-    let (content, result, _) = carried("{\"a\":", &["1}\n"]);
+    let (content, result, _) = carried("{\"a\":", "1}\n");
     assert!(is_changed(result, FileChange::Grown));
     assert_eq!(content, "{\"a\":1}\n");
     let bench = Bench::new(OLD);
-    let path = bench.path.clone();
-    let result = bench.lock().unwrap().carrying_growth().rewrite(None, &mut |out| {
-        fs::write(&path, OLD.to_uppercase() + "more\n").unwrap();
+    let result = bench.lock().carrying_growth().rewrite(None, &mut |out| {
+        fs::write(&bench.path, OLD.to_uppercase() + "more\n").unwrap();
         out.write_all(NEW.as_bytes())
     });
     assert!(is_changed(result.and_then(Attempt::done), FileChange::Edited));
@@ -171,11 +157,9 @@ fn a_rewrite_that_may_go_on_carries_growth_over() {
 #[test]
 fn a_process_that_is_about_to_write_is_waited_for() {
     let bench = Bench::new(OLD);
-    let mut writer = Some(fs::OpenOptions::new().append(true).open(&bench.path).unwrap());
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    seam.before("sleep", move || writer.take().unwrap().write_all(b"other\n").unwrap());
-    let committed = rewrite(locked, NEW).unwrap();
+    let mut writer = bench.writer();
+    bench.before("sleep", move |_| writer.write_all(b"other\n").unwrap());
+    let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!((bench.content(), committed.carried), (format!("{NEW}other\n"), 6));
     assert_eq!(bench.names(), ["s.jsonl"]);
 }
@@ -184,11 +168,10 @@ fn a_process_that_is_about_to_write_is_waited_for() {
 #[test]
 fn a_process_that_keeps_the_old_file_open_is_told() {
     let bench = Bench::new(OLD);
-    let _writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    let seam = Seam::new().leak();
-    let committed = rewrite(lock_on(seam, &bench.open(), &now(PI)).unwrap(), NEW).unwrap();
+    let _writer = bench.writer();
+    let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert!(matches!(committed.troubles.as_slice(), [error] if error.is_loss()));
-    assert_eq!((bench.content().as_str(), seam.slept()), (NEW, Duration::from_secs(2)));
+    assert_eq!((bench.content().as_str(), bench.seam.slept()), (NEW, Duration::from_secs(2)));
 }
 
 /// What took the place of the session, or changed in it, after the last look is not overwritten.
@@ -197,20 +180,17 @@ fn a_change_at_the_last_moment_is_put_back() {
     for is_replaced in [true, false] {
         let bench = Bench::new(OLD);
         let theirs = OLD.to_uppercase();
-        let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-        let (path, other, content) = (bench.path.clone(), bench.at("other"), theirs.clone());
-        seam.before("rename", move || {
-            let written = if is_replaced { &other } else { &path };
+        let (other, content) = (bench.at("other"), theirs.clone());
+        bench.before("rename", move |path| {
+            let written = if is_replaced { &other } else { path };
             fs::write(written, &content).unwrap();
             if is_replaced {
-                fs::rename(&other, &path).unwrap();
+                fs::rename(&other, path).unwrap();
             }
-            // An agent appends to what it finds there right after the exchange.
-            let path = path.clone();
-            seam.before("stat_at", move || append_to(&path, "late\n"));
         });
-        let error = rewrite(locked, NEW).unwrap_err();
+        // An agent appends to what it finds there right after the exchange.
+        bench.between("rename", "stat_at", |path| append_to(path, "late\n"));
+        let error = bench.rewrite(&now(PI), NEW).unwrap_err();
         assert!(error.is_busy(), "{error:?}");
         assert_eq!((bench.content(), bench.names()), (theirs + "late\n", vec!["s.jsonl".to_owned()]));
     }
@@ -219,14 +199,12 @@ fn a_change_at_the_last_moment_is_put_back() {
 #[test]
 fn growth_that_cannot_be_carried_over_is_told() {
     let bench = Bench::new(OLD);
-    let mut writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    seam.before("rename", move || {
+    let (mut writer, seam) = (bench.writer(), bench.seam);
+    bench.before("rename", move |_| {
         writer.write_all(b"other\n").unwrap();
         seam.fill_up();
     });
-    let committed = rewrite(locked, NEW).unwrap();
+    let committed = bench.rewrite(&now(PI), NEW).unwrap();
     assert!(matches!(committed.troubles.as_slice(), [StoreError { cause: Cause::GrowthLost(_), .. }]));
     assert_eq!(bench.content(), NEW);
 }
@@ -235,18 +213,12 @@ fn growth_that_cannot_be_carried_over_is_told() {
 #[test]
 fn the_new_file_is_locked_until_the_commit_is_over() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-    let path = bench.path.clone();
-    seam.before("rename", move || {
-        let path = path.clone();
-        seam.before("stat", move || {
-            let new = SessionFile::open(&path).unwrap();
-            assert!(lock_on(&DISK, &new, &now(PI)).unwrap_err().is_busy());
-        });
+    bench.between("rename", "stat", |path| {
+        let new = SessionFile::open(path).unwrap();
+        assert!(lock_on(&DISK, &new, &now(PI)).unwrap_err().is_busy());
     });
-    rewrite(locked, NEW).unwrap();
-    bench.append(&DISK, &now(PI)).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
+    bench.append(&now(PI)).unwrap();
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
 }
 
@@ -254,12 +226,9 @@ fn the_new_file_is_locked_until_the_commit_is_over() {
 #[test]
 fn what_follows_a_rewrite_is_done_under_the_lock() {
     let bench = Bench::new(OLD);
-    let locked = lock_on(&DISK, &bench.open(), &now(PI)).unwrap();
+    let locked = bench.lock();
     let mut is_busy = false;
-    let mut then = || {
-        let new = SessionFile::open(&bench.path).unwrap();
-        is_busy = lock_on(&DISK, &new, &now(PI)).is_err_and(|error| error.is_busy());
-    };
+    let mut then = || is_busy = bench.try_lock(&now(PI)).is_err_and(|error| error.is_busy());
     let written = locked.rewrite_then(None, &mut |out| out.write_all(NEW.as_bytes()), &mut then);
     written.and_then(Attempt::done).unwrap();
     assert!(is_busy);
@@ -286,16 +255,15 @@ fn growth_between_two_looks_is_read_until_the_wait_is_over() {
 /// Appends a line, or rewrites the content with one more, while another process appends this many times.
 fn decided_again(growths: usize, is_append: bool) -> (Bench, Result<Committed, StoreError>) {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak();
     let grow = |turn| {
         if turn < growths {
             append_to(&bench.path, "other\n");
         }
-        seam.sleep(Duration::from_secs(1));
+        bench.seam.sleep(Duration::from_secs(1));
     };
     let options = WriteOptions { wait: Duration::from_secs(10), ..WriteOptions::default() };
     let mut file = bench.open();
-    let mut locked = lock_on(seam, &file, &options).unwrap();
+    let mut locked = lock_on(bench.seam, &file, &options).unwrap();
     for turn in 0.. {
         if locked.is_stale() {
             file = locked.reopen().unwrap();
@@ -339,18 +307,16 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
     }
     let long = format!("{OLD}{}\n", "x".repeat(20_000));
     let locked_after = |is_overlay: bool, act: fn(&Path)| {
-        let bench = Bench::new(&long);
-        let seam = Seam { is_overlay, ..Seam::new() }.leak();
-        let path = bench.path.clone();
-        seam.before("open_append", move || act(&path));
-        let locked = lock_on(seam, &bench.open(), &now(PI));
+        let bench = Bench::on(Seam { is_overlay, ..Seam::default() }, &long);
+        bench.before("open_append", act);
+        let locked = bench.try_lock(&now(PI));
         (bench, locked)
     };
     let (bench, locked) = locked_after(true, of_ctime);
     let mut locked = locked.unwrap();
     assert!(locked.is_stale());
     assert_eq!(ReadAt::len(&locked.reopen().unwrap()), long.len() as u64);
-    locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
+    append(locked).unwrap();
     assert_eq!(bench.content(), format!("{long}{LINE}"));
 
     assert!(is_changed(locked_after(true, of_content).1, FileChange::Edited));
@@ -362,15 +328,9 @@ fn a_copy_up_is_no_change_but_an_edit_is() {
 fn growth_during_a_removal_undoes_it() {
     for at in ["rename", "sleep"] {
         let bench = Bench::new(OLD);
-        let mut writer = Some(fs::OpenOptions::new().append(true).open(&bench.path).unwrap());
-        let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
-        seam.before(at, move || {
-            if let Some(mut writer) = writer.take() {
-                writer.write_all(b"other\n").unwrap();
-            }
-        });
-        let error = locked.remove().and_then(Attempt::done).unwrap_err();
+        let mut writer = bench.writer();
+        bench.before(at, move |_| writer.write_all(b"other\n").unwrap());
+        let error = bench.lock().remove().and_then(Attempt::done).unwrap_err();
         assert!(matches!(error.cause, Cause::Changed(_)), "{at}: {error}");
         assert_eq!(
             (bench.content(), bench.names()),
@@ -385,9 +345,8 @@ fn growth_during_a_removal_undoes_it() {
 #[test]
 fn a_session_that_is_open_for_writing_is_not_removed() {
     let bench = Bench::new(OLD);
-    let locked = lock_on(Seam::new().leak(), &bench.open(), &now(PI)).unwrap();
-    let _writer = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    assert!(locked.remove().is_err());
+    let _writer = bench.writer();
+    assert!(bench.lock().remove().is_err());
     assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));
 }
 
@@ -397,13 +356,8 @@ fn growth_that_was_not_read_is_not_built_upon() {
         let bench = Bench::new(OLD);
         let file = bench.open();
         append_to(&bench.path, "other\n");
-        let locked = lock_on(&DISK, &file, &now(PI)).unwrap();
-        let result = if is_append {
-            locked.append(LINE.as_bytes()).and_then(Attempt::done)
-        } else {
-            rewrite(locked, NEW)
-        };
-        assert!(is_changed(result, FileChange::Grown));
+        let locked = lock_on(bench.seam, &file, &now(PI)).unwrap();
+        assert!(is_changed(change(locked, is_append), FileChange::Grown));
         assert_eq!(bench.content(), format!("{OLD}other\n"));
     }
 }

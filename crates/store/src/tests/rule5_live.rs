@@ -6,8 +6,15 @@ use super::*;
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
-fn lock_file(bench: &Bench) -> PathBuf {
-    bench.at(".s.jsonl.lock")
+fn lock_file(session: &Path) -> PathBuf {
+    session.with_file_name(".s.jsonl.lock")
+}
+
+/// A session with a lock file that contains this.
+fn locked_by(content: &str) -> Bench {
+    let bench = Bench::new(OLD);
+    fs::write(lock_file(&bench.path), content).unwrap();
+    bench
 }
 
 /// A process that does nothing, killed when dropped.
@@ -15,7 +22,11 @@ struct Stranger(Child);
 
 impl Stranger {
     fn sleeping() -> Stranger {
-        Stranger(Command::new("sleep").arg("60").spawn().unwrap())
+        Stranger::with(Stdio::null())
+    }
+
+    fn with(output: impl Into<Stdio>) -> Stranger {
+        Stranger(Command::new("sleep").arg("60").stdout(output).spawn().unwrap())
     }
 
     fn id(&self) -> u32 {
@@ -47,70 +58,56 @@ fn the_lock_file_is_there_around_the_commit_only() {
     for is_append in [true, false] {
         let bench = Bench::new(OLD);
         let started = SystemTime::now();
-        let seam = Seam::new().leak();
-        let locked = lock_on(seam, &bench.open(), &now(OMP)).unwrap();
+        let locked = bench.try_lock(&now(OMP)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
-        let path = lock_file(&bench);
         // Called within the commit, while the lock file exists.
-        let look = move || {
-            let content = fs::read_to_string(&path).unwrap();
+        let look = move |path: &Path| {
+            let content = fs::read_to_string(lock_file(path)).unwrap();
             let (pid, since) = content.strip_suffix('\n').unwrap().split_once(':').unwrap();
             assert_eq!(pid, std::process::id().to_string());
             let moment = SystemTime::UNIX_EPOCH + Duration::from_millis(since.parse().unwrap());
             assert!(started <= moment + Duration::from_millis(1) && moment <= SystemTime::now());
         };
-        let gone = lock_file(&bench);
-        if is_append {
-            seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
-            seam.before("stat_at", look);
-            locked.append(LINE.as_bytes()).and_then(Attempt::done).unwrap();
-        } else {
-            seam.before("sync", move || assert!(!gone.exists(), "held over the fsync"));
-            seam.before("rename", look);
-            rewrite(locked, NEW).unwrap();
-        }
+        bench.before("sync", |path| assert!(!lock_file(path).exists(), "held over the fsync"));
+        bench.before(if is_append { "stat_at" } else { "rename" }, look);
+        change(locked, is_append).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
 }
 
 #[test]
 fn pi_has_no_lock_file() {
-    let bench = Bench::new(OLD);
-    fs::write(lock_file(&bench), "1:1\n").unwrap();
-    bench.append(&DISK, &now(PI)).unwrap();
-    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
+    let bench = locked_by("1:1\n");
+    bench.append(&now(PI)).unwrap();
+    assert_eq!(fs::read_to_string(lock_file(&bench.path)).unwrap(), "1:1\n");
 }
 
 /// The id of a dead process may belong to another one that started later.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lock_older_than_its_process_is_stale() {
-    let bench = Bench::new(OLD);
     let stranger = Stranger::sleeping();
-    fs::write(lock_file(&bench), format!("{}:1700000000000\n", stranger.id())).unwrap();
-    bench.append(&DISK, &now(OMP)).unwrap();
+    let bench = locked_by(&format!("{}:1700000000000\n", stranger.id()));
+    bench.append(&now(OMP)).unwrap();
     assert_eq!((bench.content(), bench.names()), (format!("{OLD}{LINE}"), vec!["s.jsonl".to_owned()]));
 }
 
 #[test]
 fn a_live_holder_is_waited_for_and_never_robbed() {
-    let bench = Bench::new(OLD);
     let stranger = Stranger::sleeping();
     let content = stranger.lock();
-    fs::write(lock_file(&bench), &content).unwrap();
-    let error = bench.append(&DISK, &now(OMP)).unwrap_err();
+    let bench = locked_by(&content);
+    let error = bench.append(&now(OMP)).unwrap_err();
     assert!(matches!(error.cause, Cause::Busy { holder, .. } if holder == Some(stranger.id())));
     assert!(error.is_busy());
-    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
+    assert_eq!(fs::read_to_string(lock_file(&bench.path)).unwrap(), content);
     assert_eq!(bench.content(), OLD);
 
-    let seam = Seam::new().leak();
-    let path = lock_file(&bench);
-    seam.before("sleep", move || fs::remove_file(&path).unwrap());
+    bench.before("sleep", |path| fs::remove_file(lock_file(path)).unwrap());
     let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
-    bench.append(seam, &options).unwrap();
+    bench.append(&options).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
-    assert!(seam.slept() < Duration::from_millis(10));
+    assert!(bench.seam.slept() < Duration::from_millis(10));
 }
 
 #[test]
@@ -118,9 +115,8 @@ fn a_dead_holder_is_robbed() {
     let dead = Stranger::sleeping().end();
     // Our own process id, too: an earlier process may have had it, as in containers.
     for pid in [dead, std::process::id()] {
-        let bench = Bench::new(OLD);
-        fs::write(lock_file(&bench), format!("{pid}:1700000000000\n")).unwrap();
-        bench.append(&DISK, &now(OMP)).unwrap();
+        let bench = locked_by(&format!("{pid}:1700000000000\n"));
+        bench.append(&now(OMP)).unwrap();
         assert_eq!(bench.content(), format!("{OLD}{LINE}"));
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
@@ -129,12 +125,12 @@ fn a_dead_holder_is_robbed() {
 #[test]
 fn a_malformed_lock_is_robbed_when_it_is_old() {
     for content in ["", "x", "12", "0:1\n", "12:now\n"] {
-        let bench = Bench::new(OLD);
-        fs::write(lock_file(&bench), content).unwrap();
-        let written = fs::metadata(lock_file(&bench)).unwrap().modified().unwrap();
-        let append_at = |time| bench.append(Seam::frozen_at(time), &now(OMP));
-        assert!(append_at(written + Duration::from_millis(400)).unwrap_err().is_busy());
-        append_at(written + Duration::from_millis(600)).unwrap();
+        let bench = locked_by(content);
+        let written = fs::metadata(lock_file(&bench.path)).unwrap().modified().unwrap();
+        bench.seam.freeze(written + Duration::from_millis(400));
+        assert!(bench.append(&now(OMP)).unwrap_err().is_busy());
+        bench.seam.freeze(written + Duration::from_millis(600));
+        bench.append(&now(OMP)).unwrap();
         assert_eq!(bench.names(), ["s.jsonl"]);
     }
 }
@@ -145,12 +141,11 @@ fn a_lock_from_the_future_is_robbed_too() {
     let dead = Stranger::sleeping().end();
     for content in [String::new(), "x".to_owned(), format!("{dead}:99999999999999\n")] {
         for ahead in [Duration::from_secs(1), Duration::from_secs(400_000_000)] {
-            let bench = Bench::new(OLD);
-            fs::write(lock_file(&bench), &content).unwrap();
-            let file = fs::File::open(lock_file(&bench)).unwrap();
+            let bench = locked_by(&content);
+            let file = fs::File::open(lock_file(&bench.path)).unwrap();
             file.set_modified(SystemTime::now() + ahead).unwrap();
-            let seam = Seam::frozen_at(SystemTime::now());
-            bench.append(seam, &now(OMP)).unwrap();
+            bench.seam.freeze(SystemTime::now());
+            bench.append(&now(OMP)).unwrap();
             assert_eq!(bench.names(), ["s.jsonl"]);
         }
     }
@@ -166,32 +161,30 @@ fn a_lock_that_is_no_file_is_refused() {
     ];
     for put in puts {
         let bench = Bench::new(OLD);
-        put(&lock_file(&bench));
-        let error = bench.append(&DISK, &now(OMP)).unwrap_err();
+        put(&lock_file(&bench.path));
+        let error = bench.append(&now(OMP)).unwrap_err();
         assert!(matches!(error, StoreError { doing: "lock", cause: Cause::NotRegular, .. }), "{error:?}");
         assert!(error.hint().is_some() && !error.is_busy());
         assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 2));
     }
     // A link to nothing can be neither taken nor read.
     let bench = Bench::new(OLD);
-    std::os::unix::fs::symlink("nowhere", lock_file(&bench)).unwrap();
-    assert!(bench.append(&DISK, &now(OMP)).unwrap_err().is_busy());
+    std::os::unix::fs::symlink("nowhere", lock_file(&bench.path)).unwrap();
+    assert!(bench.append(&now(OMP)).unwrap_err().is_busy());
 }
 
 /// Between our check of a stale lock and the theft, oh-my-pi steals it first.
 #[test]
 fn a_lock_that_changed_hands_is_given_back() {
-    let bench = Bench::new(OLD);
     let stranger = Stranger::sleeping();
-    fs::write(lock_file(&bench), "x").unwrap();
-    let file = fs::File::open(lock_file(&bench)).unwrap();
+    let bench = locked_by("x");
+    let file = fs::File::open(lock_file(&bench.path)).unwrap();
     file.set_modified(SystemTime::now() - Duration::from_secs(1)).unwrap();
     let content = stranger.lock();
-    let seam = Seam::new().leak();
-    let (path, theirs) = (lock_file(&bench), content.clone());
-    seam.before("rename", move || fs::write(&path, &theirs).unwrap());
-    assert!(bench.append(seam, &now(OMP)).unwrap_err().is_busy());
-    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), content);
+    let theirs = content.clone();
+    bench.before("rename", |path| fs::write(lock_file(path), theirs).unwrap());
+    assert!(bench.append(&now(OMP)).unwrap_err().is_busy());
+    assert_eq!(fs::read_to_string(lock_file(&bench.path)).unwrap(), content);
     assert_eq!(bench.names(), [".s.jsonl.lock", "s.jsonl"]);
 }
 
@@ -199,20 +192,16 @@ fn a_lock_that_changed_hands_is_given_back() {
 #[test]
 fn only_our_own_lock_is_unlinked() {
     let bench = Bench::new(OLD);
-    let seam = Seam::new().leak();
-    let locked = lock_on(seam, &bench.open(), &now(OMP)).unwrap();
-    let path = lock_file(&bench);
-    seam.before("rename", move || fs::write(&path, "1:1\n").unwrap());
-    rewrite(locked, NEW).unwrap();
-    assert_eq!(fs::read_to_string(lock_file(&bench)).unwrap(), "1:1\n");
+    bench.before("rename", |path| fs::write(lock_file(path), "1:1\n").unwrap());
+    bench.rewrite(&now(OMP), NEW).unwrap();
+    assert_eq!(fs::read_to_string(lock_file(&bench.path)).unwrap(), "1:1\n");
 }
 
 /// A lock that cannot be taken is left, and the session is not changed.
 #[test]
 fn a_full_disk_leaves_no_lock_behind() {
-    let bench = Bench::new(OLD);
-    let seam = Seam::failing_at(index_of_write(OMP), Fault::Full).leak();
-    assert!(bench.append(seam, &now(OMP)).is_err());
+    let bench = Bench::on(Seam::failing_at(index_of_write(OMP), Fault::Full), OLD);
+    assert!(bench.append(&now(OMP)).is_err());
     assert_eq!((bench.content().as_str(), bench.names().len()), (OLD, 1));
 }
 
@@ -228,7 +217,7 @@ fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "none", "--logfile"]).arg(&fifo);
     let mut holder = Stranger(command.stdin(Stdio::from(holding)).stdout(Stdio::null()).spawn().unwrap());
-    bench.append(&DISK, &now(OMP)).unwrap();
+    bench.append(&now(OMP)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{LINE}"));
     assert!(holder.0.try_wait().unwrap().is_none(), "it did not wait");
 }
@@ -238,15 +227,10 @@ fn a_process_that_runs_the_same_program_is_no_oh_my_pi() {
 #[cfg(target_os = "linux")]
 fn who_is_gone_at_the_second_look_does_not_stop_it() {
     let bench = Bench::new(OLD);
-    let holding = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    let mut child =
-        Some(Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(holding)).spawn().unwrap()));
-    let seam = Seam::new().leak();
-    seam.before("sleep", move || {
-        child.take().map(Stranger::end);
-    });
-    bench.append(seam, &now(OMP)).unwrap();
-    assert!(!seam.slept().is_zero());
+    let child = Stranger::with(bench.writer());
+    bench.before("sleep", |_| drop(child));
+    bench.append(&now(OMP)).unwrap();
+    assert!(!bench.seam.slept().is_zero());
 }
 
 /// A real process that has the file open for appending, as oh-my-pi does.
@@ -254,27 +238,22 @@ fn who_is_gone_at_the_second_look_does_not_stop_it() {
 #[cfg(target_os = "linux")]
 fn an_open_writer_is_refused_at_once() {
     let bench = Bench::new(OLD);
-    let holding = fs::OpenOptions::new().append(true).open(&bench.path).unwrap();
-    let reading = fs::File::open(&bench.path).unwrap();
-    let hold =
-        |file: fs::File| Stranger(Command::new("sleep").arg("60").stdout(Stdio::from(file)).spawn().unwrap());
-    let reader = hold(reading);
-    bench.append(&DISK, &now(OMP)).unwrap();
-    let writer = hold(holding);
-    let seam = Seam::new().leak();
+    let reader = Stranger::with(fs::File::open(&bench.path).unwrap());
+    bench.append(&now(OMP)).unwrap();
+    let writer = Stranger::with(bench.writer());
     let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
-    let error = lock_on(seam, &bench.open(), &options).unwrap_err();
-    assert!(seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
+    let error = bench.try_lock(&options).unwrap_err();
+    assert!(bench.seam.slept() < Duration::from_millis(100), "the wait for a lock is not spent on it");
     assert!(error.is_busy() && error.hint().is_some());
     match error.cause {
         Cause::LiveAgent(LiveSign::OpenForWriting { pid }) => assert_eq!(pid, Some(writer.id())),
         other => panic!("{other:?}"),
     }
-    bench.append(&DISK, &forced(OMP)).unwrap();
-    bench.append(&DISK, &now(PI)).unwrap();
+    bench.append(&forced(OMP)).unwrap();
+    bench.append(&now(PI)).unwrap();
     reader.end();
     writer.end();
-    bench.append(&DISK, &now(OMP)).unwrap();
+    bench.append(&now(OMP)).unwrap();
     assert_eq!(bench.content(), format!("{OLD}{}", LINE.repeat(4)));
 }
 
@@ -282,14 +261,15 @@ fn stamp(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap().to_string()
 }
 
-/// A session whose last entry was written this long ago, and a seam with a fixed clock.
-fn session_ending_in(last: &str, ago: Duration) -> (Bench, &'static Seam) {
+/// A session whose last entry was written this long ago, with a fixed clock.
+fn session_ending_in(last: &str, ago: Duration) -> Bench {
     let bench = Bench::new("");
     let born = fs::metadata(&bench.path).unwrap().modified().unwrap();
     let last = last.replace("NOW", &stamp(born - ago));
     fs::write(&bench.path, format!("{{\"type\":\"session\"}}\n{last}\n")).unwrap();
     fs::File::open(&bench.path).unwrap().set_modified(born - ago).unwrap();
-    (bench, Seam::frozen_at(born))
+    bench.seam.freeze(born);
+    bench
 }
 
 const MESSAGE: &str = r#"{"type":"message","id":"a","parentId":null,"timestamp":"NOW","message":{}}"#;
@@ -306,27 +286,27 @@ const LEFT_BY_PISESS: [&str; 5] = [
 #[test]
 fn a_file_that_a_turn_just_wrote_is_refused_and_the_sign_fades() {
     for last in [MESSAGE, TOOL] {
-        let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
-        let error = bench.append(seam, &now(OMP)).unwrap_err();
+        let bench = session_ending_in(last, Duration::from_secs(1));
+        let error = bench.append(&now(OMP)).unwrap_err();
         assert!(matches!(error.cause, Cause::LiveAgent(LiveSign::JustWritten { .. })), "{error:?}");
         assert!(error.is_busy());
-        bench.append(seam, &forced(OMP)).unwrap();
+        bench.append(&forced(OMP)).unwrap();
 
-        let (bench, seam) = session_ending_in(last, Duration::from_secs(1));
+        let bench = session_ending_in(last, Duration::from_secs(1));
         let options = WriteOptions { is_omp: OMP, ..WriteOptions::default() };
-        bench.append(seam, &options).unwrap();
-        assert_eq!(seam.slept(), Duration::from_secs(4));
+        bench.append(&options).unwrap();
+        assert_eq!(bench.seam.slept(), Duration::from_secs(4));
 
-        let (bench, seam) = session_ending_in(last, Duration::from_secs(6));
-        bench.append(seam, &now(OMP)).unwrap();
+        let bench = session_ending_in(last, Duration::from_secs(6));
+        bench.append(&now(OMP)).unwrap();
     }
 }
 
 #[test]
 fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
     for last in LEFT_BY_PISESS.into_iter().chain([EXIT, "{\"torn", "5", "{\"type\":\"message\"}"]) {
-        let (bench, seam) = session_ending_in(last, Duration::ZERO);
-        bench.append(seam, &now(OMP)).unwrap_or_else(|error| panic!("{last}: {error}"));
+        let bench = session_ending_in(last, Duration::ZERO);
+        bench.append(&now(OMP)).unwrap_or_else(|error| panic!("{last}: {error}"));
     }
 }
 
@@ -334,27 +314,30 @@ fn a_closed_session_is_not_live_and_neither_is_what_pisess_wrote() {
 #[test]
 fn a_fresh_copy_of_an_old_session_is_not_live() {
     let bench = Bench::new(&format!("{}\n", MESSAGE.replace("NOW", "2025-01-02T03:04:05.678Z")));
-    bench.append(&DISK, &now(OMP)).unwrap();
+    bench.append(&now(OMP)).unwrap();
 }
 
 /// If processes can be inspected and none has the file open, the last append was not by oh-my-pi: a script that
 /// adds messages one by one need not wait. If they cannot be inspected, it must.
 #[test]
 fn an_old_file_that_nobody_holds_is_not_live() {
-    let bench = Bench::new(OLD);
-    let in_a_minute = fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
-    let blind = Seam { is_blind: true, ..Seam::new() };
-    blind.freeze(in_a_minute);
-    append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
-    fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
-    let error = lock_on(blind.leak(), &bench.open(), &now(OMP)).unwrap_err();
-    assert!(matches!(error.cause, Cause::LiveAgent(_)), "{error:?}");
-    drop(lock_on(Seam::frozen_at(in_a_minute), &bench.open(), &now(OMP)).unwrap());
+    for is_blind in [true, false] {
+        let bench = Bench::on(Seam { is_blind, ..Seam::default() }, OLD);
+        let in_a_minute = fs::metadata(&bench.path).unwrap().modified().unwrap() + Duration::from_secs(60);
+        bench.seam.freeze(in_a_minute);
+        append_to(&bench.path, &format!("{}\n", MESSAGE.replace("NOW", &stamp(in_a_minute))));
+        fs::File::open(&bench.path).unwrap().set_modified(in_a_minute).unwrap();
+        let refused = bench.try_lock(&now(OMP)).err().map(|error| error.cause);
+        assert!(
+            matches!((&refused, is_blind), (Some(Cause::LiveAgent(_)), true) | (None, false)),
+            "{refused:?}"
+        );
+    }
 }
 
 #[test]
 fn a_long_last_line_is_read_whole() {
     let long = MESSAGE.replace("{}}", &format!("{{\"content\":\"{}\"}}}}", "x".repeat(300_000)));
-    let (bench, seam) = session_ending_in(&long, Duration::ZERO);
-    assert!(lock_on(seam, &bench.open(), &now(OMP)).unwrap_err().is_busy());
+    let bench = session_ending_in(&long, Duration::ZERO);
+    assert!(bench.try_lock(&now(OMP)).unwrap_err().is_busy());
 }

@@ -40,10 +40,10 @@ fn the_acl_of_the_source_comes_along_or_the_group_stays_out() {
     make(&bench.at("with.jsonl"), Some(&bench.open()), false).unwrap();
     let kept = DISK.xattrs(&fs::File::open(bench.at("with.jsonl")).unwrap()).unwrap();
     assert!(kept.contains(&("system.posix_acl_access".into(), acl)));
-    let seam = Seam::new().leak().with_broken(&[("set_xattr", EOPNOTSUPP)]);
+    bench.seam.break_calls("set_xattr", EOPNOTSUPP);
     let mut nothing = |_: &mut dyn Write| Ok(());
     let (new, source) = (bench.at("without.jsonl"), bench.open());
-    create_on(seam, &new, Some(&source), false, Content::of(&mut nothing)).unwrap();
+    create_on(bench.seam, &new, Some(&source), false, Content::of(&mut nothing)).unwrap();
     assert_eq!(mode(&new), 0o600);
 }
 
@@ -172,13 +172,13 @@ fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
     fs::File::open(&bench.path).unwrap().set_modified(written).unwrap();
     let backup = bench.at("s.jsonl.bak");
     let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-    bench.lock().unwrap().rewrite(Some(&backup), write).unwrap().done().unwrap();
+    bench.lock().rewrite(Some(&backup), write).unwrap().done().unwrap();
     assert_eq!((fs::read_to_string(&backup).unwrap().as_str(), mode(&backup)), (OLD, 0o640));
     assert_eq!(fs::metadata(&backup).unwrap().modified().unwrap(), written);
 
     append_to(&bench.path, LINE);
     append_to(&backup, "other\n");
-    let error = bench.lock().unwrap().rewrite(Some(&backup), write).unwrap_err();
+    let error = bench.lock().rewrite(Some(&backup), write).unwrap_err();
     assert!(error.kind() == Some(ErrorKind::AlreadyExists) && error.path == backup, "{error:?}");
     assert_eq!(bench.content(), format!("{NEW}{LINE}"));
     assert_eq!(fs::read_to_string(&backup).unwrap(), format!("{OLD}other\n"));
@@ -193,8 +193,8 @@ fn a_backup_is_a_file_of_its_own_and_never_overwrites() {
 fn a_backup_goes_with_a_commit_that_failed() {
     for broken in ["rename", "set_modified", "rename_new"] {
         let bench = Bench::new(OLD);
-        let seam = Seam::new().leak().with_broken(&[(broken, EPERM)]);
-        let locked = lock_on(seam, &bench.open(), &now(PI)).unwrap();
+        bench.seam.break_calls(broken, EPERM);
+        let locked = bench.lock();
         let write = &mut |out: &mut dyn Write| out.write_all(NEW.as_bytes());
         locked.rewrite(Some(&bench.at("bak")), write).unwrap_err();
         assert_eq!((bench.content().as_str(), bench.names()), (OLD, vec!["s.jsonl".to_owned()]));

@@ -13,16 +13,15 @@ fn is_crash(fault: Fault) -> bool {
 /// Runs an operation with the fault at its first call, then at its second, and so on, until the operation
 /// completes without reaching the fault.
 fn at_every_call(
-    run: impl Fn(&Bench, &'static Seam) -> Result<Committed, StoreError>,
+    run: impl Fn(&Bench) -> Result<Committed, StoreError>,
     check: impl Fn(&Bench, Fault, Result<Committed, StoreError>, &str),
 ) {
     for fault in FAULTS {
         for call in 0.. {
-            let bench = Bench::new(OLD);
-            let seam = Seam::failing_at(call, fault).leak();
-            let result = run(&bench, seam);
-            let is_over = seam.calls() <= call;
-            let last = seam.log().get(call).copied().unwrap_or("the end");
+            let bench = Bench::on(Seam::failing_at(call, fault), OLD);
+            let result = run(&bench);
+            let is_over = bench.seam.calls() <= call;
+            let last = bench.seam.log().get(call).copied().unwrap_or("the end");
             check(&bench, fault, result, &format!("{fault:?} at call {call}, {last}"));
             if is_over {
                 assert!(call > 8, "only {call} calls were seen");
@@ -38,15 +37,13 @@ fn an_append_happens_whole_or_not_at_all() {
         let lines = LINE.repeat(lines);
         let new = format!("{OLD}{lines}");
         at_every_call(
-            |bench, seam| {
-                lock_on(seam, &bench.open(), &now(is_omp))?.append(lines.as_bytes()).and_then(Attempt::done)
-            },
+            |bench| bench.try_lock(&now(is_omp))?.append(lines.as_bytes())?.done(),
             |bench, fault, result, at| {
                 let content = bench.content();
                 if is_crash(fault) {
                     assert!(content.starts_with(OLD) && new.starts_with(&content), "{at}: {content}");
                     // The next append begins a new line after the torn one, and steals the stale lock.
-                    bench.append(&DISK, &patient(is_omp)).unwrap();
+                    append(bench.lock_on_disk(&patient(is_omp))).unwrap();
                     let after = bench.content();
                     let closed = if content.ends_with('\n') { "" } else { "\n" };
                     assert_eq!(after, format!("{content}{closed}{LINE}"), "{at}");
@@ -55,7 +52,7 @@ fn an_append_happens_whole_or_not_at_all() {
                     let is_written = result.as_ref().err().is_none_or(StoreError::is_written);
                     let wanted = if is_written { &new } else { OLD };
                     assert_eq!(content, wanted, "{at}: {result:?}");
-                    bench.append(&DISK, &patient(is_omp)).unwrap();
+                    append(bench.lock_on_disk(&patient(is_omp))).unwrap();
                 }
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
@@ -68,7 +65,7 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
     let large = format!("{NEW}{}\n", "x".repeat(400_000));
     for (is_omp, new) in [(PI, NEW), (OMP, NEW), (PI, large.as_str())] {
         at_every_call(
-            |bench, seam| bench.rewrite(seam, &now(is_omp), new),
+            |bench| bench.rewrite(&now(is_omp), new),
             |bench, fault, result, at| {
                 let content = bench.content();
                 assert!(content == OLD || content == new, "{at}");
@@ -79,9 +76,9 @@ fn a_rewrite_leaves_the_old_file_or_the_new_one() {
                     // An old file that cannot be removed stays, hidden.
                     assert!(at.ends_with("unlink") || bench.names() == ["s.jsonl"], "{at}");
                 }
-                bench.append(&DISK, &patient(is_omp)).unwrap();
+                append(bench.lock_on_disk(&patient(is_omp))).unwrap();
                 // Files left by a crash are removed by the next rewrite.
-                bench.rewrite(&DISK, &patient(is_omp), NEW).unwrap();
+                rewrite(bench.lock_on_disk(&patient(is_omp)), NEW).unwrap();
                 assert_eq!(bench.names(), ["s.jsonl"], "{at}");
             },
         );
@@ -96,7 +93,7 @@ fn a_backup_is_there_when_the_new_file_is() {
         locked.rewrite(Some(backup), &mut |out| out.write_all(NEW.as_bytes()))?.done()
     };
     at_every_call(
-        |bench, seam| rewrite_with_backup(lock_on(seam, &bench.open(), &now(PI))?, &bench.at("bak")),
+        |bench| rewrite_with_backup(bench.try_lock(&now(PI))?, &bench.at("bak")),
         |bench, fault, result, at| {
             let content = bench.content();
             assert!(content == OLD || content == NEW, "{at}");
@@ -110,10 +107,9 @@ fn a_backup_is_there_when_the_new_file_is() {
                 let is_left = at.ends_with("unlink") || bench.names() == names;
                 assert!(is_left, "{at}: {:?}", bench.names());
             }
-            bench.append(&DISK, &patient(PI)).unwrap();
+            append(bench.lock_on_disk(&patient(PI))).unwrap();
             assert_eq!(fs::read_to_string(bench.at("bak")).ok(), backup, "{at}");
-            let locked = lock_on(&DISK, &bench.open(), &patient(PI)).unwrap();
-            rewrite_with_backup(locked, &bench.at("second")).unwrap();
+            rewrite_with_backup(bench.lock_on_disk(&patient(PI)), &bench.at("second")).unwrap();
             assert_eq!(fs::read_to_string(bench.at("second")).unwrap(), format!("{content}{LINE}"), "{at}");
         },
     );
@@ -123,13 +119,13 @@ fn a_backup_is_there_when_the_new_file_is() {
 fn a_new_file_is_whole_or_absent() {
     for force in [false, true] {
         at_every_call(
-            |bench, seam| {
+            |bench| {
                 if force {
                     fs::write(bench.at("new"), "other\n").unwrap();
                 }
                 let source = bench.open();
                 let mut write = |out: &mut dyn Write| out.write_all(NEW.as_bytes());
-                create_on(seam, &bench.at("new"), Some(&source), force, Content::of(&mut write))
+                create_on(bench.seam, &bench.at("new"), Some(&source), force, Content::of(&mut write))
             },
             |bench, fault, result, at| {
                 let content = fs::read_to_string(bench.at("new")).ok();
@@ -151,7 +147,7 @@ fn a_new_file_is_whole_or_absent() {
 fn a_removal_is_whole_or_undone() {
     for is_omp in [PI, OMP] {
         at_every_call(
-            |bench, seam| lock_on(seam, &bench.open(), &now(is_omp))?.remove().and_then(Attempt::done),
+            |bench| bench.try_lock(&now(is_omp))?.remove()?.done(),
             |bench, fault, result, at| {
                 let is_there = bench.path.exists();
                 if is_there {

@@ -23,7 +23,7 @@ pub enum Fault {
     CrashAfter,
 }
 
-type Stranger = Box<dyn FnMut() + Send>;
+type Stranger = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 pub struct State {
@@ -41,7 +41,7 @@ pub struct State {
     strangers: HashMap<&'static str, Vec<Stranger>>,
 }
 
-/// A seam. Tests leak it, because the store needs a `'static` one.
+/// A seam.
 #[derive(Default)]
 pub struct Seam {
     pub fault: Option<(usize, Fault)>,
@@ -77,20 +77,12 @@ enum Now {
 }
 
 impl Seam {
-    pub fn new() -> Seam {
-        Seam::default()
-    }
-
     pub fn failing_at(call: usize, fault: Fault) -> Seam {
         Seam { fault: Some((call, fault)), ..Seam::default() }
     }
 
-    pub fn leak(self) -> &'static Seam {
-        Box::leak(Box::new(self))
-    }
-
     /// Another process acts once, before the next call of that name.
-    pub fn before(&self, call: &'static str, act: impl FnMut() + Send + 'static) {
+    pub fn before(&self, call: &'static str, act: impl FnOnce() + Send + 'static) {
         self.state.lock().unwrap().strangers.entry(call).or_default().push(Box::new(act));
     }
 
@@ -107,10 +99,9 @@ impl Seam {
         self.state.lock().unwrap().log.clone()
     }
 
-    /// Makes all calls of these names fail.
-    pub fn with_broken(&'static self, broken: &[(&'static str, i32)]) -> &'static Seam {
-        self.state.lock().unwrap().broken = broken.to_vec();
-        self
+    /// Makes all calls of this name fail from now on.
+    pub fn break_calls(&self, name: &'static str, code: i32) {
+        self.state.lock().unwrap().broken.push((name, code));
     }
 
     /// Makes a file appear to belong to a group that cannot be given to another file.
@@ -119,13 +110,6 @@ impl Seam {
     }
 
     /// Fixes the clock at this time: it advances only by sleeping, however slow the machine is.
-    pub fn frozen_at(time: SystemTime) -> &'static Seam {
-        let seam = Seam::new();
-        seam.freeze(time);
-        seam.leak()
-    }
-
-    /// Does the same as [`Seam::frozen_at`].
     pub fn freeze(&self, time: SystemTime) {
         self.state.lock().unwrap().frozen = Some(time);
     }
@@ -142,7 +126,7 @@ impl Seam {
     /// Runs what other processes do before this call.
     fn let_strangers_act(&self, name: &'static str) {
         let strangers = self.state.lock().unwrap().strangers.remove(name);
-        strangers.into_iter().flatten().for_each(|mut act| act());
+        strangers.into_iter().flatten().for_each(|act| act());
     }
 
     fn step(&self, name: &'static str) -> io::Result<Now> {
