@@ -20,21 +20,21 @@ pub fn decode(raw: &[u8]) -> Text<'_> {
     while let Some(plain) = memchr(b'\\', rest) {
         out.extend_from_slice(&rest[..plain]);
         let (code_point, width) = unescaped(&rest[plain..]);
-        push_escaped(code_point, &mut out);
+        if code_point < 0x80 {
+            out.push(code_point as u8);
+        } else {
+            push_wtf8(&mut out, &wtf8(code_point));
+        }
         rest = &rest[plain + width..];
     }
     out.extend_from_slice(rest);
     Text::from_wtf8(out)
 }
 
-/// Appends a code point, joining a high surrogate at the end with a low one.
-fn push_escaped(code_point: u32, out: &mut Vec<u8>) {
-    if code_point < 0x80 {
-        return out.push(code_point as u8);
-    }
-    let mut unit = Vec::with_capacity(4);
-    push_code_point(&mut unit, code_point);
-    push_wtf8(out, &unit);
+fn wtf8(code_point: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(4);
+    push_code_point(&mut bytes, code_point);
+    bytes
 }
 
 /// Decodes bytes that contain no escape.
@@ -63,9 +63,7 @@ pub fn decode_head(raw: &[u8], units: usize, out: &mut Vec<u8>) -> usize {
                 rest = &rest[width..];
                 continue;
             }
-            let mut unit = Vec::with_capacity(4);
-            push_code_point(&mut unit, code_point);
-            (Cow::Owned(unit), width)
+            (Cow::Owned(wtf8(code_point)), width)
         } else {
             // A UTF-16 unit takes at most three bytes. With four more, only characters that are not needed can be
             // cut off at the end.
@@ -88,27 +86,21 @@ pub fn is_utf8(bytes: &[u8]) -> bool {
 
 /// Whether nothing remains of the decoded string after JavaScript's `trim`; reads only as far as necessary.
 pub fn is_blank(raw: &[u8]) -> bool {
-    let mut rest = raw;
-    while let Some(first) = rest.first() {
-        if first.is_ascii_graphic() && *first != b'\\' {
-            return false;
-        }
-        let window = &rest[..rest.len().min(256)];
-        let (text, width) = match memchr(b'\\', window).unwrap_or(window.len()) {
-            0 => {
-                let (code_point, width) = unescaped(rest);
-                let mut unit = Vec::with_capacity(4);
-                push_code_point(&mut unit, code_point);
-                (Text::from_wtf8(unit), width)
-            }
-            plain => (Text::from_wtf8(repaired(&rest[..plain])), plain),
-        };
-        if !text.is_blank() {
-            return false;
-        }
-        rest = &rest[width..];
+    if raw.first().is_some_and(|&first| first.is_ascii_graphic() && first != b'\\') {
+        return false;
     }
-    true
+    let mut units = 256;
+    loop {
+        let mut head = Vec::new();
+        let left = decode_head(raw, units, &mut head);
+        if !Text::from_wtf8(head).is_blank() {
+            return false;
+        }
+        if left > 0 {
+            return true;
+        }
+        units *= 4;
+    }
 }
 
 /// Appends the string with its quotes, as `JSON.stringify` does: non-ASCII unchanged, control characters and
@@ -274,5 +266,7 @@ mod tests {
         assert!(is_blank(br" \n\t\u0020\u2028"));
         assert!(!is_blank(br" \n\u200b"));
         assert!(is_blank(b""));
+        let long = " ".repeat(5_000);
+        assert!(is_blank(long.as_bytes()) && !is_blank((long + "x").as_bytes()));
     }
 }
