@@ -101,11 +101,9 @@ impl Archive {
         let mut stream = decoder(source, &self.pieces);
         let before = others[..at].iter().map(|member| member.size).sum();
         io::copy(&mut (&mut stream).take(before), &mut io::sink())?;
-        let mut spooled = Spooled::new(MEMORY);
-        match io::copy(&mut stream.take(others[at].size), &mut spooled)? {
-            read if read == others[at].size => Ok(Some(spooled)),
-            _ => Err(damaged("it is cut off")),
-        }
+        let mut content = stream.take(others[at].size);
+        let spooled = Spooled::written(MEMORY, |out| io::copy(&mut content, out).map(drop))?;
+        if content.limit() == 0 { Ok(Some(spooled)) } else { Err(damaged("it is cut off")) }
     }
 
     /// Passes the files to `take`: first the others in their order, last the session.

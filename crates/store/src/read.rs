@@ -3,9 +3,10 @@
 use super::error::StoreError;
 use super::files;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
+use tempfile::{SpooledData, SpooledTempFile};
 
 /// Positional reads that workers can share: of a file, memory, or spooled stdin.
 pub trait ReadAt: Sync {
@@ -158,52 +159,40 @@ pub(super) const MEMORY: usize = 16 << 20;
 /// name, so that nothing remains however the process ends (rule 6).
 #[derive(Debug)]
 pub struct Spooled {
-    limit: usize,
-    memory: Vec<u8>,
-    file: Option<File>,
+    data: SpooledData,
     len: u64,
 }
 
 impl Spooled {
-    pub(super) fn new(limit: usize) -> Spooled {
-        Spooled { limit, memory: Vec::new(), file: None, len: 0 }
+    /// Keeps what `write` writes, in memory up to a limit.
+    pub(super) fn written(
+        limit: usize,
+        write: impl FnOnce(&mut SpooledTempFile) -> io::Result<()>,
+    ) -> io::Result<Spooled> {
+        let mut file = SpooledTempFile::new(limit);
+        write(&mut file)?;
+        let len = file.stream_position()?;
+        Ok(Spooled { data: file.into_inner(), len })
     }
 }
 
 impl ReadAt for Spooled {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        match &self.file {
-            Some(file) => files::read_at(file, buf, offset),
-            None => self.memory.read_at(buf, offset),
+        match &self.data {
+            SpooledData::OnDisk(file) => files::read_at(file, buf, offset),
+            SpooledData::InMemory(memory) => memory.get_ref().read_at(buf, offset),
         }
     }
 
     fn file(&self) -> Option<&File> {
-        self.file.as_ref()
+        match &self.data {
+            SpooledData::OnDisk(file) => Some(file),
+            SpooledData::InMemory(_) => None,
+        }
     }
 
     fn len(&self) -> u64 {
         self.len
-    }
-}
-
-impl Write for Spooled {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.file.is_none() && self.memory.len() + bytes.len() > self.limit {
-            let mut file = tempfile::tempfile()?;
-            file.write_all(&std::mem::take(&mut self.memory))?;
-            self.file = Some(file);
-        }
-        match &mut self.file {
-            Some(file) => file.write_all(bytes)?,
-            None => self.memory.extend_from_slice(bytes),
-        }
-        self.len += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 
@@ -222,22 +211,18 @@ pub(super) fn spool_named(
     let mut start = Vec::new();
     let more = limit as u64 + 1;
     reader.take(more).read_to_end(&mut start).map_err(|error| StoreError::io("read", name, error))?;
-    let is_whole = start.len() <= limit || !is_promising(&start);
-    let mut spooled = Spooled::new(limit);
-    if is_whole {
-        (spooled.len, spooled.memory) = (start.len() as u64, start);
-        return Ok(spooled);
+    if start.len() <= limit || !is_promising(&start) {
+        return Ok(Spooled { len: start.len() as u64, data: SpooledData::InMemory(Cursor::new(start)) });
     }
-    let unspooled = |error| StoreError::io("write a temporary file for", name, error);
-    spooled.write_all(&start).map_err(unspooled)?;
-    io::copy(reader, &mut spooled).map_err(unspooled)?;
-    Ok(spooled)
+    let spooled = Spooled::written(limit, |out| {
+        out.write_all(&start)?;
+        io::copy(reader, out).map(drop)
+    });
+    spooled.map_err(|error| StoreError::io("write a temporary file for", name, error))
 }
 
 /// Keeps what `write` writes.
 pub fn spool_written(write: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<Spooled, StoreError> {
-    let mut spooled = Spooled::new(MEMORY);
-    let written = write(&mut spooled);
-    written.map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))?;
-    Ok(spooled)
+    let spooled = Spooled::written(MEMORY, |out| write(out));
+    spooled.map_err(|error| StoreError::io("write a temporary file for", Path::new("the copy"), error))
 }
