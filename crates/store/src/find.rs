@@ -270,9 +270,14 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn put(path: &Path) {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, "").unwrap();
+    /// A directory with empty files of these names.
+    fn folder_with(names: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for path in names.iter().map(|name| folder.path().join(name)) {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        folder
     }
 
     fn paths(finding: &FoundFiles, root: &Path) -> Vec<String> {
@@ -292,11 +297,9 @@ mod tests {
 
     #[test]
     fn folders_are_searched_to_their_ends_and_hidden_ones_too() {
-        let folder = tempfile::tempdir().unwrap();
+        let names = ["b.jsonl", "a.jsonl", ".hidden/--x--/c.jsonl", "d/e/f/g.jsonl", "h.txt", "d/.i.jsonl"];
+        let folder = folder_with(&names);
         let root = folder.path();
-        for name in ["b.jsonl", "a.jsonl", ".hidden/--x--/c.jsonl", "d/e/f/g.jsonl", "h.txt", "d/.i.jsonl"] {
-            put(&root.join(name));
-        }
         let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(
             paths(&finding, root),
@@ -307,11 +310,9 @@ mod tests {
 
     #[test]
     fn a_change_reaches_less() {
-        let folder = tempfile::tempdir().unwrap();
+        let names = ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"];
+        let folder = folder_with(&names);
         let root = folder.path();
-        for name in ["a.jsonl", ".h.jsonl", "b.txt", "deep/c.jsonl", "deep/er/d.jsonl", ".hidden/e.jsonl"] {
-            put(&root.join(name));
-        }
         #[cfg(unix)]
         std::os::unix::fs::symlink("deep", root.join("linked")).unwrap();
         let own = find(&[root.to_owned()], Reach::Own);
@@ -327,11 +328,8 @@ mod tests {
 
     #[test]
     fn files_of_sub_agents_belong_to_the_outermost_session() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_with(&["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/__advisor.jsonl", "t/1.jsonl"]);
         let root = folder.path();
-        for name in ["s.jsonl", "s/1.jsonl", "s/1/2.jsonl", "s/__advisor.jsonl", "t/1.jsonl"] {
-            put(&root.join(name));
-        }
         let finding = find(&[root.to_owned()], Reach::Whole);
         let of_s = ["s/1.jsonl of s.jsonl", "s/1/2.jsonl of s.jsonl", "s/__advisor.jsonl of s.jsonl"];
         let mut wanted = vec!["s.jsonl", "t/1.jsonl"];
@@ -345,9 +343,8 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_twice_is_found_once() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_with(&["a.jsonl", "b.jsonl"]);
         let root = folder.path();
-        ["a.jsonl", "b.jsonl"].iter().for_each(|name| put(&root.join(name)));
         let finding = find(
             &[root.join("b.jsonl"), root.to_owned(), root.join("b.jsonl"), root.to_owned()],
             Reach::Whole,
@@ -358,9 +355,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_a_trouble() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_with(&["a.jsonl"]);
         let root = folder.path();
-        put(&root.join("a.jsonl"));
         let finding = find(&[root.join("none"), root.to_owned()], Reach::Whole);
         assert_eq!(paths(&finding, root), ["a.jsonl"]);
         assert_eq!(troubles(&finding, root), ["cannot read none: no such file or directory"]);
@@ -371,9 +367,8 @@ mod tests {
     #[test]
     fn links_are_followed_and_loops_end() {
         use std::os::unix::fs::symlink;
-        let folder = tempfile::tempdir().unwrap();
+        let folder = folder_with(&["a/s.jsonl"]);
         let root = folder.path();
-        put(&root.join("a/s.jsonl"));
         symlink(root, root.join("a/up")).unwrap();
         symlink(root.join("a"), root.join("b")).unwrap();
         symlink(root.join("a/s.jsonl"), root.join("t.jsonl")).unwrap();
@@ -394,7 +389,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt;
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        put(&root.join(OsStr::from_bytes(b"a\xff.jsonl")));
+        std::fs::write(root.join(OsStr::from_bytes(b"a\xff.jsonl")), "").unwrap();
         let finding = find(&[root.to_owned()], Reach::Whole);
         assert_eq!(finding.files.len(), 1);
         assert_eq!(troubles(&finding, root), ["a\u{fffd}.jsonl: the name is not UTF-8"]);
