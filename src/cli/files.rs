@@ -3,7 +3,7 @@
 use super::output::Ui;
 use crate::load::is_small;
 use pisess_store::workers::in_order;
-use pisess_store::{Committed, Disk, OnDisk, Piece, Pieces, ReadAt, copy_range, send_pieces, send_range};
+use pisess_store::{Committed, Disk, OnDisk, Piece, ReadAt, copy_range, send_pieces, send_range};
 use std::convert::Infallible;
 use std::fs::File;
 use std::io;
@@ -30,14 +30,16 @@ impl<'w> Ui<'w> {
         }
     }
 
-    /// Prints pieces of a source. Returns whether standard output is a file or a pipe; otherwise, prints nothing.
+    /// Prints pieces of a source, with commas between them. Returns whether standard output is a file or a pipe; otherwise,
+    /// prints nothing.
     pub fn send_pieces<'p>(
         &mut self,
-        pieces: Pieces<'p, impl Iterator<Item = Piece<'p>> + Send>,
+        source: &dyn ReadAt,
+        pieces: impl Iterator<Item = Piece<'p>> + Send,
     ) -> io::Result<bool> {
         let Some(file) = self.stdout_file()? else { return Ok(false) };
-        let workers = if is_small(pieces.source.len()) { 1 } else { self.processors() };
-        send_pieces(pieces, workers, file).map(|()| true)
+        let workers = if is_small(source.len()) { 1 } else { self.processors() };
+        send_pieces(source, pieces, b",", workers, file).map(|()| true)
     }
 
     /// Does `work` on all processors, and passes the results to `take` in the order of the items. Progress is shown.

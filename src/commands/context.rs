@@ -18,7 +18,7 @@ use clap::ValueEnum;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array, write_valid};
 use pisess_json::{Raw, js};
-use pisess_store::{Piece, Pieces};
+use pisess_store::Piece;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -243,7 +243,7 @@ fn sent(messages: &[Message], open: &OpenSession, ui: &mut Ui) -> io::Result<boo
     }
     // The messages are located again, a batch at a time, while other threads read: faster than a list of all of them.
     let list = messages.iter().filter_map(|message| piece(session, message));
-    ui.send_pieces(Pieces { source: open.input.source(), list, separator: b"," })
+    ui.send_pieces(open.input.source(), list)
 }
 
 /// Returns the bytes of a message; `None` if they are not stored as such.

@@ -47,14 +47,14 @@ pub fn restore(path: &Path, member: &Member, write: &mut Fill<'_>) -> Result<Com
 }
 
 /// The content of a new file: written by `write`, and accepted by `check`; with the permissions and the time of `member`.
-pub(super) struct Content<'a, 'c> {
-    write: &'a mut Fill<'c>,
-    check: Option<&'a mut Check<'c>>,
+pub(super) struct Content<'a> {
+    write: &'a mut Fill<'a>,
+    check: Option<&'a mut Check<'a>>,
     member: Option<&'a Member>,
 }
 
-impl<'a, 'c> Content<'a, 'c> {
-    pub fn of(write: &'a mut Fill<'c>) -> Self {
+impl<'a> Content<'a> {
+    pub fn of(write: &'a mut Fill<'a>) -> Self {
         Content { write, check: None, member: None }
     }
 }
@@ -64,7 +64,7 @@ pub(super) fn create_on(
     path: &Path,
     source: Option<&SessionFile>,
     force: bool,
-    content: Content<'_, '_>,
+    content: Content<'_>,
 ) -> Result<Committed, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
     let existing = match files.stat_at(path) {
@@ -79,12 +79,7 @@ pub(super) fn create_on(
         refuse_existing(files, path, source, force, stat)?;
     }
     let target = resolve(path).map_err(failed)?;
-    let mut new = Temp::beside(files, &target).map_err(failed)?;
-    new.fill(path, content.write)?;
-    if let Some(check) = content.check {
-        check(&new).map_err(failed)?;
-    }
-    complete(files, path, &new, source, content.member)?;
+    let mut new = stage(files, path, &target, source, content)?;
     // Two creators cannot both succeed: this fails unless the name is still free at the rename.
     let is_free = existing.is_none();
     let rename = if is_free { Files::rename_new } else { Files::rename };
@@ -95,23 +90,29 @@ pub(super) fn create_on(
     Ok(committed)
 }
 
-/// Gives a new file its permissions and its time, and syncs it.
-fn complete(
-    files: &dyn Files,
+/// The new file, complete, with its permissions and its time, and synced, but not in place.
+fn stage(
+    files: &'static dyn Files,
     path: &Path,
-    new: &Temp,
+    target: &Path,
     source: Option<&SessionFile>,
-    member: Option<&Member>,
-) -> Result<(), StoreError> {
+    content: Content<'_>,
+) -> Result<Temp, StoreError> {
     let failed = |error| StoreError::io("create", path, error);
+    let mut new = Temp::beside(files, target).map_err(failed)?;
+    new.fill(path, content.write)?;
+    if let Some(check) = content.check {
+        check(&new).map_err(failed)?;
+    }
     if let Some(source) = source {
         attributes::permit_as(files, &source.file, &new.file).map_err(failed)?;
     }
-    if let Some(member) = member {
+    if let Some(member) = content.member {
         files.set_mode(&new.file, member.mode).map_err(failed)?;
         files.set_modified(&new.file, member.modified()).map_err(failed)?;
     }
-    files.sync(&new.file).map_err(failed)
+    files.sync(&new.file).map_err(failed)?;
+    Ok(new)
 }
 
 /// A file beside a session, in place. Until it is kept, dropping it removes it, and gives what it replaced its name back
@@ -159,8 +160,7 @@ pub fn create_beside(
     if let Some(stat) = &existing {
         refuse_existing(&DISK, path, source, true, stat)?;
     }
-    let mut new = Temp::beside(&DISK, &target).map_err(failed)?;
-    new.fill(path, write)?;
+    let mut new = stage(&DISK, path, &target, source, Content::of(write))?;
     let mut beside = Beside {
         committed: Committed::new(path, new.bytes),
         new: None,
@@ -176,7 +176,6 @@ pub fn create_beside(
             Err(failed(io::ErrorKind::AlreadyExists.into()))
         };
     }
-    complete(&DISK, path, &new, source, None)?;
     if beside.has_replaced {
         new.exchange(&beside.target).map_err(failed)?;
     } else {
@@ -269,7 +268,7 @@ fn write_to_stream(
     stream: &File,
     path: &Path,
     source: Option<&SessionFile>,
-    content: Content<'_, '_>,
+    content: Content<'_>,
 ) -> Result<u64, StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;

@@ -1,7 +1,7 @@
 //! What settings and paths are on the disk, and which files are below a directory of our own, whatever their names.
 
 use super::error::StoreError;
-use super::files;
+use super::files::{self, OnDisk};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -17,10 +17,6 @@ pub trait Disk {
 
 /// The size of the largest settings file to read.
 const SETTINGS: u64 = 1 << 20;
-
-/// The real disk.
-#[derive(Clone, Copy, Debug)]
-pub struct OnDisk;
 
 impl Disk for OnDisk {
     fn text(&self, path: &Path) -> Option<Vec<u8>> {
@@ -43,8 +39,17 @@ impl Disk for OnDisk {
 /// Returns the files at any depth below a directory, sorted, each with whether it is a regular file; symbolic links are not
 /// followed. A directory that does not exist has none.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(next) = folders.pop() {
+    let mut files = Vec::new();
+    below(folder, &mut |path, is_regular| files.push((path, is_regular)))?;
+    files.sort();
+    Ok(files)
+}
+
+/// Passes the same files to `file`, and returns the directories, each after the one that it is in.
+fn below(folder: &Path, file: &mut dyn FnMut(PathBuf, bool)) -> Result<Vec<PathBuf>, StoreError> {
+    let (mut folders, mut at) = (vec![folder.to_owned()], 0);
+    while let Some(next) = folders.get(at).cloned() {
+        at += 1;
         let failed = |error| StoreError::io("read the directory", &next, error);
         let entries = match std::fs::read_dir(&next) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -56,26 +61,16 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, bool)>, StoreError> {
             if kind.is_dir() {
                 folders.push(entry.path());
             } else {
-                files.push((entry.path(), kind.is_file()));
+                file(entry.path(), kind.is_file());
             }
         }
     }
-    files.sort();
-    Ok(files)
+    Ok(folders)
 }
 
-/// Removes a directory and those below it, as far as they contain no files.
+/// Removes a directory and those below it, as far as they contain no files; none if one of them cannot be read.
 pub fn remove_empty_folders(folder: &Path) {
-    let (mut folders, mut at) = (vec![folder.to_owned()], 0);
-    while at < folders.len() {
-        let entries = std::fs::read_dir(&folders[at]).into_iter().flatten().flatten();
-        let below: Vec<_> = entries
-            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-            .map(|entry| entry.path())
-            .collect();
-        folders.extend(below);
-        at += 1;
-    }
+    let folders = below(folder, &mut |_, _| ()).unwrap_or_default();
     // One that contains a file is not empty, and stays.
     folders.iter().rev().for_each(|folder| drop(std::fs::remove_dir(folder)));
 }

@@ -255,14 +255,14 @@ impl Pause {
     }
 }
 
-/// The real files.
-#[derive(Debug)]
-pub(super) struct Disk;
+/// The real disk.
+#[derive(Clone, Copy, Debug)]
+pub struct OnDisk;
 
-/// The only [`Disk`], for uses that need a `'static` seam.
-pub(super) static DISK: Disk = Disk;
+/// The only [`OnDisk`], for uses that need a `'static` seam.
+pub(super) static DISK: OnDisk = OnDisk;
 
-impl Files for Disk {}
+impl Files for OnDisk {}
 
 /// Returns a running agent whose working directory is one of these, if processes can be inspected. A pi that
 /// waits for its user has no file open, so this is the only sign of it.

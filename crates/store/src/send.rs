@@ -41,16 +41,6 @@ pub fn copy_range(source: &dyn ReadAt, range: Range<u64>, out: &mut dyn Write) -
     Ok(())
 }
 
-/// An output in pieces, with the same bytes between any two of them.
-pub struct Pieces<'a, I> {
-    /// What stored pieces are read from.
-    pub source: &'a dyn ReadAt,
-    /// The pieces, in order.
-    pub list: I,
-    /// Written between two pieces.
-    pub separator: &'a [u8],
-}
-
 /// Bytes to write.
 pub enum Piece<'a> {
     /// A range of the source.
@@ -70,14 +60,15 @@ const GAP: u64 = 4;
 /// Pieces that are shorter on average, in bytes, are joined and written at once.
 const SHORT: usize = 512;
 
-/// Writes pieces to an open file, in order. Several threads read, and the calling one writes. The pieces before a failure
-/// may have been written.
+/// Writes pieces to an open file, in order, with `separator` between any two of them. Several threads read, and the calling
+/// one writes. The pieces before a failure may have been written.
 pub fn send_pieces<'a>(
-    pieces: Pieces<'a, impl Iterator<Item = Piece<'a>> + Send>,
+    source: &dyn ReadAt,
+    list: impl Iterator<Item = Piece<'a>> + Send,
+    separator: &[u8],
     workers: usize,
     out: &File,
 ) -> io::Result<()> {
-    let Pieces { source, list, separator } = pieces;
     let workers = workers.min(list.size_hint().1.unwrap_or(THREADS)).min(THREADS);
     let mut list = list.peekable();
     let mut is_first = true;

@@ -1,7 +1,7 @@
 //! Opening and spooling.
 
 use super::super::read::spool_named;
-use super::super::{Opened, Piece, Pieces, ReadAt, Spooled, open, send_pieces, send_range, spool};
+use super::super::{Opened, Piece, ReadAt, Spooled, open, send_pieces, send_range, spool};
 use super::*;
 use std::process::Command;
 
@@ -70,9 +70,8 @@ fn pieces_are_sent_in_order() {
     let file = bench.open();
     for count in [0, 1, 3, 2_500] {
         for workers in [1, 2, 5] {
-            let pieces = Pieces { source: &file, list: (0..count).map(piece), separator: b", " };
-            let out = bench.at("out");
-            send_pieces(pieces, workers, &fs::File::create(&out).unwrap()).unwrap();
+            let (list, out) = ((0..count).map(piece), bench.at("out"));
+            send_pieces(&file, list, b", ", workers, &fs::File::create(&out).unwrap()).unwrap();
             assert!(fs::read(&out).unwrap() == wanted[..count].join(&b", "[..]), "{count} {workers}");
         }
     }
@@ -86,8 +85,7 @@ fn pieces_continue_in_the_next_batch() {
     fs::write(&bench.path, &bytes).unwrap();
     let (file, out) = (bench.open(), bench.at("out"));
     let list = (0..2_500_u64).map(|at| Piece::Stored(at * 100..at * 100 + 90));
-    let pieces = Pieces { source: &file, list, separator: b"," };
-    send_pieces(pieces, 2, &fs::File::create(&out).unwrap()).unwrap();
+    send_pieces(&file, list, b",", 2, &fs::File::create(&out).unwrap()).unwrap();
     let wanted: Vec<&[u8]> = bytes.chunks(100).map(|chunk| &chunk[..90]).collect();
     assert!(fs::read(&out).unwrap() == wanted.join(&b","[..]));
 }
@@ -99,15 +97,15 @@ fn pieces_that_cannot_be_sent_are_an_error() {
     fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
     let file = bench.open();
     let piece = |at: usize| Piece::Stored(at as u64 * 4_000..at as u64 * 4_000 + 3_900);
-    let pieces = || Pieces { source: &file, list: (0..2_000).map(piece), separator: b"," };
+    let send = |workers: usize, out: &fs::File| send_pieces(&file, (0..2_000).map(piece), b",", workers, out);
     let read_only = fs::File::open(&bench.path).unwrap();
     fs::write(bench.at("out"), "").unwrap();
     for workers in [1, 2, 3] {
-        assert!(send_pieces(pieces(), workers, &read_only).is_err());
+        assert!(send(workers, &read_only).is_err());
         for length in [0, 100_000, 7_900_000] {
             fs::File::options().write(true).open(&bench.path).unwrap().set_len(length).unwrap();
             let out = fs::File::create(bench.at("out")).unwrap();
-            let error = send_pieces(pieces(), workers, &out).unwrap_err();
+            let error = send(workers, &out).unwrap_err();
             assert_eq!(error.to_string(), "the file became shorter", "{length} {workers}");
         }
         fs::write(&bench.path, vec![b'x'; 8_000_000]).unwrap();
