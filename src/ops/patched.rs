@@ -21,7 +21,7 @@ struct Piece {
 }
 
 /// What a part is read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The source.
     Source,

@@ -33,16 +33,21 @@ pub struct Restore {
 }
 
 /// A line of the session with what was pruned.
-#[derive(Clone, Copy, Debug)]
-struct Line {
+#[derive(Clone, Copy)]
+struct Line<'a> {
     /// The number in the session of this line, or of the last one before it that is in the session.
     number: u32,
-    is_pruned: bool,
+    /// Its record, if it was pruned.
+    pruned: Option<&'a Record>,
     span: Span,
     newline: bool,
-    /// One more than the index of its id, if it was pruned, or of its edits; 0 for none.
-    id: u32,
-    edits: u32,
+}
+
+impl Line<'_> {
+    /// Returns its file and its offset there, which no other line has.
+    fn place(&self) -> (Origin, u64) {
+        (if self.pruned.is_some() { Origin::Beside } else { Origin::Source }, self.span.start)
+    }
 }
 
 impl Restore {
@@ -143,27 +148,25 @@ struct Lines<'a> {
     source: &'a dyn ReadAt,
     bodies: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
-    lines: Vec<Line>,
-    /// The ids of the lines that were pruned.
-    ids: Vec<Text<'static>>,
+    lines: Vec<Line<'a>>,
     /// The fields of each entry that were pruned, by any operation.
     fields: HashMap<Text<'static>, Vec<String>>,
-    /// For each line with edits, the values at these paths are to be replaced by bytes of the pruned file.
-    edits: Vec<Vec<(String, Span)>>,
+    /// By the places of their lines, the paths of values that are to be replaced by bytes of the pruned file.
+    edits: HashMap<(Origin, u64), Vec<(&'a str, Span)>>,
 }
 
 impl<'a> Lines<'a> {
     fn read(
         session: &'a Session,
         source: &'a dyn ReadAt,
-        operations: &[(Operation, Vec<Record>)],
+        operations: &'a [(Operation, Vec<Record>)],
         pruned: &'a dyn ReadAt,
     ) -> io::Result<Lines<'a>> {
         let mut lines = Vec::new();
         each_line(source, |line| {
             let number = lines.len() as u32 + 1;
             let (span, newline) = (line.span, line.newline);
-            lines.push(Line { number, is_pruned: false, span, newline, id: 0, edits: 0 });
+            lines.push(Line { number, pruned: None, span, newline });
             Ok::<(), io::Error>(())
         })?;
         let bodies = EntryReader::new(session, source);
@@ -173,11 +176,11 @@ impl<'a> Lines<'a> {
                 fields.entry(record.id.clone()).or_default().push(field.clone());
             }
         }
-        Ok(Lines { session, source, bodies, pruned, lines, ids: Vec::new(), fields, edits: Vec::new() })
+        Ok(Lines { session, source, bodies, pruned, lines, fields, edits: HashMap::default() })
     }
 
     /// Undoes an operation, and returns what became of its records.
-    fn undo(&mut self, records: &[Record]) -> io::Result<Vec<Fate>> {
+    fn undo(&mut self, records: &'a [Record]) -> io::Result<Vec<Fate>> {
         let mut fates = vec![Fate::Lost; records.len()];
         let mark = records.iter().position(|record| matches!(record.what, What::Mark));
         if let Some(at) = mark {
@@ -194,9 +197,8 @@ impl<'a> Lines<'a> {
 
     /// Removes a mark, if nothing follows it. Otherwise it stays: what follows refers to it.
     fn remove_mark(&mut self, record: &Record) -> io::Result<Fate> {
-        let Some(last) = self.lines.last().copied().filter(|last| last.edits == 0) else {
-            return Ok(Fate::Lost);
-        };
+        let last = self.lines.last().copied().filter(|last| !self.edits.contains_key(&last.place()));
+        let Some(last) = last else { return Ok(Fate::Lost) };
         let is_mark = last.span.len == record.payload.len
             && self.bytes(last)? == self.pruned.read_range(record.payload.range())?;
         if is_mark {
@@ -209,7 +211,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Inserts the lines that were removed.
-    fn put_entries_back(&mut self, records: &[Record], fates: &mut [Fate]) -> io::Result<()> {
+    fn put_entries_back(&mut self, records: &'a [Record], fates: &mut [Fate]) -> io::Result<()> {
         let mut waiting: HashMap<Option<Text>, Vec<(usize, u32)>> = HashMap::default();
         for (at, record) in records.iter().enumerate() {
             let What::Entry { after, distance } = &record.what else { continue };
@@ -239,9 +241,8 @@ impl<'a> Lines<'a> {
                     lines.push(between);
                 }
                 let record = &records[at];
-                self.ids.push(record.id.clone());
-                let (id, newline) = (self.ids.len() as u32, record.newline);
-                lines.push(Line { number, is_pruned: true, span: record.payload, newline, id, edits: 0 });
+                let (pruned, span, newline) = (Some(record), record.payload, record.newline);
+                lines.push(Line { number, pruned, span, newline });
                 fates[at] = Fate::Placed;
             }
         }
@@ -251,8 +252,8 @@ impl<'a> Lines<'a> {
 
     /// Returns the id of the entry on a line, `None` inside for the header; `None` for any other line.
     fn anchor(&self, line: Line) -> Option<Option<Text<'static>>> {
-        if line.is_pruned {
-            return Some(Some(self.ids[line.id as usize - 1].clone()));
+        if let Some(record) = line.pruned {
+            return Some(Some(record.id.clone()));
         }
         if line.number == self.session.header.line.0 {
             return Some(None);
@@ -271,15 +272,13 @@ impl<'a> Lines<'a> {
     }
 
     /// Puts a value back, where its note is.
-    fn put_value_back(&mut self, record: &Record, field: &str, note: &[u8]) -> io::Result<Fate> {
+    fn put_value_back(&mut self, record: &'a Record, field: &'a str, note: &[u8]) -> io::Result<Fate> {
         let note = Raw::checked(note);
         let mut fate = Fate::Lost;
         for at in self.candidates(record) {
             let line = self.lines[at];
-            let earlier = line.edits.checked_sub(1).and_then(|edits| {
-                let edits = &self.edits[edits as usize];
-                edits.iter().rev().find(|(other, _)| other == field).map(|(_, span)| *span)
-            });
+            let edits = self.edits.get(&line.place()).into_iter().flatten().rev();
+            let earlier = { edits }.find(|(other, _)| *other == field).map(|(_, span)| *span);
             let bytes = match earlier {
                 Some(span) => self.pruned.read_range(span.range())?,
                 None => self.bytes(line)?,
@@ -290,7 +289,7 @@ impl<'a> Lines<'a> {
                 None => at_path(root, field).filter(|_| is_of(root, record)),
             };
             if value.is_some_and(|value| is_note(value, note)) {
-                self.edit(at, field, record.payload);
+                self.edits.entry(line.place()).or_default().push((field, record.payload));
                 return Ok(Fate::Placed);
             }
             let is_back = |value: Raw| -> io::Result<bool> {
@@ -304,36 +303,31 @@ impl<'a> Lines<'a> {
         Ok(fate)
     }
 
-    fn edit(&mut self, at: usize, field: &str, payload: Span) {
-        if self.lines[at].edits == 0 {
-            self.edits.push(Vec::new());
-            self.lines[at].edits = self.edits.len() as u32;
-        }
-        self.edits[self.lines[at].edits as usize - 1].push((field.to_owned(), payload));
-    }
-
     /// Returns the lines on which a value may be: the original line, and the one with the id, in case lines have moved.
     fn candidates(&self, record: &Record) -> impl Iterator<Item = usize> + use<> {
         let on_line = (record.line.0 as usize).checked_sub(1).filter(|&at| at < self.lines.len());
         let with_id = self.session.find(&record.id).filter(|_| !record.id.is_empty()).and_then(|ix| {
             let number = self.session.entry(ix).line.0;
             let at = self.lines.partition_point(|line| line.number < number);
-            self.lines.get(at).filter(|line| line.number == number && !line.is_pruned).map(|_| at)
+            self.lines.get(at).filter(|line| line.number == number && line.pruned.is_none()).map(|_| at)
         });
         on_line.into_iter().chain(with_id.filter(|at| Some(*at) != on_line))
     }
 
     /// Returns the bytes of a line.
     fn bytes(&self, line: Line) -> io::Result<Vec<u8>> {
-        if line.is_pruned { self.pruned.read_range(line.span.range()) } else { self.bodies.stored(line.span) }
+        match line.pruned {
+            Some(_) => self.pruned.read_range(line.span.range()),
+            None => self.bodies.stored(line.span),
+        }
     }
 
     /// Returns the session with what was pruned, and the number of each line in the session.
     fn finish(self) -> io::Result<(Pieces, Vec<Option<LineNo>>)> {
         let (mut whole, mut numbers) = (Pieces::default(), Vec::with_capacity(self.lines.len()));
         for (at, &line) in self.lines.iter().enumerate() {
-            let origin = if line.is_pruned { Origin::Beside } else { Origin::Source };
-            numbers.push((!line.is_pruned).then_some(LineNo(line.number)));
+            let (origin, _) = line.place();
+            numbers.push(line.pruned.is_none().then_some(LineNo(line.number)));
             let mut start = line.span.start;
             for (value, payload) in self.splices(line)? {
                 whole.add(origin, Span { start, len: value.start - start });
@@ -343,7 +337,7 @@ impl<'a> Lines<'a> {
             whole.add(origin, Span { start, len: line.span.end() - start });
             if line.newline || at + 1 < self.lines.len() {
                 // The newline of a line of the session is the next byte, if it has one.
-                if !line.is_pruned && line.span.end() < self.source.len() {
+                if line.pruned.is_none() && line.span.end() < self.source.len() {
                     whole.keep(Span { start: line.span.end(), len: 1 });
                 } else {
                     whole.make(b"\n");
@@ -355,11 +349,10 @@ impl<'a> Lines<'a> {
 
     /// Returns where values of a line are replaced in its file, and by what, in order.
     fn splices(&self, line: Line) -> io::Result<Vec<(Span, Span)>> {
-        let Some(edits) = line.edits.checked_sub(1) else { return Ok(Vec::new()) };
+        let Some(edits) = self.edits.get(&line.place()) else { return Ok(Vec::new()) };
         let bytes = self.bytes(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        let last: HashMap<&str, Span> =
-            self.edits[edits as usize].iter().map(|(field, span)| (&**field, *span)).collect();
+        let last: HashMap<&str, Span> = edits.iter().copied().collect();
         let mut splices = Vec::new();
         for (field, payload) in last {
             if let Some(value) = at_path(root, field) {

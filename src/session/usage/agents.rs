@@ -54,28 +54,6 @@ impl SubAgents {
     }
 }
 
-/// The usage of sub-agents.
-pub struct Reported<'a> {
-    /// The usage, a sum.
-    pub usage: Raw<'a>,
-    /// The ends of the paths of their sessions; none if the result does not name them.
-    pub sessions: Vec<String>,
-}
-
-/// Returns the usage that the result of a tool reports for sub-agents, if any.
-pub fn reported<'a>(
-    tool: Option<Raw<'a>>,
-    usage: Option<Raw<'a>>,
-    details: Option<Raw<'a>>,
-) -> Option<Reported<'a>> {
-    let is_tool = |name: &str| tool.is_some_and(|tool| tool.is(name));
-    let own = usage.filter(|usage| usage.is_object());
-    let sum = details.filter(|_| is_tool("task")).and_then(|details| details.get("usage"));
-    let usage = own.or(sum).filter(|usage| usage.is_object())?;
-    let sessions = details.map(sessions).unwrap_or_default();
-    (own.is_none() || is_tool("subagent") || !sessions.is_empty()).then_some(Reported { usage, sessions })
-}
-
 /// Returns the ends of the paths of the sessions that a tool result's details name.
 pub fn sessions(details: Raw) -> Vec<String> {
     let path = |result: Raw| {

@@ -6,7 +6,7 @@
 
 mod agents;
 
-pub use agents::{Reported, SubAgents, end_of, places, reported, sessions};
+pub use agents::{SubAgents, end_of, places, sessions};
 
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{MessageFacts, Typed};
@@ -141,22 +141,19 @@ impl Billed {
     /// Returns the request that an entry records, if any.
     pub fn of(entry: EntryIx, typed: &Typed) -> Option<Billed> {
         let Typed { kind, role, record, .. } = *typed;
-        let plain = |usage: Option<Raw>| usage.and_then(Usage::of);
-        let (usage, agents, message) = match (kind, role, &record.message) {
-            (Kind::Message, Role::Assistant, Some(message)) => {
-                (plain(message.usage).unwrap_or_default(), None, Some(message))
+        let message = record.message.as_ref().filter(|_| kind == Kind::Message);
+        let (usage, agents) = match (role, message) {
+            (Role::Assistant, Some(message)) => (message.usage.and_then(Usage::of).unwrap_or_default(), None),
+            (Role::ToolResult, Some(message)) => {
+                let is_tool = |name: &str| message.tool_name.is_some_and(|tool| tool.is(name));
+                let own = message.usage.filter(|usage| usage.is_object());
+                let sum =
+                    message.details.filter(|_| is_tool("task")).and_then(|details| details.get("usage"));
+                let ends = message.details.map(sessions).unwrap_or_default();
+                let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
+                (Usage::of(own.or(sum)?)?, is_of_agents.then(|| ends.into_boxed_slice()))
             }
-            (Kind::Message, Role::ToolResult, Some(message)) => {
-                match reported(message.tool_name, message.usage, message.details) {
-                    Some(Reported { usage, sessions }) => {
-                        (Usage::of(usage)?, Some(sessions.into_boxed_slice()), Some(message))
-                    }
-                    None => (plain(message.usage)?, None, Some(message)),
-                }
-            }
-            (Kind::Usage | Kind::ModelUsage | Kind::Compaction | Kind::BranchSummary, ..) => {
-                (plain(record.usage)?, None, None)
-            }
+            (_, None) if kind.schema().is_billed => (record.usage.and_then(Usage::of)?, None),
             _ => return None,
         };
         let print = |message: &MessageFacts| message.timestamp.map(|_| fingerprint(message.bytes));
@@ -180,7 +177,7 @@ const PRINTED: usize = 256;
 
 /// Returns a number that is the same for equal messages. Long messages, which contain their time and usage, are not
 /// read as a whole.
-pub fn fingerprint(message: &[u8]) -> u64 {
+fn fingerprint(message: &[u8]) -> u64 {
     let (head, tail) = if message.len() > 2 * PRINTED {
         (&message[..PRINTED], &message[message.len() - PRINTED..])
     } else {
