@@ -7,7 +7,8 @@ use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
 use crate::cli::stats::{By, EntryRows, Groups};
-use crate::ops::stats::{Counted, Prices, StatsOptions, collect, copies};
+use crate::load::Options;
+use crate::ops::stats::{Counted, Prices, collect, copies};
 use foldhash::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -78,13 +79,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let prices = args.prices.as_deref().map(|path| prices(path, ui)).transpose()?;
     let mut sessions = args.sessions.find(period, ui)?;
     let is_none = sessions.is_none;
-    let workers = if sessions.is_one { ui.processors() } else { 1 };
     let mut seen = HashSet::default();
     let mut groups = Groups::new(args.by.clone(), ui);
     let mut rows = EntryRows::new(args.json, sessions.is_one);
     if !by_entry {
         sessions.with_agents_first();
     }
+    let options = Options {
+        workers: if sessions.is_one { ui.processors() } else { 1 },
+        timestamps: by_entry,
+        keys: !by_entry && !sessions.is_one,
+        usage: true,
+        stats: true,
+        ..Options::default()
+    };
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
@@ -94,8 +102,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let agents = agents.as_ref().map(|agents| (path, agents));
             let source = input.source();
             let (pruned, damaged) = split(pruned_of(input));
-            let options = StatsOptions { workers, timestamps: by_entry, agents, pruned: pruned.as_ref() };
-            let harvested = collect(source, options);
+            let harvested = collect(source, &options, agents, pruned.as_ref());
             let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
                 harvested.estimate(prices);

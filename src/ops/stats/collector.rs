@@ -5,52 +5,47 @@ use crate::ops::prune::Restore;
 use crate::ops::stats::session_stats::{Counted, SessionStats};
 use crate::session::collected::Attribution;
 use crate::session::defect::FindingKind;
-use crate::session::entry::{Entry, EntryIx, Flags, Kind, Role, Slice};
-use crate::session::list_stats::EntryKey;
+use crate::session::entry::{Entry, Flags, Kind, Role, Slice};
 use crate::session::usage::{Billed, SubAgents};
 use crate::session::{Problem, Session};
-use foldhash::quality::FixedState;
 use pisess_store::ReadAt;
-use std::hash::BuildHasher;
 use std::path::Path;
 
-/// What to collect from a file.
-#[derive(Clone, Copy, Default)]
-pub struct StatsOptions<'a> {
-    /// The number of threads that read it.
-    pub workers: usize,
-    /// Keep timestamps as stored, for a table of entries.
-    pub timestamps: bool,
-    /// The path of the file, and the sub-agents whose sessions are read as well. The usage that a tool result reports
-    /// for these is omitted.
-    pub agents: Option<(&'a Path, &'a SubAgents)>,
-    /// What was pruned from the session, to be read with it: only what it used counts.
-    pub pruned: Option<&'a Restore>,
-}
-
-/// Loads and counts a session.
-pub fn collect(source: &dyn ReadAt, options: StatsOptions) -> Result<SessionStats, LoadError> {
-    let whole = options.pruned.map(|pruned| pruned.whole(source));
+/// Loads and counts a session; the options must request usage and statistics. What was pruned from it is read with it:
+/// only what it used counts. `agents` are the path of the file, and the sub-agents whose sessions are read as well. The
+/// usage that a tool result reports for these is omitted.
+pub fn collect(
+    source: &dyn ReadAt,
+    options: &Options,
+    agents: Option<(&Path, &SubAgents)>,
+    pruned: Option<&Restore>,
+) -> Result<SessionStats, LoadError> {
+    let whole = pruned.map(|pruned| pruned.whole(source));
     let source = whole.as_ref().map_or(source, |whole| whole as &dyn ReadAt);
-    let StatsOptions { workers, timestamps, .. } = options;
-    let wanted = Options { workers, timestamps, usage: true, stats: true, keys: true, ..Options::default() };
-    let mut session = load(source, &wanted)?;
+    let mut session = load(source, options)?;
     let billed = std::mem::take(&mut session.collected.billed);
-    let entries = counted(&session, billed, &options);
+    let is_elsewhere =
+        |request: &Billed| agents.is_some_and(|(path, agents)| request.is_elsewhere(path, agents));
+    let entries = counted(&session, billed, is_elsewhere, pruned);
     let is_malformed = |problem: &&Problem| {
         problem.line > session.header.line
             && matches!(problem.kind, FindingKind::MalformedLine | FindingKind::FusedLine)
     };
     let mut lines = session.problems.iter().filter(is_malformed).map(|problem| problem.line);
     let malformed = lines.next().map(|first| {
-        let shown = options.pruned.and_then(|pruned| pruned.in_session(first)).unwrap_or(first);
+        let shown = pruned.and_then(|pruned| pruned.in_session(first)).unwrap_or(first);
         (1 + lines.count() as u32, shown)
     });
     Ok(SessionStats { session, entries, malformed })
 }
 
-/// Returns the messages and billed entries of a session, given its requests.
-fn counted(session: &Session, billed: Vec<Billed>, options: &StatsOptions) -> Vec<Counted> {
+/// Returns the messages and billed entries of a session, given its requests, and whether one is counted elsewhere.
+fn counted(
+    session: &Session,
+    billed: Vec<Billed>,
+    is_elsewhere: impl Fn(&Billed) -> bool,
+    pruned: Option<&Restore>,
+) -> Vec<Counted> {
     let mut entries = Vec::new();
     let mut billed = billed.into_iter().peekable();
     let mut attributions = session.collected.attributions.iter().peekable();
@@ -72,9 +67,7 @@ fn counted(session: &Session, billed: Vec<Billed>, options: &StatsOptions) -> Ve
         }
         let mut by = attribution.copied().unwrap_or_else(|| Attribution::none(ix));
         let is_copy = role == Some(Role::Assistant) && request.is_none();
-        let request = request.filter(|request| {
-            options.agents.is_none_or(|(path, agents)| !request.is_elsewhere(path, agents))
-        });
+        let request = request.filter(|request| !is_elsewhere(request));
         match role {
             Some(Role::Assistant) => model = (by.provider, by.model),
             Some(Role::ToolResult) if request.is_none() => (by.provider, by.model) = model,
@@ -83,13 +76,12 @@ fn counted(session: &Session, billed: Vec<Billed>, options: &StatsOptions) -> Ve
         let first = called;
         called += calls[first..].iter().take_while(|call| call.entry == ix).count();
         let took_ms = clock.took(entry, is_copy, by.began_ms, called > first);
-        let line = options.pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
+        let line = pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
         let is_there = line.is_some();
         // Of an entry that was pruned, only what it used counts.
         if is_there || request.is_some() {
             entries.push(Counted {
                 by,
-                key: key(session, ix),
                 time_ms: entry.time_ms,
                 took_ms: if is_there { took_ms } else { 0 },
                 is_billed: request.is_some(),
@@ -103,18 +95,6 @@ fn counted(session: &Session, billed: Vec<Billed>, options: &StatsOptions) -> Ve
         }
     }
     entries
-}
-
-/// Returns a key that is equal only for copies. An entry without an id is identified by session, line and time.
-fn key(session: &Session, ix: EntryIx) -> u128 {
-    let entry = session.entry(ix);
-    match session.collected.keys[ix.at()].key {
-        EntryKey::NONE => {
-            let place = (session.header.id.as_bytes(), entry.line, entry.time_ms);
-            u128::from(FixedState::with_seed(0).hash_one(place))
-        }
-        key => key,
-    }
 }
 
 /// The maximum number of milliseconds between two entries of a turn that count as work: an hour. What takes longer waited

@@ -13,7 +13,7 @@ mod prices;
 mod session_stats;
 mod totals;
 
-pub use collector::{StatsOptions, collect};
+pub use collector::collect;
 pub use prices::Prices;
 pub use session_stats::{Counted, SessionStats};
 pub use totals::{Totals, copies};

@@ -24,8 +24,6 @@ pub struct SessionStats {
 pub struct Counted {
     /// The entry, its model and its tool. The model of a tool result without usage of its own is that of the call.
     pub by: Attribution,
-    /// A key that is the same for copies of the entry in other files, and different for all other entries.
-    pub key: u128,
     /// Its time; [`NO_TIME`](crate::session::entry::Entry::NO_TIME) if it has none.
     pub time_ms: i64,
     /// The milliseconds since the previous entry of its turn; 0 outside of a turn.

@@ -1,3 +1,4 @@
+use crate::load::Options;
 use crate::ops::stats::*;
 use crate::session::entry::LineNo;
 use crate::session::usage::SubAgents;
@@ -6,6 +7,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 const USAGE: &str = r#""usage":{"input":10,"output":5,"cacheRead":3,"cacheWrite":2,"totalTokens":20,"cost":{"input":1,"total":0.5}}"#;
+
+fn options() -> Options {
+    Options { keys: true, usage: true, stats: true, ..Options::default() }
+}
 
 /// Builds the lines of a session, with increasing ids and times.
 #[derive(Default)]
@@ -46,7 +51,7 @@ impl Made {
 
     fn collect(&self) -> SessionStats {
         let source = self.lines.as_bytes().to_vec();
-        collect(&source, StatsOptions::default()).unwrap()
+        collect(&source, &options(), None, None).unwrap()
     }
 
     fn totals(&self) -> Totals {
@@ -80,8 +85,7 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let owner = Path::new("s.jsonl");
     let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
     let agents = SubAgents::among(&[child]);
-    let options = StatsOptions { agents: Some((owner, &agents)), ..StatsOptions::default() };
-    let harvest = collect(&source, options).unwrap();
+    let harvest = collect(&source, &options(), Some((owner, &agents)), None).unwrap();
     assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }
 

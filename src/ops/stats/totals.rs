@@ -5,16 +5,28 @@ use crate::session::Session;
 use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
 use crate::session::file_calls::FileAct;
+use crate::session::list_stats::EntryKey;
 use crate::session::usage::UsageSums;
 use foldhash::HashSet;
 use foldhash::quality::FixedState;
 use std::hash::BuildHasher;
 
 /// Returns for each entry of a file whether an earlier file had it, given the keys of their entries, and
-/// adds those of this file. An entry that is in one file twice counts twice, as in the agents.
+/// adds those of this file, if the session was loaded with them. An entry that is in one file twice counts twice, as in
+/// the agents.
 pub fn copies(earlier: &mut HashSet<u128>, harvest: &SessionStats) -> Vec<bool> {
-    let copies = harvest.entries.iter().map(|entry| earlier.contains(&entry.key)).collect();
-    earlier.extend(harvest.entries.iter().map(|entry| entry.key));
+    let session = &harvest.session;
+    let key = |entry: &Counted| match session.collected.keys.get(entry.by.entry.at())?.key {
+        // An entry without an id is identified by session, line and time.
+        EntryKey::NONE => {
+            let place = (session.header.id.as_bytes(), entry.line, entry.time_ms);
+            Some(u128::from(FixedState::with_seed(0).hash_one(place)))
+        }
+        key => Some(key),
+    };
+    let keys: Vec<_> = harvest.entries.iter().map(key).collect();
+    let copies = keys.iter().map(|key| key.is_some_and(|key| earlier.contains(&key))).collect();
+    earlier.extend(keys.into_iter().flatten());
     copies
 }
 
