@@ -123,12 +123,16 @@ impl StoreError {
         StoreError { doing, path: path.to_owned(), cause }
     }
 
-    /// Returns the error for an error of the system that occurred while accessing a file.
+    /// Returns the error for an error of the system that occurred while accessing a file. An error of the store that was
+    /// passed on in it, for example because the source changed during writing, is returned unchanged.
     pub(super) fn io(doing: &'static str, path: &Path, error: io::Error) -> StoreError {
-        if is_in_use(&error) {
-            return StoreError::new("lock", path, Cause::Busy { holder: None, waited: Duration::ZERO });
+        match error.downcast() {
+            Ok(error) => error,
+            Err(error) if is_in_use(&error) => {
+                StoreError::new("lock", path, Cause::Busy { holder: None, waited: Duration::ZERO })
+            }
+            Err(error) => StoreError::new(doing, path, Cause::Io(error)),
         }
-        StoreError::new(doing, path, Cause::Io(error))
     }
 
     /// Returns the error for a file that is not as it was read.

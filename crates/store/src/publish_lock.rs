@@ -50,10 +50,7 @@ fn beside(session: &Path) -> PathBuf {
 }
 
 fn wait_for(files: &'static dyn Files, path: &Path, wait: Duration) -> Result<PublishLock, StoreError> {
-    let failed = |error: io::Error| match error.downcast::<StoreError>() {
-        Ok(error) => error,
-        Err(error) => StoreError::io("lock", path, error),
-    };
+    let failed = |error| StoreError::io("lock", path, error);
     let mut pause = Pause::new(wait);
     loop {
         match files.create_new(path) {

@@ -140,20 +140,14 @@ fn names(files: &dyn Files, path: &Path, file: &File) -> io::Result<bool> {
     }
 }
 
-/// Lets the caller write to an open file through a buffer. An error of the store during writing (the source
-/// changed) is returned unchanged.
+/// Lets the caller write to an open file through a buffer. Returns the number of bytes.
 pub(super) fn write_through(out: Out<'_>, path: &Path, fill: &mut Fill<'_>) -> Result<u64, StoreError> {
     let mut buffered = BufWriter::with_capacity(128 * 1024, out);
     let filled = fill(&mut buffered).and_then(|()| buffered.flush());
     let bytes = buffered.get_ref().bytes;
     // Dropping a `BufWriter` would try to write its buffer once more; taking it apart does not.
     drop(buffered.into_parts());
-    match filled {
-        Ok(()) => Ok(bytes),
-        Err(error) => {
-            Err(error.downcast::<StoreError>().unwrap_or_else(|error| StoreError::io("write", path, error)))
-        }
-    }
+    filled.map(|()| bytes).map_err(|error| StoreError::io("write", path, error))
 }
 
 /// Writes through the seam.
