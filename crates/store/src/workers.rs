@@ -29,7 +29,7 @@ where
     thread::scope(|scope| {
         let help = || {
             let stop = Stop(&queue);
-            while let Some((at, item)) = queue.next() {
+            while let Turn::Work(at, item) = queue.turn(false) {
                 queue.finish(at, work(item));
             }
             // Not dropped here: only a panic drops it, which stops the other workers.
@@ -40,7 +40,7 @@ where
         let start = |_: &usize| thread::Builder::new().spawn_scoped(scope, help).is_ok();
         let _started = (1..workers).take_while(start).count();
         loop {
-            match queue.turn() {
+            match queue.turn(true) {
                 Turn::Take(result) => take(result)?,
                 Turn::Work(at, item) => queue.finish(at, work(item)),
                 Turn::Over => return Ok(()),
@@ -63,13 +63,13 @@ struct State<I, T> {
     is_over: bool,
 }
 
-/// What the calling thread does next.
+/// What a thread does next.
 enum Turn<I, T> {
-    /// Take a result.
+    /// Take a result: only the calling thread.
     Take(T),
     /// Work on an item with this number.
     Work(usize, I),
-    /// Nothing: all results are taken, or a worker has panicked.
+    /// Nothing: all items are begun and, for the calling thread, all results taken; or a thread has failed.
     Over,
 }
 
@@ -91,15 +91,6 @@ impl<I: Iterator, T> Queue<I, T> {
         self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the next item with its number; waits while too many results are pending.
-    fn next(&self) -> Option<(usize, I::Item)> {
-        let mut state = self.lock();
-        while !state.is_over && state.begun.len() >= self.ahead {
-            state = self.wait(state);
-        }
-        if state.is_over { None } else { state.begin() }
-    }
-
     fn finish(&self, at: usize, result: T) {
         let mut state = self.lock();
         let place = at - state.taken;
@@ -109,25 +100,26 @@ impl<I: Iterator, T> Queue<I, T> {
         }
     }
 
-    /// Returns the next result in order, if it is done, else an item to work on; waits if there is neither.
-    fn turn(&self) -> Turn<I::Item, T> {
+    /// Returns the next result in order, if it is done and the thread takes results, else an item to work on; waits if there
+    /// is neither, or too many results are pending.
+    fn turn(&self, takes_results: bool) -> Turn<I::Item, T> {
         let mut state = self.lock();
         loop {
             if state.is_over {
                 return Turn::Over;
             }
-            if let Some(result) = state.begun.front_mut().and_then(Option::take) {
+            if takes_results && let Some(result) = state.begun.front_mut().and_then(Option::take) {
                 state.begun.pop_front();
                 state.taken += 1;
                 self.changed.notify_all();
                 return Turn::Take(result);
             }
-            let next = if state.begun.len() < self.ahead { state.begin() } else { None };
-            if let Some((at, item)) = next {
-                return Turn::Work(at, item);
-            }
-            if state.begun.is_empty() {
-                return Turn::Over;
+            if state.begun.len() < self.ahead {
+                match state.begin() {
+                    Some((at, item)) => return Turn::Work(at, item),
+                    None if !takes_results || state.begun.is_empty() => return Turn::Over,
+                    None => {}
+                }
             }
             state = self.wait(state);
         }
