@@ -59,12 +59,6 @@ impl SessionFile {
         &self.snapshot
     }
 
-    /// Returns the size when it was opened.
-    #[expect(clippy::len_without_is_empty, reason = "is_empty is in ReadAt")]
-    pub fn len(&self) -> u64 {
-        self.snapshot.stat.size
-    }
-
     /// Whether `stat` is that of this file. The stat of the handle is read again, because a copy-up on
     /// overlayfs changes it.
     pub(super) fn is_at(&self, files: &dyn Files, stat: &Stat) -> io::Result<bool> {

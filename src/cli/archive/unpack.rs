@@ -7,8 +7,8 @@ use crate::cli::status::Status;
 use crate::load::names::{NameError, choose};
 use crate::ops::archive::{Facts, is_blob, place_of};
 use pisess_store::{
-    self as store, Archive, Attempt, Locked, Member, NewFolder, SessionFile, StoreError, WriteOptions,
-    is_content,
+    self as store, Archive, Attempt, Locked, Member, NewFolder, ReadAt, SessionFile, StoreError,
+    WriteOptions, is_content,
 };
 use std::io;
 use std::path::{Path, PathBuf};
