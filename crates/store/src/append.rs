@@ -15,10 +15,6 @@ use std::path::{Path, PathBuf};
 pub struct Committed {
     /// The path of the file that was written, as given.
     pub path: PathBuf,
-    /// The number of bytes written to it.
-    pub bytes: u64,
-    /// The number of bytes appended by another process during a rewrite that were carried over (rule 4).
-    pub carried: u64,
     /// The errors that occurred after the change was in place: [`Cause::Unsynced`] deserves a note,
     /// [`Cause::GrowthLost`] a warning.
     pub troubles: Vec<StoreError>,
@@ -46,8 +42,8 @@ impl Attempt {
 }
 
 impl Committed {
-    pub(super) fn new(path: &Path, bytes: u64) -> Committed {
-        Committed { path: path.to_owned(), bytes, carried: 0, troubles: Vec::new() }
+    pub(super) fn new(path: &Path) -> Committed {
+        Committed { path: path.to_owned(), troubles: Vec::new() }
     }
 }
 
@@ -68,7 +64,7 @@ impl Locked {
         // them, so they stay.
         match self.files.sync(&self.file) {
             Err(error) => Err(StoreError::new("sync", &self.path, Cause::UnsyncedAppend(error))),
-            Ok(()) => Ok(Attempt::Done(Committed::new(&self.path, bytes.len() as u64))),
+            Ok(()) => Ok(Attempt::Done(Committed::new(&self.path))),
         }
     }
 

@@ -6,7 +6,7 @@ use super::attributes;
 use super::error::{Cause, StoreError};
 use super::files::{AsStream, DISK, FileType, Files, Stat, duplicate, own_stream, real};
 use super::read::{ReadAt, spool_written};
-use super::rewrite::{folder_of, is_same_content, sync_folder};
+use super::rewrite::{folder_of, has_copy, sync_folder};
 use super::send::copy_range;
 use super::session_file::SessionFile;
 use super::temp::{Fill, Out, Temp, write_through};
@@ -72,8 +72,8 @@ pub(super) fn create_on(
         stat => Some(stat.map_err(failed)?),
     };
     if let Some(stream) = stream_at(files, path, existing.as_ref()) {
-        let bytes = write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
-        return Ok(Committed::new(path, bytes));
+        write_to_stream(files, &stream.map_err(failed)?, path, source, content)?;
+        return Ok(Committed::new(path));
     }
     if let Some(stat) = &existing {
         refuse_existing(files, path, source, force, stat)?;
@@ -85,7 +85,7 @@ pub(super) fn create_on(
     let rename = if is_free { Files::rename_new } else { Files::rename };
     rename(files, &new.path, &target).map_err(failed)?;
     new.placed();
-    let mut committed = Committed::new(path, new.bytes);
+    let mut committed = Committed::new(path);
     committed.troubles.extend(sync_folder(files, folder_of(&target)).err());
     Ok(committed)
 }
@@ -132,7 +132,7 @@ impl Beside {
     /// Keeps it, because the session that it belongs to was written. What it replaced is removed.
     pub fn keep(mut self) -> Committed {
         self.is_kept = true;
-        std::mem::replace(&mut self.committed, Committed::new(&self.target, 0))
+        std::mem::replace(&mut self.committed, Committed::new(&self.target))
     }
 }
 
@@ -162,19 +162,14 @@ pub fn create_beside(
     }
     let mut new = stage(&DISK, path, &target, source, Content::of(write))?;
     let mut beside = Beside {
-        committed: Committed::new(path, new.bytes),
+        committed: Committed::new(path),
         new: None,
         has_replaced: existing.is_some(),
         is_kept: false,
         target,
     };
-    if existing.is_some() && !replaces {
-        let old = DISK.open_read(&beside.target).map_err(failed)?;
-        return if is_same_content(&DISK, &old, &new.file, new.bytes).map_err(failed)? {
-            Ok(beside)
-        } else {
-            Err(failed(io::ErrorKind::AlreadyExists.into()))
-        };
+    if !replaces && has_copy(&DISK, &beside.target, &new.file, new.bytes).map_err(failed)? {
+        return Ok(beside);
     }
     if beside.has_replaced {
         new.exchange(&beside.target).map_err(failed)?;
@@ -269,15 +264,15 @@ fn write_to_stream(
     path: &Path,
     source: Option<&SessionFile>,
     content: Content<'_>,
-) -> Result<u64, StoreError> {
+) -> Result<(), StoreError> {
     let stat = files.stat(stream).map_err(|error| StoreError::io("write", path, error))?;
     refuse_input(files, path, source, &stat)?;
     let out = Out { files, file: stream, bytes: 0 };
-    let Some(check) = content.check else { return write_through(out, path, content.write) };
+    let Some(check) = content.check else { return write_through(out, path, content.write).map(drop) };
     // A write to a stream cannot be undone.
     let written = spool_written(content.write)?;
     check(&written).map_err(|error| StoreError::io("read", path, error))?;
-    write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out))
+    write_through(out, path, &mut |out| copy_range(&written, 0..written.len(), out)).map(drop)
 }
 
 /// Returns the stream to write to, if the path is not that of a file.

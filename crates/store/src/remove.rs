@@ -35,7 +35,7 @@ impl Locked {
             return Err(error);
         }
         drop(aside);
-        let mut committed = Committed::new(&self.path, 0);
+        let mut committed = Committed::new(&self.path);
         committed.troubles.extend(sync_folder(self.files, folder_of(&self.resolved)).err());
         Ok(Attempt::Done(committed))
     }
@@ -57,6 +57,6 @@ impl Locked {
             let change = own.base.compare_for_reading(own.files, &own.file)?;
             change.map_or(Ok(false), |change| Err(io::Error::other(own.changed(change))))
         });
-        closed.map_err(|error| error.downcast().unwrap_or_else(|error| self.failed(error)))
+        closed.map_err(|error| self.failed(error))
     }
 }

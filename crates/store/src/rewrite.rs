@@ -80,24 +80,19 @@ impl Locked {
         // and has overwritten nothing.
         let mut backup = backup.map(|backup| self.back_up(backup)).transpose()?.flatten();
         let publish = PublishLock::take(self)?;
-        let read = self.base.stat.size;
         while self.has_grown()? {
             if !carries || !self.carry(&mut temp)? {
                 return Ok(None);
             }
         }
-        let before = self.base.stat.size - read;
         self.put_in_place(&mut temp)?;
         backup.iter_mut().for_each(Temp::placed);
         let carried = self.copy_growth(&temp);
         drop(publish);
-        let mut committed = Committed::new(&self.path, temp.bytes);
-        match carried {
-            Ok(carried) => committed.carried = before + carried,
-            Err(error) => {
-                let doing = "carry over what was appended meanwhile to";
-                committed.troubles.push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
-            }
+        let mut committed = Committed::new(&self.path);
+        if let Err(error) = carried {
+            let doing = "carry over what was appended meanwhile to";
+            committed.troubles.push(StoreError::new(doing, &self.path, Cause::GrowthLost(error)));
         }
         Ok(Some((committed, temp)))
     }
@@ -174,17 +169,10 @@ impl Locked {
     /// Copies the old file with all its attributes, complete and synced before it gets the name, which must
     /// not exist (rule 6). It is a separate file from the beginning: a second hard link to the old file would
     /// remain if the process was killed before the rename of the new file.
-    ///
-    /// A backup with exactly this content was made by a process that was killed before it changed the session; then there
-    /// is nothing to copy.
     fn back_up(&self, backup: &Path) -> Result<Option<Temp>, StoreError> {
         let failed = |error| StoreError::io("back up to", backup, error);
-        if self.files.stat_at(backup).is_ok() {
-            return if self.is_copied_to(backup).map_err(failed)? {
-                Ok(None)
-            } else {
-                Err(failed(io::ErrorKind::AlreadyExists.into()))
-            };
+        if has_copy(self.files, backup, &self.file, self.base.stat.size).map_err(failed)? {
+            return Ok(None);
         }
         let mut copy = Temp::beside(self.files, backup).map_err(failed)?;
         self.copy_range(&self.file, 0..self.base.stat.size, &copy.file).map_err(failed)?;
@@ -194,17 +182,9 @@ impl Locked {
         Ok(Some(copy))
     }
 
-    /// Whether another file has the content that was read.
-    fn is_copied_to(&self, path: &Path) -> io::Result<bool> {
-        let copy = self.files.open_read(path)?;
-        let stat = self.files.stat(&copy)?;
-        let is_file = stat.kind == FileType::Regular && !stat.is_same_inode(&self.files.stat(&self.file)?);
-        Ok(is_file && is_same_content(self.files, &copy, &self.file, self.base.stat.size)?)
-    }
-
     /// Rule 4: a process that had the old file open may have written to it between our last comparison and
-    /// the rename, or may do so now. What it wrote is appended to the new file. Returns the number of bytes.
-    fn copy_growth(&mut self, new: &Temp) -> io::Result<u64> {
+    /// the rename, or may do so now. What it wrote is appended to the new file.
+    fn copy_growth(&mut self, new: &Temp) -> io::Result<()> {
         let start = self.base.stat.size;
         let mut end = start;
         self.until_closed("another process has the old file open, and may write to it", &mut |own| {
@@ -219,10 +199,7 @@ impl Locked {
             end = size;
             Ok(true)
         })?;
-        if end > start {
-            self.files.sync(&new.file)?;
-        }
-        Ok(end - start)
+        if end > start { self.files.sync(&new.file) } else { Ok(()) }
     }
 
     /// Waits until nobody has the file open for writing, and nothing more happens to it. `look` returns whether something
@@ -311,20 +288,23 @@ impl Batch {
     }
 }
 
-/// Whether two files have the same content, of this size.
-pub(super) fn is_same_content(files: &dyn Files, one: &File, other: &File, size: u64) -> io::Result<bool> {
-    if files.stat(one)?.size != size {
-        return Ok(false);
-    }
+/// Whether there is a file with the content of another, of this size, but not that file itself: it was made by a process
+/// that was killed before it changed the session. Any other file is an error (rule 6).
+pub(super) fn has_copy(files: &dyn Files, path: &Path, original: &File, size: u64) -> io::Result<bool> {
+    let copy = match files.open_read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        copy => copy?,
+    };
+    let stat = files.stat(&copy)?;
+    let mut is_same = stat.kind == FileType::Regular && stat.size == size;
+    is_same &= !stat.is_same_inode(&files.stat(original)?);
     let mut start = 0;
-    while start < size {
+    while is_same && start < size {
         let end = size.min(start + CARRY_BYTES);
-        if read_range(files, one, start, end)? != read_range(files, other, start, end)? {
-            return Ok(false);
-        }
+        is_same = read_range(files, &copy, start, end)? == read_range(files, original, start, end)?;
         start = end;
     }
-    Ok(true)
+    if is_same { Ok(true) } else { Err(io::ErrorKind::AlreadyExists.into()) }
 }
 
 /// Returns the directory of a path, which may be a bare name.

@@ -296,9 +296,8 @@ fn a_closure_that_fails_changes_nothing() {
 #[test]
 fn the_new_content_takes_the_place_of_the_old() {
     let bench = Bench::new(OLD);
-    let committed = bench.rewrite(&now(PI), NEW).unwrap();
+    bench.rewrite(&now(PI), NEW).unwrap();
     assert_eq!(bench.content(), NEW);
-    assert_eq!((committed.bytes, committed.carried), (NEW.len() as u64, 0));
     assert_eq!(bench.names(), ["s.jsonl"]);
 }
 
