@@ -1,6 +1,6 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Preparation};
+use crate::agents::prepare::{FileLists, FileOps, FirstKept, Paths, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
 use crate::agents::row::search::Query;
@@ -13,7 +13,7 @@ use crate::session::read::record::{Block, MessageFacts, Record, Typed};
 use crate::session::tree::Tree;
 use foldhash::HashMap;
 use pisess_json::Raw;
-use pisess_json::text::{Text, concat};
+use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io::{self, Write};
 
@@ -125,10 +125,14 @@ pub struct Agent {
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
     /// timestamp is 0; the caller sets it to that of the compaction.
     pub checkpoint: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>>,
-    /// Returns the files that a summary's `details` list: those that the agent itself lists.
-    pub files: fn(ops: &FileOps) -> FileLists,
-    /// Returns the text of a compaction as the agent stores it: the summary and the files.
-    pub compaction_text: fn(summary: Text<'static>, ops: &FileOps) -> Text<'static>,
+    /// Whether summaries list the files of calls that the result of another call records as nested.
+    pub lists_nested_calls: bool,
+    /// Whether summaries list a file with this path.
+    pub lists_path: fn(path: &Text) -> bool,
+    /// Returns the path of the file, given that of a call that read it.
+    pub read_path: for<'a> fn(path: Text<'a>) -> Text<'a>,
+    /// Returns a summary followed by its files. `read` are all files that were read, whether changed or not.
+    pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
     pub draft_text: fn(bodies: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
@@ -145,10 +149,5 @@ impl Agent {
             (Kind::Message, None) => Parts::default(),
             (kind, _) => (self.entry_row)(kind, typed.record).append_to(row),
         }
-    }
-
-    /// Returns the text of a branch summary as the agent stores it: its preamble, the summary and the files.
-    pub fn branch_text(&self, summary: &Text, ops: &FileOps) -> Text<'static> {
-        (self.compaction_text)(concat(&[&self.branch_preamble, summary]), ops)
     }
 }

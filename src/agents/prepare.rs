@@ -3,13 +3,15 @@
 //! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
 //! built-in summary.
 
-use crate::session::entry::{EntryIx, Kind};
-use crate::session::file_calls::{FileAct, FileTool};
+use crate::session::Session;
+use crate::session::content;
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::file_calls::{FileAct, FileTool, file_of};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashSet;
+use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
-use pisess_json::{Raw, js};
 use std::io;
 
 /// Where the kept part of a compaction starts, if the caller specifies it.
@@ -22,7 +24,7 @@ pub enum FirstKept {
 }
 
 /// A compaction before its summary is written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Preparation {
     /// The entry for `firstKeptEntryId`; `None` for the compaction's own id, which keeps nothing.
     pub first_kept: Option<EntryIx>,
@@ -42,6 +44,31 @@ pub struct Preparation {
     pub file_ops: FileOps,
     /// All compactions on the path, newest first.
     pub previous_compactions: Vec<EntryIx>,
+}
+
+impl Preparation {
+    /// Takes over the summary and the files of the compaction in effect.
+    pub fn continue_from(&mut self, compaction: Raw, session: &Session) {
+        self.previous_summary = compaction.get_text("summary").map(Text::into_owned);
+        self.file_ops.add_details(compaction, session);
+    }
+
+    /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are no messages, or the first
+    /// kept entry has no id.
+    pub fn completed(mut self, path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Self>> {
+        let session = bodies.session();
+        let has_id = self.first_kept.is_none_or(|kept| !session.entry(kept).id.is_empty());
+        let messages = || self.messages_to_summarize.iter().chain(&self.turn_prefix_messages);
+        if !has_id || messages().next().is_none() {
+            return Ok(None);
+        }
+        for message in messages() {
+            self.file_ops.add_message(message, bodies)?;
+        }
+        let compactions = path.iter().rev().filter(|&&ix| session.entry(ix).kind == Kind::Compaction);
+        self.previous_compactions = compactions.copied().collect();
+        Ok(Some(self))
+    }
 }
 
 /// Paths without duplicates, in the order of their first occurrence.
@@ -87,8 +114,42 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the path of a call.
-    pub fn add(&mut self, tool: FileTool, path: Text) {
+    /// Adds the files named by a message's calls: those of an assistant message and, for pi, those that a tool result
+    /// records as nested.
+    pub fn add_message(&mut self, message: &Message, bodies: &EntryReader) -> io::Result<()> {
+        let session = bodies.session();
+        let role = session.entry(message.entry).role;
+        let is_result = role == Role::ToolResult && session.agent().lists_nested_calls;
+        if role != Role::Assistant && !is_result {
+            return Ok(());
+        }
+        if let Some(calls) = message.file_calls(session) {
+            calls.iter().for_each(|call| self.add(call.tool, session.text(call.path), session));
+            return Ok(());
+        }
+        message.with(bodies, |json| {
+            let nested = || json.get("nestedCalls").and_then(|nested| nested.get("calls"));
+            let calls = if is_result { nested() } else { json.get("content") };
+            for call in calls.into_iter().flat_map(Raw::items) {
+                let [kind, name, arguments] = content::members(call, ["type", "name", "arguments"]);
+                let is_call = is_result || kind.is_some_and(|kind| kind.is("toolCall"));
+                if let Some((tool, path)) = file_of(name, arguments).filter(|_| is_call) {
+                    self.add(tool, path, session);
+                }
+            }
+        })
+    }
+
+    /// Adds the path of a call, if the agent lists such paths.
+    fn add(&mut self, tool: FileTool, path: Text, session: &Session) {
+        match tool.act {
+            _ if !(session.agent().lists_path)(&path) => {}
+            FileAct::Read => self.insert(tool, (session.agent().read_path)(path)),
+            FileAct::Write | FileAct::Edit => self.insert(tool, path),
+        }
+    }
+
+    fn insert(&mut self, tool: FileTool, path: Text) {
         match tool.act {
             act if tool.is_unlisted => self.unlisted.push((act, path.into_owned())),
             FileAct::Read => self.read.insert(path),
@@ -97,20 +158,21 @@ impl FileOps {
         }
     }
 
-    /// Adds the files in the `details` of a summary, unless a hook wrote it, which `hook_key` marks. `path` returns that of a
-    /// file that was read.
-    pub fn add_details(&mut self, line: Raw, hook_key: &str, path: fn(&Text) -> Text<'static>) {
-        let Some(details) = line.get("details").filter(|_| !js::truthy(line.get(hook_key))) else { return };
+    /// Adds the files in the `details` of a summary, unless a hook wrote it.
+    pub fn add_details(&mut self, line: Raw, session: &Session) {
+        let agent = session.agent();
+        let details = line.get("details").filter(|_| !content::truthy(line, agent.hook_key));
+        let Some(details) = details else { return };
         let texts = |key| details.get(key).into_iter().flat_map(Raw::items).filter_map(Raw::text);
-        texts("readFiles").for_each(|read| self.read.insert(path(&read)));
+        texts("readFiles").for_each(|read| self.read.insert((agent.read_path)(read)));
         texts("modifiedFiles").for_each(|modified| self.edited.insert(modified));
     }
 
     /// Returns all files, including those that the agents do not list.
-    pub fn all(&self) -> FileOps {
+    fn all(&self) -> FileOps {
         let mut all = self.clone();
         for (act, path) in std::mem::take(&mut all.unlisted) {
-            all.add(FileTool { act, is_unlisted: false }, path);
+            all.insert(FileTool { act, is_unlisted: false }, path);
         }
         all
     }
@@ -126,15 +188,28 @@ impl FileOps {
 
     /// Returns the `details` of a compaction or branch summary (`computeFileLists`, the same in both agents):
     /// a file that was also changed is not listed as read.
-    pub fn lists(&self) -> FileLists {
+    pub fn lists(&self, session: &Session) -> FileLists {
+        let is_listed = |path: &&Text<'static>| (session.agent().lists_path)(path);
         let modified = |path: &&Text| self.edited.contains(path) || self.written.contains(path);
-        let read = self.read.iter().filter(|path| !modified(path)).cloned();
+        let read = self.read.iter().filter(|path| !modified(path));
         let new = self.written.iter().filter(|path| !self.edited.contains(path));
         FileLists {
-            read_files: sorted(read.collect()),
-            modified_files: sorted(self.edited.iter().chain(new).cloned().collect()),
+            read_files: sorted(read.filter(is_listed)),
+            modified_files: sorted(self.edited.iter().chain(new).filter(is_listed)),
         }
     }
+
+    /// Returns a summary as the agent stores it: with its files, including those that the agents do not list.
+    pub fn below(&self, summary: Text<'static>, session: &Session) -> Text<'static> {
+        let all = self.all();
+        (session.agent().with_files)(summary, &all.lists(session), &all.read)
+    }
+}
+
+fn sorted<'t>(paths: impl Iterator<Item = &'t Text<'static>>) -> Vec<Text<'static>> {
+    let mut paths: Vec<_> = paths.cloned().collect();
+    paths.sort_by(Text::cmp_utf16);
+    paths
 }
 
 /// The files of a summary, both lists sorted by UTF-16 unit.
@@ -152,22 +227,24 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 
 /// Returns the input for the summary of a branch, whose entries are in order: the newest messages whose estimates fit
 /// `budget`, and the files that these touched, or that earlier branch summaries list. `message` returns the message of an
-/// entry with its estimate, and adds its files; `add_details` adds those of a summary.
+/// entry, and `estimate` its tokens.
 pub fn prepare_branch(
     branch: &[EntryIx],
     bodies: &EntryReader,
     budget: u64,
-    add_details: fn(Raw, &mut FileOps),
-    message: impl Fn(EntryIx, &mut FileOps) -> io::Result<Option<(Message, u64)>>,
+    estimate: fn(Raw) -> u64,
+    message: impl Fn(EntryIx) -> io::Result<Option<Message>>,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let session = bodies.session();
     let mut ops = FileOps::default();
     for &ix in branch.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        bodies.with_entry(ix, |line| add_details(line, &mut ops))?;
+        bodies.with_entry(ix, |line| ops.add_details(line, session))?;
     }
     let (mut messages, mut total) = (Vec::new(), 0);
     for &ix in branch.iter().rev() {
-        let Some((message, tokens)) = message(ix, &mut ops)? else { continue };
+        let Some(message) = message(ix)? else { continue };
+        ops.add_message(&message, bodies)?;
+        let tokens = message.with(bodies, estimate)?;
         let full = total + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
         // A summary that does not fit is still included if more than a tenth of the budget is left.
@@ -183,14 +260,45 @@ pub fn prepare_branch(
     Ok((messages, ops))
 }
 
-fn sorted(mut paths: Vec<Text<'static>>) -> Vec<Text<'static>> {
-    paths.sort_by(Text::cmp_utf16);
-    paths
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::pi::testing::*;
+    use crate::load::Options;
+    use crate::session::read::entry_reader::Body;
+
+    fn files(sample: &Sample) -> [Vec<String>; 3] {
+        let mut ops = FileOps::default();
+        for entry in sample.path() {
+            let message = Message { entry, body: Body::Stored };
+            ops.add_message(&message, &sample.bodies()).unwrap();
+        }
+        [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
+    }
+
+    #[test]
+    fn files_found_while_loading_are_those_in_the_messages() {
+        let call = |name: &str, path: &str| {
+            format!(r#"{{"type":"toolCall","name":"{name}","arguments":{{"path":"old","path":"{path}"}}}}"#)
+        };
+        let assistant = [call("read", "a"), call("edit", ""), call("\\u0065dit", "b\\n"), call("ls", "c")];
+        let other = r#"{"type":"text","name":"read","arguments":{"path":"d"}},null,7"#;
+        let nested = [call("write", "e"), call("read", "a")].join(",");
+        let entries = [
+            says("user", &format!(r#""content":[{}]"#, call("read", "f"))),
+            says("assistant", &format!(r#""content":"","content":[{},{other}]"#, assistant.join(","))),
+            says("toolResult", &format!(r#""content":[],"nested\u0043alls":{{"calls":[{nested}]}}"#)),
+            says("assistant", &format!(r#""content":[{}],"content":"text""#, call("read", "g"))),
+            says("assistant", ""),
+        ];
+        let sample = chain(&entries);
+        assert!(sample.session.file_calls(sample.path()[1]).is_none());
+        let expected = [vec!["a"], vec!["e"], vec!["b\n"]];
+        assert_eq!(files(&sample), expected);
+        let sample = sample.loaded(&Options { file_calls: true, ..Options::default() });
+        assert_eq!(sample.session.file_calls(sample.path()[2]).unwrap().len(), 2);
+        assert_eq!(files(&sample), expected);
+    }
 
     #[test]
     fn a_changed_file_is_not_listed_as_read() {
@@ -203,7 +311,7 @@ mod tests {
         ops.edited.insert("\u{ff5e}".into());
         ops.written.insert("😀".into());
         assert_eq!(ops.read.iter().as_slice(), ["b", "a", "c"].map(Text::from));
-        let lists = ops.lists();
+        let lists = ops.lists(&chain(&[]).session);
         assert_eq!(lists.read_files, ["a", "b"].map(Text::from));
         assert_eq!(lists.modified_files, ["c", "😀", "\u{ff5e}"].map(Text::from));
     }

@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::reference::Position;
 use crate::summary::Material;
-use pisess_json::text::Text;
+use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, texts};
 
 /// Options of a command that summarizes a branch, or moves the leaf.
@@ -247,7 +247,7 @@ impl<'a> Move<'a> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let (_, file_ops) =
             self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
-        let files = (session.agent().files)(&file_ops);
+        let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
             // pi omits the results of tools from the prompt, and with them how each call ended.
@@ -264,7 +264,7 @@ impl<'a> Move<'a> {
         let only = |answers: Vec<_>| answers.into_iter().next().unwrap_or_default();
         stored(given, details(&files), || {
             let text = self.options.summary.made(self.open, prompts, only, built_in, ui)?;
-            Ok(session.agent().branch_text(&text, &file_ops.all()))
+            Ok(file_ops.below(concat(&[&session.agent().branch_preamble, &text]), session))
         })
     }
 
@@ -284,7 +284,7 @@ impl<'a> Move<'a> {
         let id = |place: Position| place.map(|ix| session.id(ix));
         let (_, file_ops) =
             open.input.read((session.agent().prepare_branch)(&navigation.abandoned, &bodies))?;
-        let files = (session.agent().files)(&file_ops);
+        let files = file_ops.lists(session);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())

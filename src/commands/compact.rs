@@ -273,10 +273,10 @@ impl Compact<'_> {
         let joined = |answers| prompt::merged_summary(&preparation, answers);
         let built_in = || self.built_in(&preparation);
         let session = &self.open.session;
-        let files = details(&(session.agent().files)(&preparation.file_ops));
+        let files = details(&preparation.file_ops.lists(session));
         let made = || {
             let text = self.args.summary.made(self.open, prompts, joined, built_in, ui)?;
-            Ok((session.agent().compaction_text)(text, &preparation.file_ops.all()))
+            Ok(preparation.file_ops.below(text, session))
         };
         let path = session.path(session.leaf);
         Ok(Compaction {

@@ -268,6 +268,11 @@ impl Session {
         path.iter().rposition(|&ix| self.entry(ix).kind == kind)
     }
 
+    /// Returns the index in `path` of the entry with an id; `None` for an empty id.
+    pub fn place_on(&self, path: &[EntryIx], id: &Text) -> Option<usize> {
+        if id.is_empty() { None } else { path.iter().position(|&ix| self.id(ix) == *id) }
+    }
+
     /// Returns the entry that is record `number` of the file (the header is 0), if there is one.
     pub fn record_entry(&self, number: f64) -> Option<EntryIx> {
         let at = self.entries.binary_search_by(|entry| f64::from(entry.record).total_cmp(&number)).ok()?;

@@ -93,8 +93,10 @@ pub static OH_MY_PI: Agent = Agent {
     used_above: context::used_above,
     prepare_branch: |entries, bodies| branch::prepare(entries, bodies, BRANCH_BUDGET),
     checkpoint: |_, _| Ok(None),
-    files: files::lists,
-    compaction_text: |summary, ops| files::append(&summary, &files::lists(ops), &ops.read),
+    lists_nested_calls: false,
+    lists_path: |path| !files::is_url(path),
+    read_path: files::without_selector,
+    with_files: files::append,
     draft_text: message::draft_text,
     previous_summary: |preparation, bodies| prompt::previous_summary(preparation, bodies).map(Some),
 };

@@ -1,7 +1,7 @@
 //! The input for the summary of an abandoned branch (`prepareBranchEntries`).
 
 use super::transcript::is_useless;
-use super::{files, message, tokens};
+use super::{message, tokens};
 use crate::agents::prepare::{FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -15,14 +15,7 @@ pub fn prepare(
     bodies: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    prepare_branch(entries, bodies, budget, files::add_details, |ix, ops| {
-        let Some(message) = message_of(ix, bodies)? else { return Ok(None) };
-        files::add_message(&message, bodies, ops)?;
-        let result = bodies.session().is_message(ix, Role::ToolResult);
-        let estimate = if result { tokens::estimate_cut_result } else { tokens::estimate };
-        let tokens = message.with(bodies, estimate)?;
-        Ok(Some((message, tokens)))
-    })
+    prepare_branch(entries, bodies, budget, tokens::estimate_in_branch, |ix| message_of(ix, bodies))
 }
 
 /// Returns the message of an entry of the branch, unless it is a useless result.
@@ -48,7 +41,8 @@ mod tests {
     #[test]
     fn results_are_included_unless_useless() {
         let useless = says("toolResult", r#""toolCallId":"d","content":[],"useless":true"#);
-        let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")]);
+        let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")])
+            .of_oh_my_pi();
         let path = made.path();
         let (messages, ops) = prepare(&path, &made.bodies(), BRANCH_BUDGET).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
@@ -57,7 +51,7 @@ mod tests {
 
     #[test]
     fn the_newest_that_fit_are_included() {
-        let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]);
+        let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]).of_oh_my_pi();
         let (messages, _) = prepare(&made.path(), &made.bodies(), 2).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }

@@ -10,14 +10,13 @@
 //! many as fit, at least the last.
 
 use super::message;
-use super::{files, native, tokens};
-use crate::agents::prepare::{FileOps, FirstKept, Preparation};
+use super::{native, tokens};
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{Entry, EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
-use pisess_json::text::Text;
 use std::io;
 
 /// Prepares a compaction at the end of `path`. The cut keeps at most `keep_recent_tokens` tokens (fewer if
@@ -35,9 +34,9 @@ pub fn prepare(
     if ends_compacted(path, bodies)? {
         return Ok(None);
     }
-    let mut ops = FileOps::default();
-    let since = Since::last_compaction(path, bodies, &mut ops)?;
-    let said = said(path, since.start, bodies)?;
+    let mut preparation = Preparation::default();
+    let start = start(path, bodies, &mut preparation)?;
+    let said = said(path, start, bodies)?;
     let usage = tokens::last_counted(path, bodies)?.map(|(_, usage)| usage);
     let scale = scale(usage, &said);
     let (cut, kept) = match first_kept {
@@ -52,31 +51,22 @@ pub fn prepare(
             (cut, Some(first.message.entry))
         }
     };
-    let no_id = kept.is_some_and(|kept| session.entry(kept).id.is_empty());
-    if no_id || cut == 0 {
-        return Ok(None);
-    }
     // The start of the turn that the cut splits.
     let starts = |said: &Said| starts_turn(session.entry(said.message.entry));
     let splits = said.get(cut).is_some_and(|said| !starts(said));
     let turn_start = said[..cut].iter().rposition(starts).filter(|_| splits);
     let mut messages: Vec<_> = said.into_iter().take(cut).map(|said| said.message).collect();
     let prefix = turn_start.map_or(Vec::new(), |start| messages.split_off(start));
-    for message in messages.iter().chain(&prefix) {
-        files::add_message(message, bodies, &mut ops)?;
-    }
-    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
-    Ok(Some(Preparation {
+    let preparation = Preparation {
         first_kept: kept,
         is_split_turn: turn_start.is_some(),
         tokens_before: usage.map_or(0.0, |usage| usage.context),
         scale,
-        previous_summary: since.previous_summary,
         messages_to_summarize: messages,
         turn_prefix_messages: prefix,
-        file_ops: ops,
-        previous_compactions: compactions.collect(),
-    }))
+        ..preparation
+    };
+    preparation.completed(path, bodies)
 }
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
@@ -100,41 +90,26 @@ fn budget(keep: f64, scale: f64) -> f64 {
     if scale > 1.0 { (keep / scale).floor().max(1.0) } else { keep }
 }
 
-/// Where the part to be summarized starts on the path, and the previous summary.
-struct Since {
-    start: usize,
-    previous_summary: Option<Text<'static>>,
-}
-
-impl Since {
-    /// Returns the part after the last reset, starting with the entries that the last compaction kept. The
-    /// files of that compaction are added to `ops`.
-    fn last_compaction(path: &[EntryIx], bodies: &EntryReader, ops: &mut FileOps) -> io::Result<Self> {
-        let session = bodies.session();
-        let last = |kind| session.last_on(path, kind);
-        let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
-        let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else {
-            return Ok(Since { start: reset, previous_summary: None });
-        };
-        let line = bodies.line(path[previous])?;
-        let line = Raw::checked(line.trim_ascii());
-        files::add_details(line, ops);
-        let names = ["summary", "firstKeptEntryId", "preserveData", "providerReplayThroughEntryId"];
-        let [summary, first_kept, preserved, through] = content::members(line, names);
-        let place = |id: Option<Raw>| {
-            let id = id.and_then(Raw::text).filter(|id| !id.is_empty())?;
-            path[..previous].iter().position(|&ix| session.id(ix) == id)
-        };
-        let start = if is_replayed(preserved.unwrap_or(Raw::NULL)) {
+/// Returns the index on the path of the part to be summarized: after the last reset, starting with the entries that the
+/// last compaction kept, from which `preparation` continues.
+fn start(path: &[EntryIx], bodies: &EntryReader, preparation: &mut Preparation) -> io::Result<usize> {
+    let session = bodies.session();
+    let last = |kind| session.last_on(path, kind);
+    let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
+    let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else { return Ok(reset) };
+    bodies.with_entry(path[previous], |line| {
+        preparation.continue_from(line, session);
+        let place = |key| session.place_on(&path[..previous], &line.get_text(key)?);
+        let through = place("providerReplayThroughEntryId").map(|through| through + 1);
+        let start = if is_replayed(line.get("preserveData").unwrap_or(Raw::NULL)) {
             // The provider has everything that was kept; only what was appended since then is new.
-            place(through).map_or(previous + 1, |through| reset.max(through + 1))
+            through.map(|through| reset.max(through))
         } else {
-            let kept = place(first_kept).filter(|&kept| kept >= reset);
-            let covered = native::through(line).and_then(|_| place(through)).map(|through| through + 1);
-            kept.or(covered).unwrap_or(previous + 1)
+            let kept = place("firstKeptEntryId").filter(|&kept| kept >= reset);
+            kept.or(through.filter(|_| native::through(line).is_some()))
         };
-        Ok(Since { start, previous_summary: summary.and_then(Raw::text).map(Text::into_owned) })
-    }
+        start.unwrap_or(previous + 1)
+    })
 }
 
 /// Whether a compaction carries its history as returned by OpenAI, in either of its forms.
@@ -210,7 +185,12 @@ fn may_be_cut(entry: &Entry) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agents::pi::testing::{Sample, assistant, call, chain, compacted, result, user};
+    use crate::agents::pi::testing::{self, Sample, assistant, call, compacted, result, user};
+    use pisess_json::text::Text;
+
+    fn chain(entries: &[String]) -> Sample {
+        testing::chain(entries).of_oh_my_pi()
+    }
 
     fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
         prepare(&made.path(), &made.bodies(), keep, first_kept).unwrap()

@@ -103,8 +103,7 @@ impl Emitter<'_> {
 
     /// Returns the index of an id on the path.
     fn place(&self, id: Option<Text>) -> Option<usize> {
-        let id = id.filter(|id| !id.is_empty())?;
-        self.path.iter().position(|&ix| self.session().id(ix) == id)
+        self.session().place_on(self.path, &id?)
     }
 
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps

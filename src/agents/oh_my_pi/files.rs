@@ -1,16 +1,10 @@
-//! The files of a summary: found in tool calls, stored in `details`, listed below the text.
+//! The files of a summary: which paths are listed, and how, below the text.
 
 use super::path_tree::{URL, outline};
 use super::template;
-use crate::agents::prepare::{FileLists, FileOps, Paths};
-use crate::session::content;
-use crate::session::entry::Role;
-use crate::session::file_calls::{FileAct, FileTool, file_of};
-use crate::session::read::entry_reader::{Body, EntryReader, Message};
-use pisess_json::Raw;
+use crate::agents::prepare::{FileLists, Paths};
 use pisess_json::text::{JS_SPACE, Text, concat, joined, trim_end};
 use regex::bytes::Regex;
-use std::io;
 use std::sync::LazyLock;
 
 /// The number of files listed below a summary.
@@ -30,62 +24,10 @@ static SELECTION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("(?is-u)^(?<path>.+?):(?:{selector})$")).expect("a constant")
 });
 
-/// Adds the files named by the calls of a message (`extractFileOpsFromMessage`).
-pub fn add_message(message: &Message, bodies: &EntryReader, ops: &mut FileOps) -> io::Result<()> {
-    let session = bodies.session();
-    let stored = matches!(message.body, Body::Stored);
-    if stored && session.entry(message.entry).role != Role::Assistant {
-        return Ok(());
-    }
-    if let Some(calls) = message.file_calls(session) {
-        calls.iter().for_each(|call| add(call.tool, session.text(call.path), ops));
-        return Ok(());
-    }
-    message.with(bodies, |raw| {
-        let [role, content] = content::members(raw, ["role", "content"]);
-        if role.is_some_and(|role| role.is("assistant")) {
-            content.into_iter().flat_map(Raw::items).for_each(|block| add_call(block, ops));
-        }
-    })
-}
-
-fn add_call(block: Raw, ops: &mut FileOps) {
-    let [kind, name, arguments] = content::members(block, ["type", "name", "arguments"]);
-    if let Some((tool, path)) =
-        file_of(name, arguments).filter(|_| kind.is_some_and(|kind| kind.is("toolCall")))
-    {
-        add(tool, path, ops);
-    }
-}
-
-/// Adds a file, unless its path is a URL.
-fn add(tool: FileTool, path: Text, ops: &mut FileOps) {
-    match tool.act {
-        _ if is_url(&path) => {}
-        FileAct::Read => ops.add(tool, without_selector(&path)),
-        FileAct::Write | FileAct::Edit => ops.add(tool, path),
-    }
-}
-
-/// Adds the files in the `details` of a summary that the agent itself wrote.
-pub fn add_details(line: Raw, ops: &mut FileOps) {
-    ops.add_details(line, "fromExtension", |path| without_selector(path).into_owned());
-}
-
-/// Returns the `details` of a new summary (`computeFileLists`): without URLs; a file that was changed is not
-/// listed as read.
-pub fn lists(ops: &FileOps) -> FileLists {
-    let mut lists = ops.lists();
-    for paths in [&mut lists.read_files, &mut lists.modified_files] {
-        paths.retain(|path| !is_url(path));
-    }
-    lists
-}
-
 /// Returns the summary followed by its list of files, which replaces any list it had
 /// (`upsertFileOperations`). `read` are all files that were read, whether changed or not.
-pub fn append(summary: &Text, files: &FileLists, read: &Paths) -> Text<'static> {
-    let bare = without_lists(summary);
+pub fn append(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static> {
+    let bare = without_lists(&summary);
     let list = listed(files, read);
     match (bare.is_empty(), list.is_empty()) {
         (_, true) => bare,
@@ -131,23 +73,26 @@ fn without_lists(summary: &Text) -> Text<'static> {
 }
 
 /// Whether a path contains `scheme://`, at any position.
-fn is_url(path: &Text) -> bool {
+pub fn is_url(path: &Text) -> bool {
     URL.is_match(path.as_bytes())
 }
 
 /// Returns a path without the selection.
-fn without_selector<'a>(path: &'a Text) -> Text<'a> {
+pub fn without_selector(path: Text) -> Text {
     // Most paths have no colon, which is faster to find out.
     let has_colon = path.as_bytes().contains(&b':');
     let found = if has_colon { SELECTION.captures(path.as_bytes()) } else { None };
-    found
-        .and_then(|found| found.name("path"))
-        .map_or(path.borrowed(), |path| Text::from_wtf8(path.as_bytes()))
+    match found.and_then(|found| found.name("path")) {
+        Some(found) => path.part(found.range()),
+        None => path,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agents::pi::testing::chain;
+    use crate::agents::prepare::FileOps;
 
     #[test]
     fn selectors_come_off() {
@@ -163,12 +108,12 @@ mod tests {
             "a.ts:50+10",
             "a.ts:conflicts",
         ] {
-            assert_eq!(without_selector(&Text::from(path)), "a.ts", "{path}");
+            assert_eq!(without_selector(Text::from(path)), "a.ts", "{path}");
         }
         for path in ["a.ts:", ":50", "a.ts:x", "a.ts:5+", "a.ts:5,", "a.ts:raw:raw2", "C:a"] {
-            assert_eq!(without_selector(&Text::from(path)), path, "{path}");
+            assert_eq!(without_selector(Text::from(path)), path, "{path}");
         }
-        assert_eq!(without_selector(&Text::from("a:raw:raw")), "a:raw");
+        assert_eq!(without_selector(Text::from("a:raw:raw")), "a:raw");
     }
 
     #[test]
@@ -192,11 +137,13 @@ mod tests {
         ops.read.insert("src/b.ts".into());
         ops.edited.insert("src/b.ts".into());
         ops.written.insert("c.ts".into());
+        ops.edited.insert("a://b".into());
+        let session = chain(&[]).of_oh_my_pi().session;
         let summary = Text::from("S\n<files>\nold\n</files>\n\n<read-files>\nx\n</read-files> end \n");
         assert_eq!(
-            append(&summary, &lists(&ops), &ops.read),
+            ops.below(summary.clone(), &session),
             "S\nend\n\n<files>\nc.ts (Write)\n# src/\na.ts (Read)\nb.ts (RW)\n</files>"
         );
-        assert_eq!(append(&summary, &FileLists::default(), &ops.read), "S\nend");
+        assert_eq!(append(summary, &FileLists::default(), &ops.read), "S\nend");
     }
 }

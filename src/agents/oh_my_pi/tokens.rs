@@ -39,8 +39,11 @@ pub fn estimate(message: Raw) -> u64 {
     }
 }
 
-/// Returns the tokens of a tool result in a branch summary: its text, truncated, without pictures.
-pub fn estimate_cut_result(message: Raw) -> u64 {
+/// Returns the tokens of a message in a branch summary: those of a tool result are its text, truncated, without pictures.
+pub fn estimate_in_branch(message: Raw) -> u64 {
+    if Role::of(message.get("role")) != Role::ToolResult {
+        return estimate(message);
+    }
     let text = content::joined_text(message.get("content"), "");
     quarter(super::transcript::cut(text).as_bytes().len())
 }

@@ -5,7 +5,7 @@ use crate::agents::pi::row;
 use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
 };
-use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
+use crate::agents::prepare::BRANCH_BUDGET;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use pisess_json::string::is_blank;
@@ -64,11 +64,10 @@ pub static PI: Agent = Agent {
     used_above: context::used_above,
     prepare_branch: |entries, bodies| branch::prepare(entries, bodies, BRANCH_BUDGET),
     checkpoint: system::checkpoint,
-    files: FileOps::lists,
-    compaction_text: |mut summary, ops| {
-        files::append(&mut summary, &ops.lists());
-        summary
-    },
+    lists_nested_calls: true,
+    lists_path: |_| true,
+    read_path: |path| path,
+    with_files: |summary, files, _| files::append(summary, files),
     draft_text: |bodies, ix| bodies.with_entry(ix, content::entry_text),
     previous_summary: |preparation, _| Ok(preparation.previous_summary.clone()),
 };

@@ -2,7 +2,7 @@
 
 use super::context;
 use super::edits::{Edits, edited};
-use super::{files, tokens};
+use super::tokens;
 use crate::agents::prepare::{FileOps, prepare_branch};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -16,12 +16,7 @@ pub fn prepare(
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
     let edits = Edits::among(entries.iter().copied(), bodies)?;
-    prepare_branch(entries, bodies, budget, files::add_details, |ix, ops| {
-        let Some(message) = message(ix, &edits, bodies)? else { return Ok(None) };
-        files::add_message(&message, bodies, ops)?;
-        let tokens = message.with(bodies, tokens::estimate)?;
-        Ok(Some((message, tokens)))
-    })
+    prepare_branch(entries, bodies, budget, tokens::estimate, |ix| message(ix, &edits, bodies))
 }
 
 /// Returns the message of an entry of the branch. Edits do not apply to summaries here.

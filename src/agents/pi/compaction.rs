@@ -6,15 +6,14 @@
 //! ```
 
 use super::context::{Projection, projection, role};
-use super::{files, tokens};
-use crate::agents::prepare::{FileOps, FirstKept, Preparation};
+use super::tokens;
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use foldhash::HashSet;
 use pisess_json::Raw;
-use pisess_json::text::Text;
 use std::io;
 use std::ops::Range;
 
@@ -48,37 +47,24 @@ pub fn prepare(
             (at, Some(base.entry(at)))
         }
     };
-    if kept.is_some_and(|kept| session.entry(kept).id.is_empty()) {
-        return Ok(None);
-    }
     // The start of the turn that the cut splits.
     let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| base.speaks_as(at, starts_turn)));
     let turn_start = turn_start.filter(|&turn_start| turn_start < cut);
     let history = base.messages(start..turn_start.unwrap_or(cut));
     let prefix = base.messages(turn_start.unwrap_or(cut)..cut);
-    if history.is_empty() && prefix.is_empty() {
-        return Ok(None);
-    }
-    let mut ops = FileOps::default();
-    let previous_summary = match previous {
-        Some(at) => base.previous_summary(at, &mut ops)?,
-        None => None,
-    };
-    for message in history.iter().chain(&prefix) {
-        files::add_message(message, bodies, &mut ops)?;
-    }
-    let compactions = path.iter().rev().copied().filter(|&ix| session.entry(ix).kind == Kind::Compaction);
-    Ok(Some(Preparation {
+    let mut preparation = Preparation {
         first_kept: kept,
         is_split_turn: turn_start.is_some(),
         tokens_before: tokens::context(path, &projection, bodies)?,
         scale: 1.0,
-        previous_summary,
         messages_to_summarize: history,
         turn_prefix_messages: prefix,
-        file_ops: ops,
-        previous_compactions: compactions.collect(),
-    }))
+        ..Preparation::default()
+    };
+    if let Some(at) = previous {
+        bodies.with_entry(base.entry(at), |line| preparation.continue_from(line, session))?;
+    }
+    preparation.completed(path, bodies)
 }
 
 /// The data that a cut is chosen from; positions are indexes among the entries of the projection.
@@ -135,14 +121,6 @@ impl Base<'_> {
     /// Returns the compaction in effect, unless it was edited away.
     fn previous_compaction(&self) -> Option<usize> {
         (0..self.end()).find(|&at| self.kind(at) == Kind::Compaction && !self.is_silent(at))
-    }
-
-    /// Returns the summary of the compaction at an index; its files are added to `ops`.
-    fn previous_summary(&self, at: usize, ops: &mut FileOps) -> io::Result<Option<Text<'static>>> {
-        self.bodies.with_entry(self.entry(at), |line| {
-            files::add_details(line, ops);
-            line.get_text("summary").map(Text::into_owned)
-        })
     }
 
     /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
@@ -228,6 +206,7 @@ fn starts_turn(role: Role) -> bool {
 mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
+    use pisess_json::text::Text;
 
     /// Returns a text of that many tokens.
     fn long(tokens: usize) -> String {
@@ -275,7 +254,7 @@ mod tests {
         assert_eq!(answer.summarized, ["e0", "e1", "e2"]);
         assert_eq!(answer.prefix, ["e3", "e4", "e5"]);
         assert!(answer.preparation.is_split_turn);
-        let lists = answer.preparation.file_ops.lists();
+        let lists = answer.preparation.file_ops.lists(&chain(&[]).session);
         assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
         // If the budget is reached at a tool result, the cut is at the next entry that is not a tool result.
         assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));

@@ -110,8 +110,7 @@ pub(crate) fn in_force<'a>(
 fn first_kept(path: &[EntryIx], bodies: &EntryReader) -> io::Result<usize> {
     let at = path.len() - 1;
     let first = bodies.with_entry(path[at], |line| {
-        let id = line.get_text("firstKeptEntryId").filter(|id| !id.is_empty())?;
-        path[..at].iter().position(|&ix| bodies.session().id(ix) == id)
+        bodies.session().place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
     })?;
     Ok(first.unwrap_or(at))
 }

@@ -2,6 +2,7 @@
 
 use crate::load::{self, Options};
 use crate::session::Session;
+use crate::session::dialect::Dialect;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{EntryReader, Message};
 use pisess_json::Raw;
@@ -28,6 +29,11 @@ pub fn chain(entries: &[String]) -> Sample {
 }
 
 impl Sample {
+    pub fn of_oh_my_pi(mut self) -> Sample {
+        self.session.dialect = Dialect::OhMyPi;
+        self
+    }
+
     pub fn loaded(self, options: &Options) -> Sample {
         Sample { session: load::load(&self.file, options).unwrap(), ..self }
     }

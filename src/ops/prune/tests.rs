@@ -154,7 +154,7 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
             next.map(|ix| session.id(ix).to_string())
         });
         let (split, before, summary) = (next.is_split_turn, next.tokens_before, &next.previous_summary);
-        let _ = writeln!(out, "{first:?} {split} {before} {summary:?} {:?}", next.file_ops.lists());
+        let _ = writeln!(out, "{first:?} {split} {before} {summary:?} {:?}", next.file_ops.lists(session));
     }
     out
 }
