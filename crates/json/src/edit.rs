@@ -110,12 +110,41 @@ impl<'a> Edit<'a> {
 
     /// Replaces a value found in this line.
     pub fn replace(&mut self, value: Raw<'a>, by: &[u8]) {
-        let start = value.bytes().as_ptr() as usize - self.line.as_ptr() as usize;
+        let start = self.offset_of(value.bytes());
         self.splices.push((start..start + value.bytes().len(), by.to_vec()));
     }
 
+    /// Puts JSON before and after a value found in this line.
+    pub fn surround(&mut self, value: Raw<'a>, before: &[u8], after: &[u8]) {
+        let start = self.offset_of(value.bytes());
+        let end = start + value.bytes().len();
+        self.splices.extend([(start..start, before.to_vec()), (end..end, after.to_vec())]);
+    }
+
+    /// Adds the changes of an object found in this line.
+    pub fn join(&mut self, inner: Edit<'a>) {
+        let start = self.offset_of(inner.line);
+        let changes = inner.changes().into_iter();
+        self.splices.extend(changes.map(|(place, by)| (start + place.start..start + place.end, by)));
+    }
+
     /// Returns the line with its changes.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
+        let line = self.line;
+        let mut splices = self.changes();
+        splices.sort_by_key(|(place, _)| (place.start, place.end));
+        let mut out = Vec::with_capacity(line.len() + 64);
+        let mut at = 0;
+        for (place, by) in &splices {
+            out.extend_from_slice(&line[at.min(place.start)..place.start]);
+            out.extend_from_slice(by);
+            at = at.max(place.end);
+        }
+        out.extend_from_slice(&line[at..]);
+        out
+    }
+
+    fn changes(mut self) -> Vec<(Range<usize>, Vec<u8>)> {
         let gone: usize = self.splices.iter().filter(|(_, by)| by.is_empty()).count();
         if !self.appended.is_empty() {
             let empty = self.members.len() == gone;
@@ -124,16 +153,11 @@ impl<'a> Edit<'a> {
             let end = self.members.last().map_or(self.close, |last| last.whole.end);
             self.splices.push((end..end, tail));
         }
-        self.splices.sort_by_key(|(place, _)| (place.start, place.end));
-        let mut out = Vec::with_capacity(self.line.len() + 64);
-        let mut at = 0;
-        for (place, by) in &self.splices {
-            out.extend_from_slice(&self.line[at.min(place.start)..place.start]);
-            out.extend_from_slice(by);
-            at = at.max(place.end);
-        }
-        out.extend_from_slice(&self.line[at..]);
-        out
+        self.splices
+    }
+
+    fn offset_of(&self, part: &[u8]) -> usize {
+        part.as_ptr() as usize - self.line.as_ptr() as usize
     }
 
     fn member(&self, key: &str) -> Option<&Member<'a>> {
@@ -207,6 +231,19 @@ mod tests {
             e.replace(role, b"\"custom\"");
         });
         assert_eq!(changed, "{\"message\":{\"role\":\"custom\"}}");
+    }
+
+    #[test]
+    fn objects_inside_are_changed_with_the_line() {
+        let line = "{\"a\":{\"x\":1},\"b\":[2]}";
+        let changed = edited(line, |e| {
+            let mut inner = Edit::new(e.get("a").unwrap().bytes()).unwrap();
+            inner.remove("x");
+            inner.set("y", b"3");
+            e.join(inner);
+            e.surround(e.get("b").unwrap(), b"[", b"]");
+        });
+        assert_eq!(changed, "{\"a\":{\"y\":3},\"b\":[[2]]}");
     }
 
     #[test]

@@ -4,9 +4,10 @@
 
 use super::Api;
 use crate::session::content;
+use pisess_json::edit::Edit;
 use pisess_json::scan::RawString;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, texts};
+use pisess_json::write::{Object, array, texts};
 use pisess_json::{Raw, js, string};
 
 /// The maximum depth; schemas below it are sent unchanged.
@@ -50,54 +51,6 @@ const UNSUPPORTED_BY_ANTHROPIC: [&str; 11] = [
 const FORMATS: [&str; 10] =
     ["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"];
 
-/// Changes to a JSON text, applied together.
-struct Splices<'a> {
-    text: &'a [u8],
-    all: Vec<(usize, usize, Vec<u8>)>,
-}
-
-impl<'a> Splices<'a> {
-    fn new(text: &'a [u8]) -> Self {
-        Splices { text, all: Vec::new() }
-    }
-
-    /// Returns where a value of this text begins.
-    fn start(&self, value: Raw) -> usize {
-        value.bytes().as_ptr() as usize - self.text.as_ptr() as usize
-    }
-
-    fn insert(&mut self, at: usize, json: &[u8]) {
-        self.all.push((at, at, json.to_vec()));
-    }
-
-    /// Sets a member of an object, at its position if it exists, else after the last.
-    fn set(&mut self, object: Raw, key: &str, json: &[u8]) {
-        if let Some(old) = object.get(key) {
-            let start = self.start(old);
-            self.all.push((start, start + old.bytes().len(), json.to_vec()));
-            return;
-        }
-        let end = self.start(object) + object.bytes().len() - 1;
-        let is_empty = object.members().next().is_none() && !self.all.iter().any(|(at, _, _)| *at == end);
-        let member =
-            [if is_empty { "" } else { "," }.as_bytes(), b"\"", key.as_bytes(), b"\":", json].concat();
-        self.insert(end, &member);
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        self.all.sort_by_key(|&(start, end, _)| (start, end));
-        let mut out = Vec::with_capacity(self.text.len() + 64);
-        let mut at = 0;
-        for (start, end, json) in &self.all {
-            out.extend_from_slice(&self.text[at..*start]);
-            out.extend_from_slice(json);
-            at = *end;
-        }
-        out.extend_from_slice(&self.text[at..]);
-        out
-    }
-}
-
 /// Returns the schema for strict mode: objects require all their properties and allow no others. `None` if
 /// that is impossible. `schema` must be as JavaScript writes it.
 pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
@@ -105,7 +58,7 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
     if !content::is(root, "type", "object") {
         return None;
     }
-    let mut splices = Splices::new(schema);
+    let mut whole = Edit::new(schema).ok()?;
     let mut open = vec![(root, 0)];
     while let Some((node, depth)) = open.pop() {
         if !node.is_object()
@@ -129,17 +82,19 @@ pub fn strict(schema: &[u8], api: Api) -> Option<Vec<u8>> {
             open.push((items, depth + 1));
         }
         if content::is(node, "type", "object") {
-            close_object(node, &mut splices)?;
+            let mut edit = Edit::new(node.bytes()).ok()?;
+            close_object(node, &mut edit)?;
+            whole.join(edit);
             open.extend(properties.into_iter().flat_map(Raw::members).map(|(_, value)| (value, depth + 1)));
         } else if properties.is_some() {
             return None;
         }
     }
-    Some(splices.finish())
+    Some(whole.finish())
 }
 
 /// Makes an object require all its properties and allow no others; those that were optional may be `null`.
-fn close_object(node: Raw, splices: &mut Splices) -> Option<()> {
+fn close_object<'a>(node: Raw<'a>, edit: &mut Edit<'a>) -> Option<()> {
     let names = ["properties", "required", "additionalProperties"];
     let [properties, required, additional] = content::members(node, names);
     if additional.is_some_and(|additional| additional.bool() != Some(false)) {
@@ -161,14 +116,12 @@ fn close_object(node: Raw, splices: &mut Splices) -> Option<()> {
     }
     for (key, property) in &properties {
         if !required.contains(key) && !allows_null(*property) {
-            let start = splices.start(*property);
-            splices.insert(start, br#"{"anyOf":["#);
-            splices.insert(start + property.bytes().len(), br#",{"type":"null"}]}"#);
+            edit.surround(*property, br#"{"anyOf":["#, br#",{"type":"null"}]}"#);
         }
     }
     let all = texts(properties.iter().map(|(key, _)| key));
-    splices.set(node, "required", &all);
-    splices.set(node, "additionalProperties", b"false");
+    edit.set("required", &all);
+    edit.set("additionalProperties", b"false");
     Some(())
 }
 
@@ -263,7 +216,7 @@ const SUBSCHEMAS: [&str; 16] = [
 /// Returns a schema in Google's form: a constant becomes an enumeration of one value. `schema` must be as
 /// JavaScript writes it.
 pub fn without_constants(schema: &[u8]) -> Vec<u8> {
-    let mut splices = Splices::new(schema);
+    let Ok(mut whole) = Edit::new(schema) else { return schema.to_vec() };
     // Each value with whether it is a map from names to schemas, and its depth.
     let mut open = vec![(Raw::checked(schema), false, 0)];
     while let Some((node, is_map, depth)) = open.pop() {
@@ -282,33 +235,21 @@ pub fn without_constants(schema: &[u8]) -> Vec<u8> {
                 open.push((value, true, depth + 1));
             }
         }
-        if !is_map {
-            replace_constant(node, &mut splices);
+        if !is_map && let Ok(mut edit) = Edit::new(node.bytes()) {
+            replace_constant(node, &mut edit);
+            whole.join(edit);
         }
     }
-    splices.finish()
+    whole.finish()
 }
 
-fn replace_constant(node: Raw, splices: &mut Splices) {
+/// Replaces the constant of a schema, if it is a string or a number, by an enumeration at its end.
+fn replace_constant<'a>(node: Raw<'a>, edit: &mut Edit<'a>) {
     let [constant, values] = content::members(node, ["const", "enum"]);
-    let Some(constant) = constant.filter(|value| value.is_string() || value.is_number()) else { return };
-    if values.is_some() {
-        return;
-    }
-    // The key and the comma before or after it are removed as well.
-    let value_start = splices.start(constant);
-    let end = value_start + constant.bytes().len();
-    let start = value_start - "\"const\":".len();
-    let is_first = start == splices.start(node) + 1;
-    let is_last = end == splices.start(node) + node.bytes().len() - 1;
-    let one = [b"[", constant.bytes(), b"]"].concat();
-    match (is_first, is_last) {
-        (true, true) => splices.all.push((start, end, [b"\"enum\":", &*one].concat())),
-        _ => {
-            let (from, to) = if is_first { (start, end + 1) } else { (start - 1, end) };
-            splices.all.push((from, to, Vec::new()));
-            splices.set(node, "enum", &one);
-        }
+    let constant = constant.filter(|value| value.is_string() || value.is_number());
+    if let (Some(constant), None) = (constant, values) {
+        edit.remove("const");
+        edit.set("enum", &array([constant.bytes()]));
     }
 }
 
