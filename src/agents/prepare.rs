@@ -114,8 +114,8 @@ pub struct FileOps {
 }
 
 impl FileOps {
-    /// Adds the files named by a message's calls: those of an assistant message and, for pi, those that a tool result
-    /// records as nested.
+    /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an assistant message and, for pi,
+    /// those that a tool result records as nested.
     pub fn add_message(&mut self, message: &Message, bodies: &EntryReader) -> io::Result<()> {
         let session = bodies.session();
         let role = session.entry(message.entry).role;

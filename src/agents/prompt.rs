@@ -160,15 +160,9 @@ mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
 
-    fn prepared(sample: &Sample) -> Preparation {
-        (sample.session.agent().prepare_compaction)(&sample.path(), &sample.bodies(), 1, None)
-            .unwrap()
-            .unwrap()
-    }
-
     fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
         let made = chain(entries);
-        let prompts = compaction_prompts(&prepared(&made), instructions, &made.bodies());
+        let prompts = compaction_prompts(&made.prepared(1, None).unwrap(), instructions, &made.bodies());
         prompts.unwrap().into_iter().map(|prompt| String::from_utf8(prompt).unwrap()).collect()
     }
 
@@ -205,13 +199,14 @@ mod tests {
 
     #[test]
     fn parts_are_merged_as_pi_does() {
-        let mut split = prepared(&chain(&[user("a"), assistant("b"), assistant("c")]));
+        let prepared = |entries: &[String]| chain(entries).prepared(1, None).unwrap();
+        let mut split = prepared(&[user("a"), assistant("b"), assistant("c")]);
         assert!(!needs_history(&split));
         let separator = "\n\n---\n\n**Turn Context (split turn):**\n\n";
         let merged = |preparation: &Preparation| merged_summary(preparation, vec!["T".into()]);
         assert_eq!(merged(&split), format!("No prior history.{separator}T").as_str());
         split.previous_summary = Some("P".into());
         assert_eq!(merged(&split), format!("P{separator}T").as_str());
-        assert_eq!(merged(&prepared(&chain(&[user("a"), user("b")]))), "T");
+        assert_eq!(merged(&prepared(&[user("a"), user("b")])), "T");
     }
 }

@@ -184,23 +184,10 @@ fn may_be_cut(entry: &Entry) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::agents::pi::testing::{self, Sample, assistant, call, compacted, result, user};
-    use pisess_json::text::Text;
 
     fn chain(entries: &[String]) -> Sample {
         testing::chain(entries).of_oh_my_pi()
-    }
-
-    fn prepared(made: &Sample, keep: u64, first_kept: Option<FirstKept>) -> Option<Preparation> {
-        prepare(&made.path(), &made.bodies(), keep, first_kept).unwrap()
-    }
-
-    /// Returns the ids of the first kept entry, of the history, and of the prefix.
-    fn parts(made: &Sample, preparation: &Preparation) -> (String, Vec<String>, Vec<String>) {
-        let kept = preparation.first_kept.map(|ix| made.session.id(ix).to_string());
-        let (history, prefix) = (&preparation.messages_to_summarize, &preparation.turn_prefix_messages);
-        (kept.unwrap_or_default(), made.ids(history), made.ids(prefix))
     }
 
     fn turns() -> Sample {
@@ -217,56 +204,46 @@ mod tests {
     #[test]
     fn whole_groups_are_kept_as_far_as_they_fit() {
         let made = turns();
-        let preparation = prepared(&made, 1, None).unwrap();
-        assert_eq!(
-            parts(&made, &preparation),
-            ("e5".into(), vec!["e0".into(), "e1".into()], vec!["e2".into(), "e3".into(), "e4".into()])
-        );
-        assert!(preparation.is_split_turn);
-        assert_eq!(preparation.file_ops.read.iter().as_slice(), ["src/x.ts"].map(Text::from));
-        let preparation = prepared(&made, 10, None).unwrap();
-        assert_eq!(parts(&made, &preparation), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
-        assert!(prepared(&made, 20_000, None).is_none());
+        assert_eq!(made.cut(1, None), "e0 e1 | e2 e3 e4 | e5");
+        let read = made.prepared(1, None).unwrap().file_ops.read;
+        assert_eq!(read.iter().as_slice(), ["src/x.ts"]);
+        assert_eq!(made.cut(10, None), "e0 e1 | e2");
+        assert_eq!(made.cut(20_000, None), "nothing");
     }
 
     #[test]
     fn the_cut_may_be_given() {
         let made = turns();
-        let at = |id| prepared(&made, 1, Some(FirstKept::Entry(made.ix(id)))).unwrap();
-        assert_eq!(parts(&made, &at("e2")), ("e2".into(), vec!["e0".into(), "e1".into()], vec![]));
-        assert_eq!(parts(&made, &at("e3")), ("e3".into(), vec!["e0".into(), "e1".into()], vec!["e2".into()]));
-        let all = prepared(&made, 1, Some(FirstKept::Nothing)).unwrap();
-        assert_eq!((all.first_kept, all.messages_to_summarize.len()), (None, 6));
-        assert!(prepared(&made, 1, Some(FirstKept::Entry(made.ix("e0")))).is_none());
+        assert_eq!(made.cut(1, Some("e2")), "e0 e1 | e2");
+        assert_eq!(made.cut(1, Some("e3")), "e0 e1 | e2 | e3");
+        assert_eq!(made.cut(1, Some("none")), "e0 e1 e2 e3 e4 e5 | none");
+        assert_eq!(made.cut(1, Some("e0")), "nothing");
     }
 
     #[test]
     fn what_the_last_compaction_kept_is_summarized_with_it() {
         let files = r#","details":{"readFiles":["r:raw"],"modifiedFiles":["m"]}"#;
         let made = chain(&[user("a"), user("b"), compacted("e1", files), user("c"), user("d")]);
-        let preparation = prepared(&made, 1, None).unwrap();
-        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+        assert_eq!(made.cut(1, None), "e1 e3 | e4");
+        let preparation = made.prepared(1, None).unwrap();
         assert_eq!(preparation.previous_summary.unwrap(), "S");
-        assert_eq!(preparation.file_ops.read.iter().as_slice(), [Text::from("r")]);
-        assert_eq!(preparation.file_ops.edited.iter().as_slice(), [Text::from("m")]);
-        let made = chain(&[user("a"), compacted("e0", "")]);
-        assert!(prepared(&made, 1, None).is_none());
+        assert_eq!(preparation.file_ops.read.iter().as_slice(), ["r"]);
+        assert_eq!(preparation.file_ops.edited.iter().as_slice(), ["m"]);
+        assert_eq!(chain(&[user("a"), compacted("e0", "")]).cut(1, None), "nothing");
     }
 
     #[test]
     fn what_a_native_snapshot_does_not_cover_is_summarized_next() {
         let through = r#","providerReplayThroughEntryId":"e0""#;
         let made = chain(&[user("a"), user("b"), compacted("", through), user("c"), user("d")]);
-        let preparation = prepared(&made, 1, None).unwrap();
-        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e1".into(), "e3".into()], vec![]));
+        assert_eq!(made.cut(1, None), "e1 e3 | e4");
     }
 
     #[test]
     fn a_reset_ends_what_is_behind_it() {
         let reset = r#""type":"reset_boundary""#.to_owned();
         let made = chain(&[user("a"), compacted("e0", ""), reset, user("b"), user("c")]);
-        let preparation = prepared(&made, 1, None).unwrap();
-        assert_eq!(parts(&made, &preparation), ("e4".into(), vec!["e3".into()], vec![]));
-        assert_eq!(preparation.previous_summary, None);
+        assert_eq!(made.cut(1, None), "e3 | e4");
+        assert_eq!(made.prepared(1, None).unwrap().previous_summary, None);
     }
 }

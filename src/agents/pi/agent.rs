@@ -57,7 +57,7 @@ pub static PI: Agent = Agent {
     context: context::build,
     for_model: llm::convert_all,
     transcript: transcript::write,
-    tokens: |path, bodies| tokens::context(path, &context::projection(path, bodies)?, bodies),
+    tokens: |path, bodies| tokens::context(&context::Projection::of(path, bodies)?),
     message_tokens: tokens::estimate,
     sizes: tips::sizes,
     prepare_compaction: compaction::prepare,

@@ -5,7 +5,7 @@
 //!    └── summarized ──┘└prefix┘└ kept ─     a cut inside the second turn, at its last `a`
 //! ```
 
-use super::context::{Projection, projection, role};
+use super::context::{Projection, role};
 use super::tokens;
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::session::Session;
@@ -32,55 +32,48 @@ pub fn prepare(
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
         return Ok(None);
     }
-    let projection = projection(path, bodies)?;
-    let base = Base { path, bodies, projection: &projection };
-    let previous = base.previous_compaction();
+    let projection = Projection::of(path, bodies)?;
+    let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, kept) = match first_kept {
-        Some(FirstKept::Nothing) => (base.end(), None),
+        Some(FirstKept::Nothing) => (projection.end(), None),
         Some(FirstKept::Entry(entry)) => {
-            let Some(at) = base.place_of(entry, start) else { return Ok(None) };
+            let Some(at) = projection.place_of(entry, start) else { return Ok(None) };
             (at, Some(entry))
         }
         None => {
-            let Some(at) = base.choose(start, keep_recent_tokens)? else { return Ok(None) };
-            (at, Some(base.entry(at)))
+            let Some(at) = projection.choose(start, keep_recent_tokens)? else { return Ok(None) };
+            (at, Some(projection.entry(at)))
         }
     };
     // The start of the turn that the cut splits.
-    let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| base.speaks_as(at, starts_turn)));
+    let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| projection.speaks_as(at, starts_turn)));
     let turn_start = turn_start.filter(|&turn_start| turn_start < cut);
-    let history = base.messages(start..turn_start.unwrap_or(cut));
-    let prefix = base.messages(turn_start.unwrap_or(cut)..cut);
+    let history = projection.messages(start..turn_start.unwrap_or(cut));
+    let prefix = projection.messages(turn_start.unwrap_or(cut)..cut);
     let mut preparation = Preparation {
         first_kept: kept,
         is_split_turn: turn_start.is_some(),
-        tokens_before: tokens::context(path, &projection, bodies)?,
+        tokens_before: tokens::context(&projection)?,
         scale: 1.0,
         messages_to_summarize: history,
         turn_prefix_messages: prefix,
         ..Preparation::default()
     };
     if let Some(at) = previous {
-        bodies.with_entry(base.entry(at), |line| preparation.continue_from(line, session))?;
+        bodies.with_entry(projection.entry(at), |line| preparation.continue_from(line, session))?;
     }
     preparation.completed(path, bodies)
 }
 
-/// The data that a cut is chosen from; positions are indexes among the entries of the projection.
-struct Base<'a> {
-    path: &'a [EntryIx],
-    bodies: &'a EntryReader<'a>,
-    projection: &'a Projection,
-}
-
-impl Base<'_> {
+/// What a cut is chosen from; positions are indexes among the entries of the projection.
+impl Projection<'_> {
     fn session(&self) -> &Session {
         self.bodies.session()
     }
 
     fn entry(&self, at: usize) -> EntryIx {
-        self.projection.entries[at].entry
+        self.path[self.entries[at].place as usize]
     }
 
     fn kind(&self, at: usize) -> Kind {
@@ -88,23 +81,23 @@ impl Base<'_> {
     }
 
     fn end(&self) -> usize {
-        self.projection.entries.len()
+        self.entries.len()
     }
 
     /// Whether the entry at an index is not a compaction, and has a message in a role that `wanted` accepts.
     fn speaks_as(&self, at: usize, wanted: fn(Role) -> bool) -> bool {
-        let messages = self.projection.messages_of(at);
+        let messages = self.messages_of(at);
         self.kind(at) != Kind::Compaction
             && messages.iter().any(|message| wanted(role(self.session(), message)))
     }
 
     fn is_silent(&self, at: usize) -> bool {
-        self.projection.messages_of(at).is_empty()
+        self.messages_of(at).is_empty()
     }
 
     /// Whether an edit removed the entry's message.
     fn is_omitted(&self, at: usize) -> bool {
-        let entry = self.projection.entries[at];
+        let entry = self.entries[at];
         entry.visible && self.is_silent(at)
     }
 
@@ -112,7 +105,7 @@ impl Base<'_> {
     fn messages(&self, places: Range<usize>) -> Vec<Message> {
         let mut messages = Vec::with_capacity(places.len());
         for at in places.filter(|&at| self.kind(at) != Kind::Compaction) {
-            let all = self.projection.messages_of(at).iter();
+            let all = self.messages_of(at).iter();
             messages.extend(all.filter(|message| role(self.session(), message) != Role::System).cloned());
         }
         messages
@@ -126,7 +119,7 @@ impl Base<'_> {
     /// Returns the index, from `start` on, of an entry of the path, or else of the first one after it.
     fn place_of(&self, entry: EntryIx, start: usize) -> Option<usize> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
-        let follows = |at: usize| self.projection.entries[at].place as usize >= wanted;
+        let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
         let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
         (start..self.end()).find(|&at| follows(at))
@@ -153,7 +146,7 @@ impl Base<'_> {
         let mut total = 0;
         for at in (start..self.end()).rev() {
             let mut tokens = 0;
-            for message in self.projection.messages_of(at) {
+            for message in self.messages_of(at) {
                 tokens += message.with(self.bodies, tokens::estimate)?;
             }
             total += tokens;
@@ -168,7 +161,7 @@ impl Base<'_> {
     /// response, and no edit in it gives new content to an entry outside.
     fn ends_in_failed_attempt(&self, from: usize) -> io::Result<bool> {
         let closed = (from..self.end()).all(|at| {
-            let entry = self.projection.entries[at];
+            let entry = self.entries[at];
             self.kind(at) != Kind::Compaction && (!entry.visible || self.is_silent(at))
         });
         let answer = |at: usize| self.session().is_message(self.entry(at), Role::Assistant);
@@ -206,33 +199,10 @@ fn starts_turn(role: Role) -> bool {
 mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
-    use pisess_json::text::Text;
 
     /// Returns a text of that many tokens.
     fn long(tokens: usize) -> String {
         "x".repeat(tokens * 4)
-    }
-
-    struct Answer {
-        first_kept: Option<String>,
-        summarized: Vec<String>,
-        prefix: Vec<String>,
-        preparation: Preparation,
-    }
-
-    fn prepared(entries: &[String], keep: u64, first_kept: Option<&str>) -> Option<Answer> {
-        let made = chain(entries);
-        let first_kept = first_kept.map(|id| match id {
-            "none" => FirstKept::Nothing,
-            id => FirstKept::Entry(made.ix(id)),
-        });
-        let preparation = prepare(&made.path(), &made.bodies(), keep, first_kept).unwrap()?;
-        Some(Answer {
-            first_kept: preparation.first_kept.map(|ix| made.session.id(ix).to_string()),
-            summarized: made.ids(&preparation.messages_to_summarize),
-            prefix: made.ids(&preparation.turn_prefix_messages),
-            preparation,
-        })
     }
 
     fn two_turns() -> [String; 7] {
@@ -249,70 +219,57 @@ mod tests {
 
     #[test]
     fn the_cut_is_the_first_place_behind_the_budget() {
-        let answer = prepared(&two_turns(), 1, None).unwrap();
-        assert_eq!(answer.first_kept.as_deref(), Some("e6"));
-        assert_eq!(answer.summarized, ["e0", "e1", "e2"]);
-        assert_eq!(answer.prefix, ["e3", "e4", "e5"]);
-        assert!(answer.preparation.is_split_turn);
-        let lists = answer.preparation.file_ops.lists(&chain(&[]).session);
+        let made = chain(&two_turns());
+        assert_eq!(made.cut(1, None), "e0 e1 e2 | e3 e4 e5 | e6");
+        let lists = made.prepared(1, None).unwrap().file_ops.lists(&made.session);
         assert_eq!((lists.read_files, lists.modified_files), (vec!["a.rs".into()], vec!["b.rs".into()]));
         // If the budget is reached at a tool result, the cut is at the next entry that is not a tool result.
-        assert_eq!(prepared(&two_turns(), 5, None).unwrap().first_kept.as_deref(), Some("e6"));
-        let answer = prepared(&two_turns(), 16, None).unwrap();
-        assert_eq!((answer.first_kept.as_deref(), answer.prefix.len()), (Some("e3"), 0));
-        assert!(prepared(&two_turns(), 1000, None).is_none());
+        assert_eq!(made.cut(5, None), "e0 e1 e2 | e3 e4 e5 | e6");
+        assert_eq!(made.cut(16, None), "e0 e1 e2 | e3");
+        assert_eq!(made.cut(1000, None), "nothing");
     }
 
     #[test]
     fn the_caller_may_choose_the_cut() {
-        let answer = prepared(&two_turns(), 0, Some("e4")).unwrap();
-        assert_eq!((answer.summarized.len(), answer.prefix), (3, vec!["e3".to_owned()]));
-        let answer = prepared(&two_turns(), 0, Some("none")).unwrap();
-        assert_eq!((answer.summarized.len(), answer.first_kept), (7, None));
-        assert!(!answer.preparation.is_split_turn);
-        assert!(prepared(&two_turns(), 0, Some("e0")).is_none());
+        let made = chain(&two_turns());
+        assert_eq!(made.cut(0, Some("e4")), "e0 e1 e2 | e3 | e4");
+        assert_eq!(made.cut(0, Some("none")), "e0 e1 e2 e3 e4 e5 e6 | none");
+        assert_eq!(made.cut(0, Some("e0")), "nothing");
     }
 
     #[test]
     fn a_second_compaction_goes_on_from_the_first() {
         let details = r#","details":{"readFiles":["old"],"modifiedFiles":["new"]}"#;
         let mut entries = vec![user("a"), user("b"), compacted("e1", details)];
-        assert!(prepared(&entries, 0, None).is_none());
+        assert_eq!(chain(&entries).cut(0, None), "nothing");
         entries.extend([says("system", r#""content":"s""#), user("c"), user("d")]);
-        let answer = prepared(&entries, 1, None).unwrap();
-        assert_eq!(answer.first_kept.as_deref(), Some("e5"));
-        assert_eq!(answer.summarized, ["e1", "e4"]);
-        assert_eq!(answer.preparation.previous_summary, Some("S".into()));
-        assert_eq!(answer.preparation.previous_compactions, [EntryIx::new(2)]);
-        assert_eq!(answer.preparation.file_ops.edited.iter().as_slice(), [Text::from("new")]);
+        let made = chain(&entries);
+        assert_eq!(made.cut(1, None), "e1 e4 | e5");
+        let prepared = made.prepared(1, None).unwrap();
+        assert_eq!(prepared.previous_summary, Some("S".into()));
+        assert_eq!(prepared.previous_compactions, [EntryIx::new(2)]);
+        assert_eq!(prepared.file_ops.edited.iter().as_slice(), ["new"]);
         // Before an entry that an earlier compaction summarized, there is nothing left to summarize.
-        assert!(prepared(&entries, 0, Some("e0")).is_none());
+        assert_eq!(made.cut(0, Some("e0")), "nothing");
         // If the compaction itself is given, the cut is after the entries that it keeps.
-        assert_eq!(prepared(&entries, 0, Some("e2")).unwrap().prefix, ["e1"]);
+        assert_eq!(made.cut(0, Some("e2")), " | e1 | e2");
         let hooked = [user("a"), compacted("e0", &format!("{details},\"fromHook\":true")), user("b")];
-        let answer = prepared(&hooked, 1, None).unwrap();
-        assert!(answer.preparation.file_ops.edited.iter().as_slice().is_empty());
+        assert!(chain(&hooked).prepared(1, None).unwrap().file_ops.edited.iter().as_slice().is_empty());
     }
 
     #[test]
     fn metadata_before_the_cut_is_kept() {
         let model = r#""type":"model_change","provider":"p","modelId":"m""#.to_owned();
         let entries = [user("a"), assistant("b"), model.clone(), model, user("c")];
-        let answer = prepared(&entries, 1, None).unwrap();
-        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
         // pi looks for the start of a turn in the metadata before the cut, so it considers the turn split.
-        assert_eq!((answer.summarized.len(), answer.prefix.len()), (0, 2));
+        assert_eq!(chain(&entries).cut(1, None), " | e0 e1 | e2");
     }
 
     #[test]
     fn an_attempt_that_was_taken_back_goes_with_what_is_summarised() {
-        let attempt = [user("a"), user(&long(5)), assistant("failed"), edit("e2", "null")];
-        let answer = prepared(&attempt, 5, None).unwrap();
-        assert_eq!(answer.first_kept.as_deref(), Some("e2"));
-        assert_eq!(answer.summarized, ["e0"]);
-        assert_eq!(answer.prefix, ["e1"]);
-        let mut edited = attempt.to_vec();
-        edited.push(edit("e0", r#"{"content":"b"}"#));
-        assert_eq!(prepared(&edited, 5, None).unwrap().first_kept.as_deref(), Some("e1"));
+        let mut entries = vec![user("a"), user(&long(5)), assistant("failed"), edit("e2", "null")];
+        assert_eq!(chain(&entries).cut(5, None), "e0 | e1 | e2");
+        entries.push(edit("e0", r#"{"content":"b"}"#));
+        assert_eq!(chain(&entries).cut(5, None), "e0 | e1");
     }
 }

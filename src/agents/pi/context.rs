@@ -22,8 +22,11 @@ pub fn build(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context> {
 }
 
 /// The entries of a context, each with its messages.
-#[derive(Clone, Debug, Default)]
-pub struct Projection {
+pub struct Projection<'a> {
+    /// The path that it is the context of.
+    pub path: &'a [EntryIx],
+    /// The reader of its session.
+    pub bodies: &'a EntryReader<'a>,
     /// All messages, in order.
     pub messages: Vec<Message>,
     /// The entries in the order of their messages; the compaction in effect comes first.
@@ -33,8 +36,6 @@ pub struct Projection {
 /// An entry of a projection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Projected {
-    /// The entry.
-    pub entry: EntryIx,
     /// Its index on the path.
     pub place: u32,
     /// Whether its type has messages for the model, even if an edit or a later compaction removed them.
@@ -43,19 +44,19 @@ pub struct Projected {
     end: u32,
 }
 
-impl Projection {
+impl<'a> Projection<'a> {
+    /// Returns the entries in effect at the end of `path`, and their messages.
+    pub fn of(path: &'a [EntryIx], bodies: &'a EntryReader) -> io::Result<Self> {
+        let mut entries = Vec::new();
+        let messages = project(path, bodies, |entry| entries.push(entry))?;
+        Ok(Projection { path, bodies, messages, entries })
+    }
+
     /// Returns the messages of the entry at `index`.
     pub fn messages_of(&self, index: usize) -> &[Message] {
         let start = index.checked_sub(1).map_or(0, |before| self.entries[before].end);
         &self.messages[start as usize..self.entries[index].end as usize]
     }
-}
-
-/// Returns the entries in effect at the end of `path`, and their messages.
-pub fn projection(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Projection> {
-    let mut entries = Vec::new();
-    let messages = project(path, bodies, |entry| entries.push(entry))?;
-    Ok(Projection { messages, entries })
 }
 
 /// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
@@ -73,7 +74,7 @@ fn project(
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
         let visible =
             if superseded { true } else { speak(entry, edits.of(session, entry), bodies, &mut messages)? };
-        each(Projected { entry, place, visible, end: messages.len() as u32 });
+        each(Projected { place, visible, end: messages.len() as u32 });
     }
     Ok(messages)
 }
@@ -267,15 +268,7 @@ mod tests {
 
     fn speakers(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        made.ids(&projection(&made.path(), &made.bodies()).unwrap().messages)
-    }
-
-    #[test]
-    fn nothing_before_the_first_entry() {
-        let made = chain(&[user("a")]);
-        let context = build(&[], &made.bodies()).unwrap();
-        assert!(context.messages.is_empty());
-        assert_eq!(context.settings, [("thinkingLevel", b"\"off\"".to_vec()), ("model", b"null".to_vec())]);
+        made.ids(&Projection::of(&made.path(), &made.bodies()).unwrap().messages)
     }
 
     #[test]

@@ -138,16 +138,4 @@ mod tests {
         }
         assert_eq!(converted(r#"{"role":"bashExecution","excludeFromContext":true}"#), None);
     }
-
-    #[test]
-    fn summaries_are_wrapped() {
-        assert_eq!(
-            text_of(r#"{"role":"branchSummary","summary":"S"}"#),
-            format!("{BRANCH_BEFORE}S</summary>")
-        );
-        assert_eq!(
-            text_of(r#"{"role":"compactionSummary","summary":"S"}"#),
-            format!("{COMPACTION_BEFORE}S\n</summary>")
-        );
-    }
 }

@@ -1,7 +1,7 @@
 //! The system prompt in effect (pi's `getCurrentSystemMessage`): all system messages of a context combined
 //! into one, which a compaction carries as its checkpoint.
 
-use super::context::{self, projection};
+use super::context::{Projection, role};
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
@@ -19,16 +19,15 @@ pub fn checkpoint(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<V
     if !path.iter().any(has_state) {
         return Ok(None);
     }
-    let messages = projection(path, bodies)?.messages;
-    Ok(current(&messages, bodies)?.map(|system| system.message(b"0")))
+    Ok(current(&Projection::of(path, bodies)?)?.map(|system| system.message(b"0")))
 }
 
-/// Returns the system messages among `messages` combined into one; `None` if pi would have none.
-pub fn current(messages: &[Message], bodies: &EntryReader) -> io::Result<Option<System>> {
+/// Returns the system messages of a context combined into one; `None` if pi would have none.
+pub fn current(projection: &Projection) -> io::Result<Option<System>> {
     let mut system = System::default();
-    let is_system = |message: &&Message| context::role(bodies.session(), message) == Role::System;
-    for message in messages.iter().filter(is_system) {
-        message.with(bodies, |json| system.replay(json))?;
+    let is_system = |message: &&Message| role(projection.bodies.session(), message) == Role::System;
+    for message in projection.messages.iter().filter(is_system) {
+        message.with(projection.bodies, |json| system.replay(json))?;
     }
     Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
 }
@@ -64,7 +63,7 @@ impl System {
         if self.timestamp.as_deref().is_none_or(|time| time == b"null") {
             self.timestamp = timestamp.map(|time| time.bytes().to_vec());
         }
-        self.append(&content::content_text(content, "\n"));
+        append(&mut self.content, &content::content_text(content, "\n"));
         for (name, value) in sections.map(js::entries).unwrap_or_default() {
             if value.is_null() {
                 self.sections.remove(name.as_bytes())
@@ -85,28 +84,13 @@ impl System {
         let sections = self.sections_object();
         let sections = js::entries(Raw::checked(&sections)).into_iter().filter_map(|(_, text)| text.text());
         let mut prompt = self.content.clone();
-        for text in sections.filter(|text| !text.is_empty()) {
-            if !prompt.is_empty() {
-                prompt.push_str("\n\n");
-            }
-            prompt.push(&text);
-        }
+        sections.for_each(|text| append(&mut prompt, &text));
         prompt
     }
 
     /// Iterates over the definitions of the tools in effect, as JSON.
     pub fn tools(&self) -> impl Iterator<Item = &[u8]> {
         self.tools.iter().map(|(_, tool)| tool)
-    }
-
-    fn append(&mut self, text: &Text) {
-        if text.is_empty() {
-            return;
-        }
-        if !self.content.is_empty() {
-            self.content.push_str("\n\n");
-        }
-        self.content.push(text);
     }
 
     /// Returns the sections in the order in which JavaScript writes an object's members.
@@ -116,6 +100,14 @@ impl System {
             .fold(write::Object::new(), |object, (name, value)| object.member(&Text::from_wtf8(name), value));
         let json = json.finish();
         js::stringify(Raw::checked(&json)).into_bytes()
+    }
+}
+
+/// Appends a text after a blank line, unless it is empty.
+fn append(prompt: &mut Text, text: &Text) {
+    if !text.is_empty() {
+        let gap = if prompt.is_empty() { "" } else { "\n\n" };
+        prompt.push_all(&[&gap, text]);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Small sessions for tests.
 
+use crate::agents::prepare::{FirstKept, Preparation};
 use crate::load::{self, Options};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
@@ -53,6 +54,30 @@ impl Sample {
     pub fn json(&self, messages: &[Message]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
         messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
+    }
+
+    /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
+    pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
+        let first_kept = first_kept.map(|id| match id {
+            "none" => FirstKept::Nothing,
+            id => FirstKept::Entry(self.ix(id)),
+        });
+        (self.session.agent().prepare_compaction)(&self.path(), &self.bodies(), keep, first_kept).unwrap()
+    }
+
+    /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of
+    /// the first entry that it keeps.
+    pub fn cut(&self, keep: u64, first_kept: Option<&str>) -> String {
+        let Some(prepared) = self.prepared(keep, first_kept) else { return "nothing".to_owned() };
+        let kept = prepared.first_kept.map_or("none".to_owned(), |ix| self.session.id(ix).to_string());
+        let (history, prefix) = (&prepared.messages_to_summarize, &prepared.turn_prefix_messages);
+        assert!(prepared.is_split_turn || prefix.is_empty());
+        let prefix = prepared.is_split_turn.then(|| self.ids(prefix).join(" "));
+        [Some(self.ids(history).join(" ")), prefix, Some(kept)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" | ")
     }
 
     /// Returns the ids of the entries with messages.

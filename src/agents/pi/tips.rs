@@ -12,7 +12,7 @@
 //! The effect of edits and system messages depends on the whole path, so the sizes of tips below them are
 //! computed separately, up to a limit in proportion to the file.
 
-use super::context::{projection, role, speak};
+use super::context::{Projection, role, speak};
 use super::tokens;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -51,8 +51,7 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<
                 let Some(left) = budget.checked_sub(state.depth as usize) else { continue };
                 budget = left;
                 let path = session.path(Some(tip));
-                let projection = projection(&path, bodies)?;
-                tokens::context(&path, &projection, bodies)?
+                tokens::context(&Projection::of(&path, bodies)?)?
             }
         };
         sizes.insert(tip, size);

@@ -7,7 +7,6 @@ use super::context::{self, Projection};
 use super::system;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::EntryReader;
 use pisess_json::{Raw, js};
 use std::io;
 
@@ -35,14 +34,14 @@ pub fn estimate(message: Raw) -> u64 {
     units.div_ceil(UNITS_PER_TOKEN)
 }
 
-/// Returns the tokens of the context at the end of `path`, from which `projection` was made (pi's
-/// `estimateProjectedContextTokens`). A provider's count is used until an edit or a compaction changes the
-/// context before it; it may be any JavaScript number.
-pub fn context(path: &[EntryIx], projection: &Projection, bodies: &EntryReader) -> io::Result<f64> {
-    if let Some(counted) = counted(path, projection, bodies)? {
+/// Returns the tokens of a context (pi's `estimateProjectedContextTokens`). A provider's count is used until an edit or a
+/// compaction changes the context before it; it may be any JavaScript number.
+pub fn context(projection: &Projection) -> io::Result<f64> {
+    if let Some(counted) = counted(projection)? {
         return Ok(counted);
     }
-    let system = system::current(&projection.messages, bodies)?;
+    let bodies = projection.bodies;
+    let system = system::current(projection)?;
     let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
     for message in &projection.messages {
         if context::role(bodies.session(), message) != Role::System {
@@ -53,7 +52,8 @@ pub fn context(path: &[EntryIx], projection: &Projection, bodies: &EntryReader) 
 }
 
 /// Returns the last count of a provider that is still valid, and an estimate of what follows.
-fn counted(path: &[EntryIx], projection: &Projection, bodies: &EntryReader) -> io::Result<Option<f64>> {
+fn counted(projection: &Projection) -> io::Result<Option<f64>> {
+    let Projection { path, bodies, .. } = *projection;
     let session = bodies.session();
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = path.iter().rposition(changes);
@@ -139,8 +139,7 @@ mod tests {
 
     fn of_context(entries: &[String]) -> f64 {
         let made = chain(entries);
-        let projection = context::projection(&made.path(), &made.bodies()).unwrap();
-        super::context(&made.path(), &projection, &made.bodies()).unwrap()
+        super::context(&Projection::of(&made.path(), &made.bodies()).unwrap()).unwrap()
     }
 
     fn counted(usage: &str, stop_reason: &str) -> String {
