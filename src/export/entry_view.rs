@@ -48,28 +48,11 @@ impl EntryView<'_> {
                 }
                 self.rest("settings", line, &["systemPrompt", "task"]);
             }
-            Kind::ModelChange
-            | Kind::ThinkingLevelChange
-            | Kind::SessionInfo
-            | Kind::TitleChange
-            | Kind::ModeChange
-            | Kind::ServiceTierChange => self.setting(line),
             Kind::ResetBoundary => {
                 self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
             }
-            Kind::Usage
-            | Kind::ModelUsage
-            | Kind::TtsrInjection
-            | Kind::CredentialPin
-            | Kind::ActiveToolsChange
-            | Kind::Leaf
-            | Kind::Head
-            | Kind::StackSummary
-            | Kind::StackPop
-            | Kind::Other
-            | Kind::Missing => {
-                self.rest("data", line, &[]);
-            }
+            kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => self.setting(line),
+            _ => self.rest("data", line, &[]),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::every::{self, READS};
 use crate::sandbox::{Sandbox, fixture};
 use pisess::session::dialect::Dialect;
-use pisess::session::entry::{Kind, Role};
+use pisess::session::entry::{Kind, Role, Sort};
 use pisess::session::schema::{Fields, Needed};
 use serde_json::Value;
 use std::fs;
@@ -91,6 +91,24 @@ fn each_is_read() {
         let s = Sandbox::with(&[file]);
         let done = s.unchanged(&format!("check ./{}", file.rsplit('/').next().unwrap()));
         assert_eq!(done.text(), "", "{file} has findings");
+    }
+}
+
+/// A trajectory has a step for each type that a model sees.
+#[test]
+fn each_of_the_conversation_is_a_step() {
+    for file in SAMPLES.into_iter().map(|(.., file)| file).chain(OTHERS) {
+        let s = Sandbox::with(&[file]);
+        let path = format!("./{}", file.rsplit('/').next().unwrap());
+        let on_path = s.pisess(&format!("path {path} --json")).done().text();
+        let steps = s.pisess(&format!("export {path} --as atif -o -")).done().text();
+        for entry in on_path.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let kind = Kind::named(type_of(&entry).as_bytes());
+            // A result is in the step of its call; what a draft tree and `/clear` leave behind is on no other path.
+            let is_within = [Kind::Message, Kind::ResetBoundary, Kind::StackPop].contains(&kind);
+            let is_step = kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
+            assert!(!is_step || steps.contains(entry["id"].as_str().unwrap()), "{file}: {entry}");
+        }
     }
 }
 

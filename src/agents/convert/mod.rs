@@ -89,39 +89,11 @@ fn counterpart(entry: Raw, to: Dialect, seen: Option<&Seen>) -> Option<Converted
         (Kind::ModelUsage, Pi) => Some(Entry(for_pi::usage(entry))),
         (Kind::Usage, OhMyPi) => Some(Entry(for_oh_my_pi::usage(entry))),
         (Kind::ResetBoundary, Pi) => Some(Entry(for_pi::cleared(entry))),
-        (Kind::ServiceTierChange, Pi) => Some(Kept("a service tier, which pi does not have")),
-        (Kind::ModeChange, Pi) => Some(Kept("a mode, which pi does not have")),
-        (Kind::TtsrInjection, Pi) => Some(Kept("injected rules, which pi does not have")),
-        (Kind::SessionInit, Pi) => Some(Kept("how a subagent was started, which pi does not record")),
-        (Kind::CredentialPin, Pi) => Some(Kept("the account in use, which pi does not record")),
-        (Kind::ContextEdit, OhMyPi) => Some(Kept(
-            "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
-        )),
-        // The same in both, or not an entry of the other agent.
-        (
-            Kind::Custom
-            | Kind::Label
-            | Kind::SessionInfo
-            | Kind::TitleChange
-            | Kind::ThinkingLevelChange
-            | Kind::Usage
-            | Kind::ModelUsage
-            | Kind::ContextEdit
-            | Kind::ServiceTierChange
-            | Kind::TtsrInjection
-            | Kind::SessionInit
-            | Kind::ModeChange
-            | Kind::CredentialPin
-            | Kind::ResetBoundary
-            | Kind::ActiveToolsChange
-            | Kind::Leaf
-            | Kind::Head
-            | Kind::StackSummary
-            | Kind::StackPop
-            | Kind::Other
-            | Kind::Missing,
-            _,
-        ) => None,
+        // What only the other agent writes; all else is the same in both, or not an entry of the other agent.
+        _ => {
+            let schema = kind.schema();
+            schema.fields.writer().filter(|&writer| writer != to).map(|_| Kept(schema.kept_as))
+        }
     }
 }
 

@@ -118,7 +118,6 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
     match (kind, agent) {
         (Kind::ModelChange, Pi) => given("model", "modelId"),
         (Kind::ModelChange, OhMyPi) => given("model", "model"),
-        (Kind::ThinkingLevelChange, Pi) => given("thinking", "thinkingLevel"),
         (Kind::ThinkingLevelChange, OhMyPi) => named("thinking", entry.get_some("thinkingLevel"), "off"),
         (Kind::Custom, _) => {
             let own = entry.get("customType").or_else(|| entry.get("type").filter(|_| is_head()));
@@ -128,34 +127,11 @@ pub(crate) fn named_value(agent: Dialect, kind: Kind, entry: Raw<'_>) -> Option<
             named("label", entry.get_some(if is_head() { "name" } else { "label" }), "(cleared)")
         }
         (Kind::SessionInfo, Pi) => named("title", entry.get("name").filter(|name| name.is_truthy()), "empty"),
-        (Kind::TitleChange, OhMyPi) => given("title", "title"),
-        (Kind::ModeChange, OhMyPi) => given("mode", "mode"),
-        (Kind::CredentialPin, OhMyPi) => given("credential pin", "provider"),
-        (
-            Kind::Message
-            | Kind::CustomMessage
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::ContextEdit
-            | Kind::Usage
-            | Kind::ModelUsage
-            | Kind::ServiceTierChange
-            | Kind::SessionInfo
-            | Kind::TitleChange
-            | Kind::TtsrInjection
-            | Kind::SessionInit
-            | Kind::ModeChange
-            | Kind::CredentialPin
-            | Kind::ResetBoundary
-            | Kind::ActiveToolsChange
-            | Kind::Leaf
-            | Kind::Head
-            | Kind::StackSummary
-            | Kind::StackPop
-            | Kind::Other
-            | Kind::Missing,
-            _,
-        ) => None,
+        _ => {
+            let schema = kind.schema();
+            let (name, key) = schema.named.filter(|_| schema.fields.of(agent).is_some())?;
+            given(name, key)
+        }
     }
 }
 

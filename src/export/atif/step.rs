@@ -49,27 +49,7 @@ impl Trajectory<'_, '_> {
                 let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
             }
-            Kind::Usage
-            | Kind::ModelUsage
-            | Kind::Custom
-            | Kind::Label
-            | Kind::ModelChange
-            | Kind::ThinkingLevelChange
-            | Kind::SessionInfo
-            | Kind::ContextEdit
-            | Kind::ActiveToolsChange
-            | Kind::Leaf
-            | Kind::ServiceTierChange
-            | Kind::TitleChange
-            | Kind::TtsrInjection
-            | Kind::SessionInit
-            | Kind::ModeChange
-            | Kind::CredentialPin
-            | Kind::ResetBoundary
-            | Kind::Head
-            | Kind::StackPop
-            | Kind::Other
-            | Kind::Missing => Ok(None),
+            _ => Ok(None),
         }
     }
 

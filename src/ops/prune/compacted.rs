@@ -35,7 +35,10 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
     let alone = alone(session);
     let mut leaves: Vec<_> = session
         .all()
-        .map(|ix| above[ix.at()] && !stays[ix.at()] && alone[ix.at()] && may_leave(session.entry(ix).kind))
+        .map(|ix| {
+            let may_leave = session.entry(ix).kind.schema().may_be_pruned;
+            above[ix.at()] && !stays[ix.at()] && alone[ix.at()] && may_leave
+        })
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         if !leaves[ix.at()]
@@ -70,27 +73,4 @@ fn below_compactions(session: &Session) -> (Vec<bool>, Vec<EntryIx>) {
     let mut compactions: Vec<_> = compactions.into_iter().collect();
     compactions.sort_unstable();
     (stays, compactions)
-}
-
-/// Whether entries of this type leave if no branch needs them. What extensions store, and entries of unknown types, may be
-/// needed by other programs.
-fn may_leave(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Message
-            | Kind::Compaction
-            | Kind::BranchSummary
-            | Kind::CustomMessage
-            | Kind::ContextEdit
-            | Kind::Label
-            | Kind::ModelChange
-            | Kind::ThinkingLevelChange
-            | Kind::ActiveToolsChange
-            | Kind::ServiceTierChange
-            | Kind::ModeChange
-            | Kind::SessionInfo
-            | Kind::TitleChange
-            | Kind::Usage
-            | Kind::ModelUsage
-    )
 }

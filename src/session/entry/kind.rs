@@ -1,8 +1,8 @@
 //! The tables of entry types and message roles.
 //!
-//! What is a value (who writes it, its required and searched fields, how it is shown) is in its row; what is code (the
-//! text of its row, its conversion, its article on a page) is in a `match` without `_`, so that the compiler lists the
-//! places for a new type.
+//! What is a value is in its row, and what a row leaves out has a default that loses and hides nothing. What is code (a text
+//! of its own in a tree, a counterpart in the other agent, an article of its own on a page) is in a `match` of its room, which
+//! falls back on the row.
 
 use crate::session::dialect::Dialect;
 use crate::session::schema::{FieldSchema, Fields, Want, may, need, write};
@@ -24,7 +24,14 @@ pub struct Schema {
     pub searched: &'static [&'static str],
     /// Whether it can have the `usage` of a request; that of a message is in the message.
     pub is_billed: bool,
-    /// Its letter on an exported page; that of a message depends on its role.
+    /// The name and the field by which the tree of the agents that write it shows it, if these suffice.
+    pub named: Option<(&'static str, &'static str)>,
+    /// Whether `prune --compacted` may move it if no branch needs it. What extensions store, and entries of unknown types,
+    /// may be needed by other programs.
+    pub may_be_pruned: bool,
+    /// What it is, in a session that is converted for an agent that has no counterpart and keeps it.
+    pub kept_as: &'static str,
+    /// Its letter on an exported page; that of a message depends on its role. Entries with `n` are shown on one line.
     pub letter: char,
 }
 
@@ -71,6 +78,9 @@ const SCHEMA: Schema = Schema {
     refers: None,
     searched: &[],
     is_billed: false,
+    named: None,
+    may_be_pruned: false,
+    kept_as: "an entry that the other agent does not have",
     letter: 'o',
 };
 
@@ -163,6 +173,7 @@ table! {
     Message = "message" Schema {
         fields: Fields::both(&[need("message", Want::Object)]),
         searched: &["message"],
+        may_be_pruned: true,
         ..SCHEMA
     };
     /// A summary that replaces what came before it.
@@ -176,6 +187,7 @@ table! {
         refers: Some(("firstKeptEntryId", Refers::AboveOrItself)),
         searched: &["summary", "shortSummary", "warning"],
         is_billed: true,
+        may_be_pruned: true,
         letter: 'c',
         ..SCHEMA
     };
@@ -189,6 +201,7 @@ table! {
         refers: Some(("fromId", Refers::AnyOrRoot)),
         searched: &["summary"],
         is_billed: true,
+        may_be_pruned: true,
         letter: 'r',
         ..SCHEMA
     };
@@ -203,6 +216,7 @@ table! {
     CustomMessage = "custom_message" Schema {
         fields: Fields::both(CUSTOM_MESSAGE),
         searched: &["customType", "content"],
+        may_be_pruned: true,
         letter: 'm',
         ..SCHEMA
     };
@@ -211,6 +225,7 @@ table! {
         fields: Fields::both(&[need("targetId", Want::Text), may("label", Want::TextOrNull)]),
         refers: Some(("targetId", Refers::Any)),
         searched: &["label"],
+        may_be_pruned: true,
         letter: 'l',
         ..NOTE
     };
@@ -221,6 +236,7 @@ table! {
             &[need("model", Want::Text), may("role", Want::Text)],
         ),
         searched: &["provider", "modelId", "model"],
+        may_be_pruned: true,
         ..SETTING
     };
     /// A change of the thinking level.
@@ -230,12 +246,15 @@ table! {
             &[need("thinkingLevel", Want::TextOrNull), may("configured", Want::TextOrNull)],
         ),
         searched: &["thinkingLevel"],
+        named: Some(("thinking", "thinkingLevel")),
+        may_be_pruned: true,
         ..SETTING
     };
     /// pi: the name of the session.
     SessionInfo = "session_info" Schema {
         fields: Fields::pi(&[need("name", Want::Text)]),
         searched: &["name"],
+        may_be_pruned: true,
         letter: 'n',
         ..NOTE
     };
@@ -250,6 +269,7 @@ table! {
         view: View::Never,
         searched: &["note"],
         is_billed: true,
+        may_be_pruned: true,
         ..NOTE
     };
     /// pi: a change to what the model sees of an earlier entry.
@@ -257,11 +277,13 @@ table! {
         fields: Fields::pi(&[need("targetId", Want::Text), need("replacement", Want::Replacement)]),
         refers: Some(("targetId", Refers::Above)),
         searched: &["replacement"],
+        may_be_pruned: true,
+        kept_as: "an edit of the context, which oh-my-pi does not have; it is applied to the entry that it edits",
         letter: 'e',
         ..SETTING
     };
     /// A change of the set of tools, by another tool based on pi's library.
-    ActiveToolsChange = "active_tools_change" SETTING;
+    ActiveToolsChange = "active_tools_change" Schema { may_be_pruned: true, ..SETTING };
     /// A record of the leaf by another tool based on pi's library.
     Leaf = "leaf" NOTE;
     /// oh-my-pi: usage outside of the conversation.
@@ -274,18 +296,23 @@ table! {
         ]),
         searched: &["purpose", "role", "provider", "model", "errorMessage"],
         is_billed: true,
+        may_be_pruned: true,
         ..NOTE
     };
     /// oh-my-pi: a change of the service tier.
     ServiceTierChange = "service_tier_change" Schema {
         fields: Fields::omp(&[]),
         searched: &["serviceTier"],
+        may_be_pruned: true,
+        kept_as: "a service tier, which pi does not have",
         ..SETTING
     };
     /// oh-my-pi: a change of the title.
     TitleChange = "title_change" Schema {
         fields: Fields::omp(&[need("title", Want::Text), may("source", Want::Text)]),
         searched: &["title"],
+        named: Some(("title", "title")),
+        may_be_pruned: true,
         letter: 'n',
         ..NOTE
     };
@@ -293,6 +320,7 @@ table! {
     TtsrInjection = "ttsr_injection" Schema {
         fields: Fields::omp(&[need("injectedRules", Want::Array)]),
         searched: &["injectedRules"],
+        kept_as: "injected rules, which pi does not have",
         letter: 'o',
         ..SETTING
     };
@@ -304,6 +332,7 @@ table! {
             need("tools", Want::Array),
         ]),
         searched: &["systemPrompt", "task", "agent"],
+        kept_as: "how a subagent was started, which pi does not record",
         letter: 'o',
         ..SETTING
     };
@@ -311,12 +340,17 @@ table! {
     ModeChange = "mode_change" Schema {
         fields: Fields::omp(&[need("mode", Want::Text), may("data", Want::Object)]),
         searched: &["mode"],
+        named: Some(("mode", "mode")),
+        may_be_pruned: true,
+        kept_as: "a mode, which pi does not have",
         ..SETTING
     };
     /// oh-my-pi: the account in use.
     CredentialPin = "credential_pin" Schema {
         fields: Fields::omp(&[need("provider", Want::Text), need("hash", Want::Text)]),
         searched: &["provider"],
+        named: Some(("credential pin", "provider")),
+        kept_as: "the account in use, which pi does not record",
         ..NOTE
     };
     /// oh-my-pi: `/clear`.
