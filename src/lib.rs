@@ -42,4 +42,4 @@ mod cli;
 mod commands;
 
 pub use cli::guide;
-pub use commands::{command, guides, run};
+pub use commands::{command, groups, guides, run};

@@ -58,6 +58,8 @@ struct Cli {
 }
 
 struct Command {
+    /// What it is for: a row of the table of commands in the README.
+    group: &'static str,
     name: &'static str,
     guide: Guide,
     define: fn(clap::Command) -> clap::Command,
@@ -66,25 +68,27 @@ struct Command {
 
 /// Lists the commands by the names of their files, each of which has `Args`, `GUIDE` and `run`.
 macro_rules! commands {
-    ($($file:ident)*) => {
-        &[$(Command {
+    ($($group:literal: $($file:ident)*;)*) => {
+        &[$($(Command {
+            group: $group,
             name: stringify!($file),
             guide: $file::GUIDE,
             define: $file::Args::augment_args,
             run: |matches, ui| $file::run(&read(matches)?, ui),
-        }),*]
+        },)*)*]
     };
 }
 
 /// All commands, in the order of `--help`.
 const COMMANDS: &[Command] = commands! {
-    tree path show branches context diff
-    list grep stats
-    switch pop summarize merge fork pick
-    label append edit
-    compact prune
-    export redact relocate archive import
-    undo migrate check completions
+    "look": tree path show branches context diff;
+    "find": list grep stats;
+    "move": switch pop summarize merge fork pick;
+    "annotate": label append edit;
+    "shorten": compact prune;
+    "share": export redact;
+    "move files": relocate archive import;
+    "maintain": undo migrate check completions;
 };
 
 /// The commands whose output may be long: a pager shows it on a terminal.
@@ -98,6 +102,11 @@ fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
 /// Returns the names and guides of all commands, in the order of `--help`.
 pub fn guides() -> impl Iterator<Item = (&'static str, Guide)> {
     COMMANDS.iter().map(|command| (command.name, command.guide))
+}
+
+/// Returns what each command is for, and its name, in the order of `--help`.
+pub fn groups() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COMMANDS.iter().map(|command| (command.group, command.name))
 }
 
 /// Returns the command line as clap knows it, for man pages and completions.
