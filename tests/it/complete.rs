@@ -1,62 +1,12 @@
 //! What belongs to a verb, an option and a field of `--json`. Everything that is missing is reported at once, with the
 //! file and the line to add.
 
-use crate::every::{CHANGES, MAKES, READS, SEARCHES, of};
+use crate::every::{CHANGES, ELSEWHERE, MAKES, READS, SEARCHES, UNTRIED, has_option, of, options, verb_of};
 use crate::sandbox::{Sandbox, session, user};
-use clap::{Arg, Command};
+use clap::Command;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-
-/// Commands that do not read a session.
-const OTHERS: &[&str] = &["completions", "import"];
-
-/// Commands that change sessions but do not belong in [`CHANGES`]: the name, the reason, and the file with the tests.
-/// A form in [`CHANGES`] changes the session in place, and no other file.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("archive", "moves the session from a store into an archive: tests/it/archive.rs"),
-    ("import", "reads sessions of other agents: tests/it/import.rs"),
-    ("prune", "changes sessions with large payloads only, and writes a second file: tests/it/prune.rs"),
-    ("relocate", "moves the session from its name, into a store: tests/it/relocate.rs"),
-];
-
-/// Commands that change a session only with `-o`, or write another one.
-const MAKES_ONLY: &[&str] = &["fork", "redact"];
-
-/// Options that mean the same for every command that has them, and are tested once.
-const COMMON: &[&str] =
-    &["color", "dry-run", "force", "help", "hook", "no-pager", "output", "quiet", "timeout", "wait"];
-
-/// Options of each command in no form of `every.rs`, because they need a file, a program, other options, or more than one
-/// session, or because they only change what is written. The tests of the command use them.
-const UNTRIED: &[(&str, &str)] = &[
-    ("tree", "renderer follow"),
-    ("show", "renderer"),
-    ("context", "model"),
-    ("list", "all archived source"),
-    ("grep", "all archived follow pruned"),
-    ("stats", "all archived prices"),
-    ("archive", "older-than empty project all list restore delete json"),
-    (
-        "switch",
-        "summarize label summary summary-file summarizer instructions replace-instructions prepare prompt",
-    ),
-    ("pop", "label summary-file summarizer instructions replace-instructions prepare prompt json"),
-    ("summarize", "from label summary-file summarizer instructions replace-instructions json"),
-    ("merge", "label summary-file summarizer instructions replace-instructions prepare prompt json"),
-    ("fork", "cwd dir"),
-    ("pick", "at json"),
-    ("label", "clear move"),
-    ("append", "at input name model thinking custom data custom-message text hidden assistant"),
-    ("edit", "replace restore json"),
-    ("compact", "keep-recent-tokens if-over summary-file summarizer instructions replace-instructions json"),
-    ("prune", "restore branch compacted"),
-    ("export", "renderer env-file secret-file keep-images json"),
-    ("redact", "all env-file secret-file"),
-    ("relocate", "moved-from json"),
-    ("migrate", "all backup recursive json"),
-    ("check", "all recursive"),
-];
 
 /// Fields that contain what a session stores.
 const STORED: &[&str] =
@@ -91,12 +41,8 @@ fn verbs() -> Vec<Command> {
     command.get_subcommands().filter(|verb| verb.get_name() != "help").cloned().collect()
 }
 
-fn options(verb: &Command) -> impl Iterator<Item = (&Arg, &str)> {
-    verb.get_arguments().filter(|arg| !arg.is_hide_set()).filter_map(|arg| Some((arg, arg.get_long()?)))
-}
-
 fn forms_of<'a>(forms: &[&'a str], verb: &str) -> Vec<&'a str> {
-    forms.iter().copied().filter(|form| form.split(' ').next() == Some(verb)).collect()
+    forms.iter().copied().filter(|form| verb_of(form) == verb).collect()
 }
 
 #[test]
@@ -112,41 +58,48 @@ fn whatever_is_missing_is_reported_at_once() {
     assert!(missing.0.is_empty(), "{} lines are missing:\n{}", missing.0.len(), missing.0.join("\n"));
 }
 
-/// The files that have the name of the verb.
-fn places(verb: &str, missing: &mut Missing) {
-    for (file, add) in [
-        (format!("src/commands/{verb}.rs"), "its arguments, its `run` and its printing".to_owned()),
-        (format!("tests/it/{verb}.rs"), format!("tests, and `mod {verb};` to tests/it/main.rs")),
-        (format!("man/pisess-{verb}.1"), "PISESS_BLESS=1 cargo test --test it generated".to_owned()),
-    ] {
-        if !root().join(&file).is_file() {
-            missing.0.push(format!("{file}:1: add {add}"));
+/// Each file is compiled. `PISESS_BLESS=1` writes the lines that are missing, and `cargo fmt` sorts them.
+#[test]
+fn each_file_has_its_mod_line() {
+    let mut missing = Vec::new();
+    for (list, declared) in
+        [("src/commands/mod.rs", "pub mod"), ("src/ops/mod.rs", "pub mod"), ("tests/it/main.rs", "mod")]
+    {
+        let mut text = read(list);
+        for file in fs::read_dir(root().join(list).parent().unwrap()).unwrap() {
+            let file = file.unwrap().file_name().into_string().unwrap();
+            let name = file.strip_suffix(".rs").filter(|_| !list.ends_with(&file));
+            let Some(name) = name.filter(|name| !text.contains(&format!("mod {name};\n"))) else { continue };
+            missing.push(format!("{list}:1: add `{declared} {name};`"));
+            let last = text.rfind(&format!("\n{declared} ")).unwrap();
+            text.insert_str(last, &format!("\n{declared} {name};"));
         }
+        if is_blessing() && text != read(list) {
+            fs::write(root().join(list), text).unwrap();
+        }
+    }
+    assert!(is_blessing() || missing.is_empty(), "{}", missing.join("\n"));
+}
+
+fn is_blessing() -> bool {
+    std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty())
+}
+
+/// The file of its tests; the compiler and the test of generated files report the others.
+fn places(verb: &str, missing: &mut Missing) {
+    let file = format!("tests/it/{verb}.rs");
+    if !root().join(&file).is_file() {
+        missing.0.push(format!("{file}:1: add tests"));
     }
 }
 
-/// The forms that the tests of all commands run.
+/// What the tests of all commands do not run: the tests of the command are named, or `-o` is missing.
 fn forms(verb: &str, missing: &mut Missing) {
     let writes = pisess::command().find_subcommand(verb).is_some_and(pisess::guide::writes);
-    let elsewhere = ELSEWHERE.iter().find(|(known, _)| *known == verb);
-    let has = |forms: &[&str]| !forms_of(forms, verb).is_empty();
-    let mut add = |table: &str, form: &str| {
-        missing.add(
-            "tests/it/every.rs",
-            &format!("pub const {table}:"),
-            &format!("add `\"{verb} {form}\",`"),
-        );
-    };
-    if !has(READS) && !has(SEARCHES) && !OTHERS.contains(&verb) {
-        add("READS", if writes { "F -n" } else { "F" });
+    if writes && forms_of(&MAKES, verb).is_empty() && !["archive", "import", "relocate"].contains(&verb) {
+        missing.0.push(format!("src/commands/{verb}.rs:1: add the option `-o`"));
     }
-    if writes && !has(CHANGES) && elsewhere.is_none() && !MAKES_ONLY.contains(&verb) {
-        add("CHANGES", "F");
-    }
-    if writes && !has(MAKES) && !["archive", "import", "relocate"].contains(&verb) {
-        add("MAKES", "F -o ./new");
-    }
-    let Some((_, place)) = elsewhere else { return };
+    let Some((_, place)) = ELSEWHERE.iter().find(|(known, _)| *known == verb) else { return };
     let (_, file) = place.split_once(": ").unwrap();
     let source = read(file);
     for what in ["killed", "full_disk"] {
@@ -158,37 +111,43 @@ fn forms(verb: &str, missing: &mut Missing) {
     }
 }
 
-/// A form of `every.rs` with each option.
+/// The options of [`UNTRIED`] exist, and are in no form.
 fn tried(verb: &Command, missing: &mut Missing) {
     let name = verb.get_name();
-    let forms = [READS, SEARCHES, CHANGES, MAKES].map(|forms| forms_of(forms, name)).concat();
-    let untried = UNTRIED.iter().find(|(known, _)| *known == name).map_or("", |(_, options)| options);
-    for (arg, long) in options(verb).filter(|(_, long)| !COMMON.contains(long)) {
-        let short = arg.get_short().map(|short| format!("-{short}"));
-        let is_it = |word: &str| {
-            word.split('=').next() == Some(&format!("--{long}")) || Some(word) == short.as_deref()
-        };
-        let tried = forms.iter().any(|form| form.split(' ').any(is_it));
-        let exempt = untried.split(' ').any(|option| option == long);
-        if tried && exempt {
-            missing.add("tests/it/complete.rs", "const UNTRIED:", &format!("`{name} --{long}` is tried"));
-        }
-        if !tried && !exempt && !OTHERS.contains(&name) {
-            let value = if arg.get_action().takes_values() { " VALUE" } else { "" };
-            let add = format!(
-                "add `\"{name} F --{long}{value}\",`, or add {long} to UNTRIED in tests/it/complete.rs"
+    let forms = [&READS[..], SEARCHES, &CHANGES, &MAKES].map(|forms| forms_of(forms, name)).concat();
+    let untried = UNTRIED.iter().filter(|(known, _)| *known == name).flat_map(|(_, longs)| longs.split(' '));
+    for long in untried {
+        let arg = options(verb).find(|(_, known)| *known == long);
+        if arg.is_none_or(|(arg, _)| has_option(&forms, arg)) {
+            missing.add(
+                "tests/it/every.rs",
+                "const UNTRIED:",
+                &format!("`{name} --{long}` is tried, or no option"),
             );
-            missing.add("tests/it/every.rs", "pub const READS:", &add);
         }
     }
+}
+
+/// A form that is derived may lack what its option needs.
+#[test]
+fn each_form_is_understood() {
+    let mut wrong = String::new();
+    for line in [&READS[..], &CHANGES, &MAKES].concat() {
+        let s = Sandbox::with(&["tour.jsonl"]);
+        let done = s.pisess(&of(line, "./tour.jsonl")).done();
+        if done.code > 1 {
+            wrong +=
+                &format!("tests/it/every.rs: add a form of `{line}`, or its option to UNTRIED: {done}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// What is newer than the last release, in the changelog.
 fn changelog(missing: &mut Missing) {
     let version = format!("version {}\n", env!("CARGO_PKG_VERSION"));
     let mut released = read(RELEASED);
-    let bless = std::env::var_os("PISESS_BLESS").is_some_and(|bless| !bless.is_empty());
-    if bless && !released.starts_with(&version) {
+    if is_blessing() && !released.starts_with(&version) {
         released = version.clone();
         for verb in verbs() {
             let options: Vec<_> = options(&verb).map(|(_, long)| long).collect();
@@ -241,19 +200,15 @@ fn fields(missing: &mut Missing) {
     for verb in verbs() {
         let name = verb.get_name();
         let has_json = options(&verb).any(|(_, long)| long == "json");
-        let mut lines = [READS, SEARCHES].map(|forms| forms_of(forms, name)).concat();
+        let mut lines = [&READS[..], SEARCHES].map(|forms| forms_of(forms, name)).concat();
         lines.retain(|line| ["--json", "--prepare"].iter().any(|option| line.contains(option)));
         let mut lines: Vec<_> = lines.into_iter().map(str::to_owned).collect();
         if has_json {
-            let planned = [CHANGES, MAKES].map(|forms| forms_of(forms, name)).concat();
+            let planned = [&CHANGES[..], &MAKES].map(|forms| forms_of(forms, name)).concat();
             lines.extend(planned.iter().map(|form| format!("{form} -n --json")));
         }
         if name == "context" {
             lines.push("context F".to_owned());
-        }
-        // A new command is not in the tables yet.
-        if has_json && lines.is_empty() {
-            lines.push(format!("{name} F --json"));
         }
         let described = of_verb(name);
         if described.is_empty() && !lines.is_empty() {

@@ -69,7 +69,7 @@ fn every_change_keeps_every_byte() {
         let source = fixture(&format!("hazards/{name}.jsonl"));
         let s = Sandbox::new();
         let migrated = s.pisess("migrate -q -").stdin(source.clone()).done().stdout;
-        for line in CHANGES {
+        for line in CHANGES.iter() {
             s.put("s", &source);
             let done = s.pisess(&every::of(line, "./s")).done();
             let after = s.bytes("s");
@@ -90,7 +90,7 @@ fn every_change_keeps_every_byte() {
             }
         }
         s.put("s", &source);
-        for line in MAKES {
+        for line in MAKES.iter() {
             let done = s.pisess(&every::of(line, "./s")).done();
             assert!(s.bytes("s") == source, "{name} {line}");
             let is_made = s.path("new").exists();
@@ -111,7 +111,7 @@ fn every_change_keeps_every_byte() {
 fn what_is_no_session_is_refused_by_every_command() {
     for name in NO_SESSION {
         let s = Sandbox::with(&[&format!("hazards/{name}.jsonl")]);
-        for line in READS.iter().chain(SEARCHES).chain(CHANGES).chain(MAKES) {
+        for line in READS.iter().chain(SEARCHES).chain(&*CHANGES).chain(&*MAKES) {
             // check repairs the line endings, so it is not an error.
             if name == "cr-only" && line.starts_with("check") {
                 continue;

@@ -20,33 +20,26 @@ fn assert_clean(what: &str, text: &str) {
     }
 }
 
-/// Commands whose output is rows for people.
+/// Forms that print rows of certain entries.
 const ROWS: &[&str] = &[
-    "tree ./F",
-    "tree ./F --filter all",
-    "tree ./F --filter all --times",
-    "tree ./F --filter all --ascii",
-    "tree ./F --filter labeled-only",
-    "tree ./F --search RED",
-    "path ./F",
-    "path ./F --ids",
-    "label ./F",
-    "label -n ./F @ n",
-    "append -n ./F --user hi",
-    "pick -n ./F aaaa0002",
-    "merge -n ./F aaaa0002 --summary s",
-    "edit -n ./F cccc0008 --omit",
-    "fork -n ./F",
-    "compact -n ./F --first-kept none",
-    "summarize -n ./F aaaa0002",
-    "switch -n ./F uuuu0018",
-    "pop -n ./F aaaa0002",
-    "branches ./F",
-    "show ./F @ aaaa0002 uuuu0018",
-    "show ./F --children root @ aaaa0002",
-    "fork -n --subtree ./F aaaa0002",
-    "migrate -n ./F",
+    "pick -n F aaaa0002",
+    "pop -n F aaaa0002",
+    "merge -n F aaaa0002 --summary s",
+    "edit -n F cccc0008 --omit",
+    "summarize -n F aaaa0002",
+    "switch -n F uuuu0018",
+    "show F @ aaaa0002 uuuu0018",
+    "show F --children root @ aaaa0002",
+    "fork -n --subtree F aaaa0002",
+    "tree F --filter all --times",
+    "tree F --filter all --ascii",
 ];
+
+/// Returns the forms whose output is for people.
+fn rows() -> impl Iterator<Item = String> {
+    let forms = READS.iter().chain(ROWS).filter(|line| !is_verbatim(line));
+    forms.map(|line| every::of(line, &format!("./{FILE}")))
+}
 
 /// Whether the standard output of a form is data, which is raw in a pipe.
 fn is_verbatim(line: &str) -> bool {
@@ -58,7 +51,7 @@ fn is_verbatim(line: &str) -> bool {
 #[test]
 fn no_command_lets_anything_through() {
     let name = "s\u{1b}[31m\u{202e}\r\u{9b}.jsonl";
-    for line in READS.iter().chain(CHANGES).chain(MAKES) {
+    for line in READS.iter().chain(&*CHANGES).chain(&*MAKES) {
         for terminal in [false, true] {
             let s = Sandbox::new();
             s.put(name, fixture("hazards/hostile-text.jsonl"));
@@ -84,7 +77,7 @@ fn no_error_lets_anything_through() {
         Some("no session"),
         Some("{\"type\":\"session\",\"id\":\"\u{1b}[2J\",\"version\":\"\u{1b}[2J9\"}\n"),
     ] {
-        for line in READS.iter().chain(CHANGES).chain(MAKES) {
+        for line in READS.iter().chain(&*CHANGES).chain(&*MAKES) {
             let s = Sandbox::new();
             content.iter().for_each(|content| s.put(name, content));
             let done = s
@@ -102,9 +95,9 @@ fn lines(commands: &[&str]) -> Vec<String> {
 #[test]
 fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
-    for line in lines(ROWS) {
+    for line in rows() {
         let done = s.unchanged(&line);
-        assert_eq!(done.code, 0, "{line}: {}", done.stderr);
+        assert!(done.code <= 1, "{line}: {}", done.stderr);
         assert_clean(&line, &done.text());
         assert_clean(&line, &done.stderr);
         for width in [20, 80, 300] {
@@ -119,7 +112,7 @@ fn rows_are_clean_in_a_pipe_and_on_a_terminal() {
 fn colours_are_pisess_own() {
     // With colours, the output must be clean once the sequences of owo-colors are removed.
     let s = Sandbox::with(&["hazards/hostile-text.jsonl"]);
-    for line in lines(ROWS) {
+    for line in rows() {
         let text = s.pisess(&format!("{line} --color always")).terminal(120).done().text();
         assert_clean(&line, &without_colours(&text));
     }
@@ -298,7 +291,7 @@ fn paths_in_a_session_are_never_opened() {
         let lines =
             [header.replace("SLOT", slot), crate::sandbox::user("aaaa0001", None, "x"), call.to_owned()];
         let text = lines.join("\n").replace("FIFO", fifo.to_str().unwrap()) + "\n";
-        for line in READS.iter().chain(CHANGES).chain(MAKES) {
+        for line in READS.iter().chain(&*CHANGES).chain(&*MAKES) {
             s.put("s", &text);
             let done = s.pisess(&every::of(line, "./s")).done();
             assert!(done.code <= 2, "{name} {line}: {done}");

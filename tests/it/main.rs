@@ -1,77 +1,72 @@
 //! The integration tests: one binary, with a module for each command and for each topic common to all. Clock, ids,
 //! width and environment are fixed in [`sandbox`].
 
-mod sandbox;
-
+mod agreement;
 mod append;
 mod archive;
 mod atif;
 mod branches;
 mod check;
 mod compact;
+mod complete;
 mod completions;
 mod context;
 mod convert;
 mod diff;
+#[cfg(target_os = "linux")]
+mod documents;
 mod edit;
+mod errors;
+mod every;
 mod export;
+#[cfg(unix)]
+mod external;
+#[cfg(target_os = "linux")]
+mod follow;
 mod fork;
+mod fuzz;
+mod generated;
+mod grep;
+mod hazards;
+mod hook;
+mod hostile;
+mod import;
+mod kinds;
 mod label;
 mod list;
 mod merge;
 mod migrate;
+mod names;
+mod others;
 mod path;
 mod pick;
+mod pipes;
+mod planted;
 mod pop;
+mod properties;
 mod prune;
 mod prune_branch;
 mod prune_compacted;
+#[cfg(target_os = "linux")]
+mod pty;
 mod redact;
+mod references;
 mod relocate;
+mod renderer;
+#[cfg(target_os = "linux")]
+mod reports;
+mod sandbox;
+mod sessions;
 mod show;
+#[cfg(target_os = "linux")]
+mod signals;
+mod stats;
+mod store;
 mod summaries;
 mod summarize;
 mod switch;
+mod terminal;
+mod tidy;
 mod tree;
 mod undo;
-
-#[cfg(unix)]
-mod external;
-mod hook;
-mod kinds;
-mod names;
-mod references;
-mod renderer;
-mod sessions;
-
-mod agreement;
-mod errors;
-mod every;
-mod fuzz;
-mod grep;
-mod hazards;
-mod hostile;
-mod import;
-mod others;
-mod pipes;
-mod planted;
-mod properties;
-#[cfg(target_os = "linux")]
-mod reports;
-mod terminal;
 mod writing;
-
-mod complete;
-#[cfg(target_os = "linux")]
-mod documents;
-#[cfg(target_os = "linux")]
-mod follow;
-mod generated;
-#[cfg(target_os = "linux")]
-mod pty;
-#[cfg(target_os = "linux")]
-mod signals;
-mod tidy;
-
-mod stats;
-mod store;

@@ -41,7 +41,7 @@ mod unix {
     /// Each command that changes a session, as an append and as a rewrite.
     #[test]
     fn every_change_goes_through_a_link_and_tears_no_hard_one() {
-        for line in CHANGES {
+        for line in CHANGES.iter() {
             for name in ["two-branches.jsonl", "v1.jsonl"] {
                 let s = Sandbox::new();
                 s.put("real/a", fixture(name));

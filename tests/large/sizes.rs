@@ -153,11 +153,11 @@ fn deep_values_do_not_overflow_the_stack() {
             let text = String::from_utf8(session(&[&line])).unwrap();
             let text = text.replace("\"version\":3", &format!("\"version\":{version}"));
             s.put("s", &text);
-            for line in READS {
+            for line in READS.iter() {
                 let done = s.unchanged(&every::of(line, "./s"));
                 assert!(done.code <= 2 && !done.stderr.contains("panicked"), "{line}: {}", done.stderr);
             }
-            for line in CHANGES {
+            for line in CHANGES.iter() {
                 s.put("s", &text);
                 s.pisess(&every::of(line, "./s")).done();
                 assert!(s.text("s").contains(&deep), "{line}");

@@ -1,5 +1,6 @@
 //! The names of options, over all commands, and the page with all of them, `docs/options.md`.
 
+use crate::every::value as example;
 use crate::sandbox::{Sandbox, fixture};
 use clap::{Arg, Command};
 use std::collections::{BTreeMap, BTreeSet};
@@ -223,7 +224,13 @@ fn usage_lines_say_what_is_required() {
         let usage = verb.render_usage().to_string();
         for form in usage.trim_start_matches("Usage: ").lines() {
             let words = form.split_whitespace().skip(1).filter(|word| !word.starts_with('['));
-            let line: Vec<_> = words.map(|word| example(word.trim_end_matches("..."))).collect();
+            let line: Vec<_> = words
+                .map(|word| match example(word.trim_matches(|c| "<>.".contains(c))) {
+                    "F" => "./store/two-branches.jsonl",
+                    "SOURCE" => "./other/plain.jsonl",
+                    value => value,
+                })
+                .collect();
             let s = Sandbox::new();
             s.put("store/two-branches.jsonl", fixture("two-branches.jsonl"));
             s.put("other/plain.jsonl", fixture("claude/plain.jsonl"));
@@ -231,22 +238,5 @@ fn usage_lines_say_what_is_required() {
             let done = call.env("PI_CODING_AGENT_SESSION_DIR", s.path("store").to_str().unwrap()).done();
             assert_ne!(done.code, 2, "{form}\n{done}");
         }
-    }
-}
-
-/// Returns a word for a place in a usage line.
-fn example(word: &str) -> &str {
-    match word {
-        "<SESSION>" => "./store/two-branches.jsonl",
-        "<SOURCE>" => "./other/plain.jsonl",
-        "<REF>" => "1a2b3c02",
-        "<NAME>" => "n",
-        "<PATTERN>" => "paper",
-        "<DIR>" => ".",
-        "<PATH>" => "./out.jsonl",
-        "<TEXT>" => "text",
-        "<TIME>" => "90d",
-        "<SHELL>" => "bash",
-        word => word,
     }
 }
