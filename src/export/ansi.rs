@@ -4,6 +4,8 @@
 //! return within a line overwrites the line, so only the last state of a progress bar is shown.
 
 use super::markup::Word;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Calls `put` with the pieces of `text`, in order; some may be empty.
 pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
@@ -23,40 +25,20 @@ pub fn words<'a>(text: &'a str, put: &mut dyn FnMut(Option<Word>, &'a str)) {
     }
 }
 
-fn pieces<'a>(line: &'a str, word: &mut Option<Word>, put: &mut dyn FnMut(Option<Word>, &'a str)) {
-    let mut rest = line;
-    while let Some(at) = rest.find(['\x1b', '\x08']) {
-        put(*word, &rest[..at]);
-        let sequence = sequence(&rest[at..]);
-        if let Some(codes) = sequence.strip_prefix("\x1b[").and_then(|codes| codes.strip_suffix('m')) {
-            select(codes, word);
-        }
-        rest = &rest[at + sequence.len()..];
-    }
-    put(*word, rest);
-}
+/// Matches a control sequence: one that ends with a letter, a title or a link up to BEL or `ESC \`, any other; or a
+/// backspace. Of one that is cut short, all that is there.
+const SEQUENCE: &str = r"\x1b(?:\[[^@-~]*[@-~]?|[\]P_^][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -~])?|\x08";
 
-/// Returns the control sequence at the start of `text`.
-fn sequence(text: &str) -> &str {
-    let bytes = text.as_bytes();
-    let end = match bytes.get(1) {
-        _ if bytes[0] != 0x1b => 1,
-        Some(b'[') => {
-            bytes[2..].iter().position(|byte| (0x40..=0x7e).contains(byte)).map_or(bytes.len(), |at| at + 3)
-        }
-        // A title or a link: up to BEL or ESC \.
-        Some(b']' | b'P' | b'_' | b'^') => {
-            match bytes[2..].iter().position(|&byte| byte == 7 || byte == 0x1b) {
-                Some(at) if bytes[at + 2] == 7 => at + 3,
-                Some(at) if bytes.get(at + 3) == Some(&b'\\') => at + 4,
-                Some(at) => at + 2,
-                None => bytes.len(),
-            }
-        }
-        Some(0x20..=0x7e) => 2,
-        _ => 1,
-    };
-    &text[..end]
+fn pieces<'a>(line: &'a str, word: &mut Option<Word>, put: &mut dyn FnMut(Option<Word>, &'a str)) {
+    static SEQUENCES: LazyLock<Regex> = LazyLock::new(|| Regex::new(SEQUENCE).expect("a constant"));
+    let mut at = 0;
+    for sequence in SEQUENCES.find_iter(line) {
+        put(*word, &line[at..sequence.start()]);
+        let codes = sequence.as_str().strip_prefix("\x1b[").and_then(|codes| codes.strip_suffix('m'));
+        codes.into_iter().for_each(|codes| select(codes, word));
+        at = sequence.end();
+    }
+    put(*word, &line[at..]);
 }
 
 /// Applies codes such as `1;31`.

@@ -16,13 +16,17 @@ use super::markup::{CLOSE, OPEN, OPEN_WITH, SECTION, SECTION_END, VALUE, WORD, W
 use super::page::PROSE;
 use crate::redact::values::{Exact, Value};
 use crate::session::read::line_chunks::{Line, each_line};
+use aho_corasick::AhoCorasick;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use pisess_json::string;
 use pisess_store::ReadAt;
+use regex::bytes::{NoExpand, Regex};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Read};
+use std::sync::LazyLock;
 
 /// What an export writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -202,66 +206,29 @@ impl Searcher {
 }
 
 /// Returns HTML without its elements.
-fn without_elements(html: &[u8]) -> Vec<u8> {
-    let mut text = Vec::with_capacity(html.len());
-    let mut rest = html;
-    while let Some(start) = memchr::memchr(b'<', rest) {
-        text.extend_from_slice(&rest[..start]);
-        let end = memchr::memchr(b'>', &rest[start..]).map_or(rest.len(), |end| start + end + 1);
-        rest = &rest[end..];
-    }
-    text.extend_from_slice(rest);
-    text
+fn without_elements(html: &[u8]) -> Cow<'_, [u8]> {
+    static ELEMENT: LazyLock<Regex> = LazyLock::new(|| Regex::new("(?-u)<[^>]*>?").expect("a constant"));
+    ELEMENT.replace_all(html, NoExpand(b""))
 }
 
-/// Returns markup without its marks.
+/// Returns markup without its marks: a letter follows the beginning of an element or a word, the value that of others.
 fn without_marks(markup: &[u8]) -> Vec<u8> {
-    const MARKS: [char; 7] = [OPEN, OPEN_WITH, CLOSE, SECTION, SECTION_END, WORD, WORD_END];
-    let mut text = Vec::with_capacity(markup.len());
-    let mut at = 0;
-    while at < markup.len() {
-        let mark = char::from(markup[at]);
-        at += match mark {
-            // A letter follows: the element or the class.
-            OPEN | WORD => 2,
-            OPEN_WITH => {
-                let value = &markup[at..];
-                memchr::memchr(VALUE as u8, value).map_or(value.len(), |end| end + 1)
-            }
-            _ => {
-                if !MARKS.contains(&mark) {
-                    text.push(markup[at]);
-                }
-                1
-            }
-        };
-    }
-    text
+    static MARK: LazyLock<Regex> = LazyLock::new(|| {
+        let others = format!("[{CLOSE}{SECTION}{SECTION_END}{WORD_END}]");
+        let mark = format!("(?s-u)[{OPEN}{WORD}].?|{OPEN_WITH}[^{VALUE}]*{VALUE}?|{others}");
+        Regex::new(&mark).expect("a constant")
+    });
+    MARK.replace_all(markup, NoExpand(b"")).into_owned()
 }
 
 /// Returns text in which the entities that pisess writes are replaced by their characters, and what it writes between
 /// characters is left out.
 fn entities_decoded(text: &[u8]) -> Vec<u8> {
-    const ENTITIES: [(&[u8], &[u8]); 6] = [
-        (b"&amp;", b"&"),
-        (b"&lt;", b"<"),
-        (b"&gt;", b">"),
-        (b"&quot;", b"\""),
-        (b"&#39;", b"'"),
-        (APART.as_bytes(), b""),
-    ];
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = memchr::memchr(b'&', rest) {
-        out.extend_from_slice(&rest[..at]);
-        let entity = ENTITIES.iter().find(|(entity, _)| rest[at..].starts_with(entity));
-        let (width, character) =
-            entity.map_or((1, &b"&"[..]), |(entity, character)| (entity.len(), *character));
-        out.extend_from_slice(character);
-        rest = &rest[at + width..];
-    }
-    out.extend_from_slice(rest);
-    out
+    const ENTITIES: [(&str, &str); 6] =
+        [("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), (APART, "")];
+    static ENTITY: LazyLock<AhoCorasick> =
+        LazyLock::new(|| AhoCorasick::new(ENTITIES.map(|(entity, _)| entity)).expect("a constant"));
+    ENTITY.replace_all_bytes(text, &ENTITIES.map(|(_, character)| character))
 }
 
 #[cfg(test)]

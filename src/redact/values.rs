@@ -5,7 +5,9 @@ use super::rules::is_contextual;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use regex::bytes::{Captures, Regex};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A value to remove, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,65 +58,31 @@ pub fn from_secret_file(text: &[u8]) -> Values {
     values
 }
 
+/// Matches an assignment of a dotenv file. A value in quotes may span lines; one without them ends before a comment.
+const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=]* )? = [\t\ ]* (?:
+    " (?<escaped> (?: \\[\x00-\xff] | [^"] )* ) "? | ' (?<single> [^']* ) '? | ` (?<tick> [^`]* ) `?
+    | (?<plain> [^\n]*? ) (?: \ \#[^\n]* )? $ )"#;
+
 /// Reads the values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double quotes with
 /// escapes and line breaks. Common values (`production`, `localhost`) are skipped.
 pub fn from_env_file(text: &[u8]) -> Values {
+    static ASSIGNMENTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
+    static ESCAPES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
+    let character = |escape: &Captures| if &escape[1] == b"n" { vec![b'\n'] } else { escape[1].to_vec() };
     let mut values = Values::default();
-    let mut rest = text;
-    while let Some(behind) = next_value(rest) {
-        let (value, behind) = env_value(behind);
+    for assignment in ASSIGNMENTS.captures_iter(text) {
+        let of = |name| assignment.name(name).map(|value| value.as_bytes());
+        let value = match of("escaped") {
+            Some(value) => ESCAPES.replace_all(value, character),
+            None => {
+                of("single").or(of("tick")).or(of("plain").map(<[u8]>::trim_ascii)).unwrap_or_default().into()
+            }
+        };
         if !is_common_setting(&value) {
             values.push("env", &value);
         }
-        rest = behind;
     }
     values
-}
-
-/// Returns what follows the `=` of the next assignment.
-fn next_value(mut rest: &[u8]) -> Option<&[u8]> {
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = rest[..end].trim_ascii_start();
-        let line_start = end - line.len();
-        if !line.starts_with(b"#")
-            && let Some(equals) = memchr::memchr(b'=', line)
-        {
-            return Some(&rest[line_start + equals + 1..]);
-        }
-        rest = rest.get(end + 1..).unwrap_or_default();
-    }
-    None
-}
-
-/// Returns the value after `=`, and what follows its line.
-fn env_value(text: &[u8]) -> (Vec<u8>, &[u8]) {
-    let start = text.iter().position(|byte| !matches!(byte, b' ' | b'\t')).unwrap_or(text.len());
-    let text = &text[start..];
-    let quote = text.first().copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
-    let Some(quote) = quote else {
-        let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
-        let line = &text[..end];
-        let comment = memchr::memmem::find(line, b" #").unwrap_or(line.len());
-        return (line[..comment].trim_ascii().to_vec(), text.get(end + 1..).unwrap_or_default());
-    };
-    let mut value = Vec::new();
-    let mut at = 1;
-    while at < text.len() && text[at] != quote {
-        match (quote, text[at], text.get(at + 1)) {
-            (b'"', b'\\', Some(b'n')) => value.push(b'\n'),
-            (b'"', b'\\', Some(&escaped)) => value.push(escaped),
-            (_, byte, _) => {
-                value.push(byte);
-                at += 1;
-                continue;
-            }
-        }
-        at += 2;
-    }
-    let behind = text.get(at..).unwrap_or_default();
-    let end = memchr::memchr(b'\n', behind).map_or(behind.len(), |newline| newline + 1);
-    (value, &behind[end..])
 }
 
 /// Finds exact values in text, even if they are URL- or base64-encoded.
