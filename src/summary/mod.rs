@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! message ── message::read ─┬─ turns   requests, replies, how they ended           ┐
-//!                           ├─ work    tool calls: files, commands, open failures  ├─ Page ── Sections::write ── text
+//!                           ├─ work    tool calls: files, commands, open failures  ├─ Extract::text ── Sections::write
 //!                           └─ points  constraints, decisions, context             ┘
 //! previous summary ── Sections::read ── turns, points ─────────────────────────────┘
 //! ```
@@ -36,7 +36,6 @@ use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
 use message::{Kind, Message, Stop};
-use page::Page;
 use quote::{asks, columns, ends, line, quoted};
 use sections::*;
 use std::io;
@@ -87,6 +86,8 @@ struct Extract {
     turn: Turn,
     earlier: Vec<Turn>,
     work: Work,
+    /// What failed and is still open, when all is read.
+    failures: Vec<String>,
     redactor: Redactor,
     /// Whether the last turn continues after the summary.
     is_split: bool,
@@ -127,7 +128,8 @@ impl Extract {
     fn finish(mut self) -> String {
         self.fold_alike();
         self.work.turn = self.turn.number;
-        let mut text = Page::new(&self).text();
+        self.failures = self.work.failures(self.earlier.iter().chain([&self.turn]));
+        let mut text = self.text();
         self.redactor.clean(&mut text);
         self.redactor.clean_found(&mut text);
         text

@@ -9,31 +9,18 @@ use super::tool_calls::series;
 use super::turns::Turn;
 use crate::format::counted;
 
-/// What the sections are made from.
-pub(super) struct Page<'a> {
-    extract: &'a Extract,
-    failures: Vec<String>,
-    /// Whether the current turn is unanswered, or a failure is open.
-    is_unfinished: bool,
-}
-
-impl<'a> Page<'a> {
-    pub fn new(extract: &'a Extract) -> Self {
-        let failures = extract.work.failures(extract.earlier.iter().chain([&extract.turn]));
-        Page { extract, is_unfinished: !extract.turn.is_answered() || !failures.is_empty(), failures }
-    }
-
+impl Extract {
     /// Returns the summary. Parts take space in the order in which they matter to go on; the list of earlier requests
     /// gets the rest.
-    pub fn text(&self) -> String {
-        let turn = &self.extract.turn;
+    pub(super) fn text(&self) -> String {
+        let turn = &self.turn;
         let parts = [
             (Section::NextSteps, self.next_steps()),
             (Section::Goal, self.beside()),
             (Section::Blocked, self.blocked()),
-            (Section::Constraints, self.points(Section::Constraints, SECTION)),
-            (Section::Decisions, self.points(Section::Decisions, SECTION)),
-            (Section::Context, self.points(Section::Context, SECTION)),
+            (Section::Constraints, self.points_of(Section::Constraints, SECTION)),
+            (Section::Decisions, self.points_of(Section::Decisions, SECTION)),
+            (Section::Context, self.points_of(Section::Context, SECTION)),
             (Section::InProgress, self.in_progress()),
             (Section::Done, self.evidence()),
             (Section::InProgress, self.said()),
@@ -44,29 +31,34 @@ impl<'a> Page<'a> {
             room -= size(&items);
             page.of(section).splice(..0, items);
         }
-        page.of(Section::Done).splice(..0, self.earlier(room));
+        page.of(Section::Done).splice(..0, self.earlier_requests(room));
         let request = || quotation(&format!("{REQUEST}{}):", turn.entry), &turn.request, WHOLE_REQUEST);
         page.of(Section::Goal).splice(..0, (!turn.request.is_empty()).then(request));
         page.write()
     }
 
+    /// Whether the current turn is unanswered, or a failure is open.
+    fn is_unfinished(&self) -> bool {
+        !self.turn.is_answered() || !self.failures.is_empty()
+    }
+
     /// Returns the newest points of a section that fit.
-    fn points(&self, section: Section, room: usize) -> Vec<String> {
-        newest(self.extract.points.0[section as usize].clone(), room)
+    fn points_of(&self, section: Section, room: usize) -> Vec<String> {
+        newest(self.points.0[section as usize].clone(), room)
     }
 
     /// Returns the goals of a previous summary, and the request before, to which the current one may refer.
     fn beside(&self) -> Vec<String> {
-        let before = self.extract.earlier.last();
+        let before = self.earlier.last();
         let before = before.map(|turn| format!("The request before it: {}", reported(turn, NEWEST)));
-        self.points(Section::Goal, SECTION).into_iter().chain(before).collect()
+        self.points_of(Section::Goal, SECTION).into_iter().chain(before).collect()
     }
 
     /// Returns the points of In Progress, without the assistant's remarks.
     fn in_progress(&self) -> Vec<String> {
-        let work = &self.extract.work;
-        let mut points = self.points(Section::InProgress, LIST);
-        let calls = if self.is_unfinished { work.last_calls() } else { Vec::new() };
+        let work = &self.work;
+        let mut points = self.points_of(Section::InProgress, LIST);
+        let calls = if self.is_unfinished() { work.last_calls() } else { Vec::new() };
         let calls = (!calls.is_empty()).then(|| format!("{CALLS}, in order:\n  - {}", calls.join("\n  - ")));
         points.extend(calls);
         points.extend((!work.todo.is_empty()).then(|| quotation(TODO_LIST, &work.todo, SECTION)));
@@ -75,8 +67,8 @@ impl<'a> Page<'a> {
 
     /// Returns the failures, then those of a previous summary, as far as they fit, and the number of the others.
     fn blocked(&self) -> Vec<String> {
-        let mut before = self.points(Section::Blocked, LIST);
-        before.retain(|point| !self.extract.work.is_over(point.trim_start_matches(EARLIER)));
+        let mut before = self.points_of(Section::Blocked, LIST);
+        before.retain(|point| !self.work.is_over(point.trim_start_matches(EARLIER)));
         let mut points = [&*self.failures, &before].concat();
         let shown = fit(points.iter().map(|point| units(point) + 4), SECTION);
         let more = points.split_off(shown).len();
@@ -86,7 +78,7 @@ impl<'a> Page<'a> {
 
     /// Returns what the calls did: commits, changed files, commands.
     fn evidence(&self) -> Vec<String> {
-        let work = &self.extract.work;
+        let work = &self.work;
         let commits = work.commits();
         let since = if commits.is_empty() { "" } else { " since the last `git commit`" };
         let lists = [
@@ -99,7 +91,7 @@ impl<'a> Page<'a> {
 
     /// Returns the assistant's remarks before its last words: the first, which is often a plan, and the newest.
     fn said(&self) -> Vec<String> {
-        let said = if self.is_unfinished { &self.extract.turn.said[..] } else { &[] };
+        let said = if self.is_unfinished() { &self.turn.said[..] } else { &[] };
         let mut said = series(said.iter().rev().skip(1).map(|said| quoted(substance(said), POINT)));
         let plan = said.pop();
         said.truncate(fit(said.iter().map(|said| units(said) + 20), SECTION));
@@ -108,7 +100,7 @@ impl<'a> Page<'a> {
 
     /// Returns how far the current request is, what a previous summary planned, and the assistant's last words.
     fn next_steps(&self) -> Vec<String> {
-        let (turn, mut steps) = (&self.extract.turn, self.points(Section::NextSteps, LIST));
+        let (turn, mut steps) = (&self.turn, self.points_of(Section::NextSteps, LIST));
         if turn.request.is_empty() && turn.stop == Stop::NoReply && turn.calls == 0 {
             return steps;
         }
@@ -118,7 +110,7 @@ impl<'a> Page<'a> {
         let next = match turn.stop {
             Stop::Done if asks(turn.words()) => format!("{REPLIED}{failed}. The reply ends in a question."),
             Stop::Done => format!("{REPLIED}{failed}. What is next is below, if anything."),
-            _ if self.extract.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
+            _ if self.is_split => format!("{GO_ON}: it goes on below, with any answer ({done})."),
             _ => format!("{GO_ON}: {}, {done}.", ending(turn)),
         };
         steps.insert(0, format!("1. {next}"));
@@ -131,9 +123,9 @@ impl<'a> Page<'a> {
     }
 
     /// Returns the requests before the last two, and how they ended. The older ones are shorter if space is short.
-    fn earlier(&self, room: usize) -> Vec<String> {
-        let mut out = self.points(Section::Done, room * 2 / 5);
-        let turns = self.extract.earlier.split_last().map_or(&[][..], |(_, turns)| turns);
+    fn earlier_requests(&self, room: usize) -> Vec<String> {
+        let mut out = self.points_of(Section::Done, room * 2 / 5);
+        let turns = self.earlier.split_last().map_or(&[][..], |(_, turns)| turns);
         let share = (room / (3 * turns.len().max(1))).clamp(OLDEST, NEWEST);
         let each = |at: usize| share.max(NEWEST / (turns.len() - at));
         let turns: Vec<_> = turns.iter().enumerate().map(|(at, turn)| reported(turn, each(at))).collect();

@@ -4,13 +4,10 @@ use super::*;
 
 #[test]
 fn answers_to_a_tool_that_asks_are_decisions() {
-    let mut messages = vec![user("Set up the database.")];
-    messages.push(r#"{"role":"assistant","content":[{"type":"toolCall","id":"a","name":"ask","arguments":{"questions":[{"question":"Which one?"}]}}],"stopReason":"toolUse"}"#.to_owned());
-    messages.push(r#"{"role":"toolResult","toolCallId":"a","toolName":"ask","content":[{"type":"text","text":"PostgreSQL"}]}"#.to_owned());
-    assert_eq!(
-        below(&summary(None, messages), "## Key Decisions"),
-        ["- Asked \"Which one?\", the user answered \"PostgreSQL\""]
-    );
+    let question = r#"{"questions":[{"question":"Which one?"}]}"#;
+    let messages = [user("Set up the database."), called("", "ask", question, "PostgreSQL", false)];
+    let decision = "- Asked \"Which one?\", the user answered \"PostgreSQL\"";
+    assert_eq!(section(messages, "## Key Decisions"), decision);
 }
 
 #[test]
@@ -47,27 +44,24 @@ fn questions_corrections_and_repetitions_are_told_apart() {
     assert!(quotation(&text, REQUEST).starts_with("no docker"), "{text}");
     assert_eq!(text.matches("HEARTBEAT").count(), 1, "{text}");
     messages.push(user("Now the schema, with a table for each of the reports that we have."));
-    assert_eq!(
-        below(&summary(None, &messages), "## Constraints & Preferences"),
-        ["- \"no docker, we install it from the packages of the distribution\""]
-    );
+    let constraint = "- \"no docker, we install it from the packages of the distribution\"";
+    assert_eq!(section(&messages, "## Constraints & Preferences"), constraint);
 }
 
 #[test]
 fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
-    let state = |messages: &[String]| {
-        let text = summary(None, messages);
-        (below(&text, "## Next Steps").join("\n"), below(&text, "### In Progress").join("\n"), text)
-    };
+    let state = |messages: &[_]| (section(messages, "## Next Steps"), section(messages, "### In Progress"));
     let request = user("Publish the package, then tag the commit, and write the release notes.");
-    let (next, progress, _) = state(&[request.clone(), says("Published. The tag is v1.")]);
+    let (next, progress) = state(&[request.clone(), says("Published. The tag is v1.")]);
     assert!(next.starts_with("1. The request under Goal was replied to. "), "{next}");
     assert_eq!(progress, "- (none)");
-    let mut failed = vec![request.clone()];
-    failed.extend(bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")));
-    failed.extend(bash("npm publish 2>&1 | tail -1", None));
-    failed.push(says("The registry is in a bad mood."));
-    let (next, progress, _) = state(&failed);
+    let failed = [
+        request.clone(),
+        bash("npm publish", Some("npm error: E401\n\nCommand exited with code 1")),
+        bash("npm publish 2>&1 | tail -1", None),
+        says("The registry is in a bad mood."),
+    ];
+    let (next, progress) = state(&failed);
     assert!(
         next.starts_with("1. The request under Goal was replied to, with a failure left open (see Blocked)."),
         "{next}"
@@ -78,7 +72,7 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
         ("error", "the model's reply failed"),
         ("length", "the model's reply reached its token limit"),
     ] {
-        let (next, progress, _) = state(&[request.clone(), stops(reason, "x")]);
+        let (next, progress) = state(&[request.clone(), stops(reason, "x")]);
         assert!(
             next.starts_with(&format!("1. Go on with the request under Goal: {expected}")),
             "{next}\n{progress}"
@@ -86,7 +80,7 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
     }
     // The next summary lists it as well.
     let first = summary(None, &failed);
-    assert!(summary(Some(&first), edit("a.js")).contains("`npm publish`: exited with code 1"));
+    assert!(summary(Some(&first), [edit("a.js")]).contains("`npm publish`: exited with code 1"));
 }
 
 #[test]

@@ -6,10 +6,9 @@ use super::*;
 fn a_request_survives_any_number_of_compactions() {
     let mut text = summary(None, job());
     for round in 0..3 {
-        let mut messages = Vec::from(edit(&format!("r{round}.md")));
         let said = format!("Round {round}: the report is made from the new tables.");
-        messages.extend(tool(&said, "bash", r#"{"command":"make report"}"#, None));
-        text = summary(Some(&text), messages);
+        let make = tool(&said, "bash", r#"{"command":"make report"}"#, None);
+        text = summary(Some(&text), [edit(&format!("r{round}.md")), make]);
         assert_eq!(quotation(&text, REQUEST), JOB);
         let last_words = "The assistant's last words, 1 tool call before the end:";
         assert_eq!(quotation(&text, last_words), said);
@@ -71,10 +70,12 @@ fn a_request_of_six_thousand_characters_keeps_whole_lines() {
 #[test]
 fn what_the_user_adds_to_running_work_follows_the_request() {
     let mut messages = job();
-    messages.push(user("also: the report must name\n- the date"));
-    messages.extend(look("r.txt"));
-    messages.push(stops("aborted", "Operation aborted"));
-    messages.push(user("continue"));
+    messages.extend([
+        user("also: the report must name\n- the date"),
+        look("r.txt"),
+        stops("aborted", "Operation aborted"),
+        user("continue"),
+    ]);
     let text = summary(None, &messages);
     let added = "(Added while it was being worked on:)";
     let request = format!("{JOB}\n\n{added}\nalso: the report must name\n- the date\n\n{added}\ncontinue");
@@ -103,40 +104,43 @@ fn a_short_request_comes_with_what_it_refers_to() {
 
 #[test]
 fn a_skill_prompt_is_what_the_user_typed() {
-    let skill = |details: &str| {
-        format!(
-            r#"{{"role":"custom","customType":"skill-prompt","attribution":"user","content":"You are a releaser. Never!","details":{details}}}"#
-        )
+    let skill = |by: &str, details: &str| {
+        vec![format!(
+            r#"{{"role":"custom","customType":"skill-prompt","attribution":"{by}","content":"You are a releaser. Never!","details":{details}}}"#
+        )]
     };
     for (details, asked) in [
         (r#"{"name":"release","prompt":"/skill:release 2.3.0\nno tag"}"#, "/skill:release 2.3.0\nno tag"),
         (r#"{"name":"release","args":"2.3.0"}"#, "/skill:release 2.3.0"),
         (r#"{}"#, "You are a releaser. Never!"),
     ] {
-        let text = summary(None, [skill(details)]);
+        let text = summary(None, [skill("user", details)]);
         assert_eq!(quotation(&text, REQUEST), asked);
     }
-    let agents = skill("{}").replace(r#""attribution":"user""#, r#""attribution":"agent""#);
-    let text = summary(None, [user("Release it, with everything that belongs to it."), agents]);
+    let messages = [user("Release it, with everything that belongs to it."), skill("agent", "{}")];
+    let text = summary(None, messages);
     assert!(text.contains("- Message of skill-prompt: \"You are a releaser. Never!\""), "{text}");
 }
 
 #[test]
 fn an_extension_remarks_and_does_not_replace_the_request() {
     let hook = |kind: &str, text: &str| {
-        format!(r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#, json(text))
+        vec![format!(r#"{{"role":"hookMessage","customType":"{kind}","content":{}}}"#, json(text))]
     };
-    let mut messages = vec![user("Whatever the monitor reports, fix it."), says("I wait for it.")];
-    messages.push(hook("monitor", "All is well."));
-    messages.push(hook("monitor", "Import failed:\n- row 7"));
-    messages.extend(edit("import.py"));
-    messages.push(hook("lint", "import.py:4: E722"));
+    let messages = [
+        user("Whatever the monitor reports, fix it."),
+        says("I wait for it."),
+        hook("monitor", "All is well."),
+        hook("monitor", "Import failed:\n- row 7"),
+        edit("import.py"),
+        hook("lint", "import.py:4: E722"),
+    ];
     let text = summary(None, &messages);
     assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
     let notes =
         ["- Message of monitor: \"Import failed: / - row 7\"", "- Message of lint: \"import.py:4: E722\""];
     assert_eq!(below(&text, "## Critical Context"), notes);
-    let text = summary(Some(&text), edit("a.py"));
+    let text = summary(Some(&text), [edit("a.py")]);
     assert_eq!(quotation(&text, REQUEST), "Whatever the monitor reports, fix it.");
     assert_eq!(below(&text, "## Critical Context"), notes.map(|note| note.replacen("- ", "- Earlier: ", 1)));
 }
@@ -193,10 +197,7 @@ fn a_constraint_forbids_or_demands_in_general() {
 fn earlier_requests_shorten_with_age() {
     let long = "and so on with many more words ".repeat(30);
     let messages = (0..40).flat_map(|at| {
-        let mut turn = vec![user(&format!("Request {at}: {long}"))];
-        turn.extend(look("a"));
-        turn.push(says(&format!("Answer {at}: {long}.")));
-        turn
+        [user(&format!("Request {at}: {long}")), look("a"), says(&format!("Answer {at}: {long}."))]
     });
     let text = summary(None, messages);
     let done = below(&text, "### Done");

@@ -12,29 +12,27 @@ fn a_failure_is_told_by_how_it_ended() {
         ("all fine here\n\nCommand exited with code 2", "exited with code 2"),
         ("no such file", "failed"),
     ] {
-        let mut messages = vec![user("Build it.")];
-        messages.extend(bash("make all", Some(output)));
-        let text = summary(None, messages);
-        let blocked = below(&text, "### Blocked").join("\n");
+        let blocked = section([user("Build it."), bash("make all", Some(output))], "### Blocked");
         assert!(blocked.starts_with(&format!("- `make all`: {expected}: \"")), "{blocked}");
         assert!(blocked.ends_with(" (the last tool call)"), "{blocked}");
     }
     let trace = "Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: bad date: 31.02.\n\nCommand exited with code 1";
-    let text = summary(None, bash("python a.py", Some(trace)));
-    assert!(below(&text, "### Blocked")[0].contains("ValueError: bad date: 31.02."), "{text}");
+    let blocked = section([bash("python a.py", Some(trace))], "### Blocked");
+    assert!(blocked.contains("ValueError: bad date: 31.02."), "{blocked}");
 }
 
 #[test]
 fn a_blocker_does_not_vanish_behind_what_follows() {
-    let mut messages = vec![user("Release it.")];
-    messages.extend(bash("git push -u origin v2", Some("fatal: 403\n\nCommand exited with code 128")));
-    messages.extend(bash("gh pr create --fill", Some("run gh auth login\n\nCommand exited with code 4")));
-    messages.extend(bash("cp a b", None));
-    messages.extend(bash("./scratch.sh", Some("oops\n\nCommand exited with code 3")));
-    messages.extend(bash("date > d", None));
-    messages.push(says("`git push` and `gh pr create` are refused; the access is missing."));
-    let blocked = |messages: &[String]| below(&summary(None, messages), "### Blocked").join("\n");
-    let full = blocked(&messages);
+    let mut messages = vec![
+        user("Release it."),
+        bash("git push -u origin v2", Some("fatal: 403\n\nCommand exited with code 128")),
+        bash("gh pr create --fill", Some("run gh auth login\n\nCommand exited with code 4")),
+        bash("cp a b", None),
+        bash("./scratch.sh", Some("oops\n\nCommand exited with code 3")),
+        bash("date > d", None),
+        says("`git push` and `gh pr create` are refused; the access is missing."),
+    ];
+    let full = section(&messages, "### Blocked");
     assert!(
         full.starts_with("- `gh pr create --fill`: exited with code 4") && full.contains("code 128"),
         "{full}"
@@ -42,29 +40,31 @@ fn a_blocker_does_not_vanish_behind_what_follows() {
     let over = "- `./scratch.sh`: exited with code 3 (not run again since, in 1 tool call; may be over)";
     assert!(full.ends_with(over), "{full}");
     for at in 0..12 {
-        messages.extend([
-            user(&format!("What is the weather on day {at}?")),
-            says(&format!("It rains {at} mm.")),
-        ]);
+        messages.push(user(&format!("What is the weather on day {at}?")));
+        messages.push(says(&format!("It rains {at} mm.")));
     }
-    let named = blocked(&messages);
+    let named = section(&messages, "### Blocked");
     assert!(
         named.contains("`git push -u origin v2`: exited with code 128 (") && !named.contains("403"),
         "{named}"
     );
-    messages.extend(bash("git push", None));
-    assert!(!blocked(&messages).contains("git push"));
+    messages.push(bash("git push", None));
+    assert!(!section(&messages, "### Blocked").contains("git push"));
 }
 
 #[test]
 fn probes_are_no_blockers() {
-    let mut messages = vec![user("Build it.")];
-    for command in ["which qemu", "grep -rn nothing src", "test -f a && cat a", "diff a b"] {
-        messages.extend(bash(command, Some("\n\nCommand exited with code 1")));
-    }
-    messages.extend(bash("ls missing", Some("ls: missing: no such file\n\nCommand exited with code 2")));
-    messages.extend(tool("", "read", r#"{"path":"missing.md"}"#, Some("ENOENT: no such file")));
-    messages.extend(look("a.md"));
+    let nothing = Some("\n\nCommand exited with code 1");
+    let messages = [
+        user("Build it."),
+        bash("which qemu", nothing),
+        bash("grep -rn nothing src", nothing),
+        bash("test -f a && cat a", nothing),
+        bash("diff a b", nothing),
+        bash("ls missing", Some("ls: missing: no such file\n\nCommand exited with code 2")),
+        tool("", "read", r#"{"path":"missing.md"}"#, Some("ENOENT: no such file")),
+        look("a.md"),
+    ];
     let text = summary(None, messages);
     assert_eq!(below(&text, "### Blocked"), ["- (none)"]);
     assert!(!below(&text, "### Done").join("\n").contains("which qemu"), "{text}");
@@ -72,13 +72,10 @@ fn probes_are_no_blockers() {
 
 #[test]
 fn a_command_is_shown_whole_and_never_as_a_fragment() {
-    let mut messages = vec![user("Look.")];
-    messages.extend(bash(
-        "cd /x && for dir in a b; do\n  make -C $dir\ndone",
-        Some("make: no rule\n\nCommand exited with code 2"),
-    ));
-    messages.extend(bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None));
-    let text = summary(None, messages);
+    let make = "cd /x && for dir in a b; do\n  make -C $dir\ndone";
+    let make = bash(make, Some("make: no rule\n\nCommand exited with code 2"));
+    let note = bash("cat > note.md <<'EOF'\nfor dir in x\nEOF", None);
+    let text = summary(None, [user("Look."), make, note]);
     assert!(text.contains("`for dir in a b; do / make -C $dir / done`: exited with code 2"), "{text}");
     assert!(text.contains("`cat > note.md <<`"), "{text}");
     assert!(!text.contains("for dir in`") && !text.contains("for dir in x"));
@@ -87,11 +84,9 @@ fn a_command_is_shown_whole_and_never_as_a_fragment() {
 #[test]
 fn a_success_settles_a_failure_and_a_pipe_does_not() {
     let failing = |after: &str| {
-        let mut messages = vec![user("Make the tests pass.")];
-        messages.extend(bash("cd a && cargo test 2>&1", Some("error: one\n\nCommand exited with code 101")));
-        messages.extend(edit("src/a.rs"));
-        messages.extend(bash(after, None));
-        below(&summary(None, messages), "### Blocked").join("\n")
+        let test = bash("cd a && cargo test 2>&1", Some("error: one\n\nCommand exited with code 101"));
+        let messages = [user("Make the tests pass."), test, edit("src/a.rs"), bash(after, None)];
+        section(messages, "### Blocked")
     };
     assert_eq!(failing("cd a && cargo test --lib"), "- (none)");
     let piped = failing("cd a && cargo test | tail -3");
@@ -106,37 +101,35 @@ fn a_success_settles_a_failure_and_a_pipe_does_not() {
 
 #[test]
 fn a_failure_is_taken_up_by_the_next_summary_until_it_is_settled() {
-    let mut messages = vec![user("Publish the new version of the package, please.")];
-    messages.extend(bash(
-        "npm run build && npm publish",
-        Some("npm error code E401\n\nCommand exited with code 1"),
-    ));
-    messages.push(says("The registry refuses the token. Do you have a new one?"));
-    let first = summary(None, &messages);
-    assert!(
-        below(&first, "### Blocked")[0].starts_with("- `npm run build && npm publish`: exited with code 1")
-    );
+    let refused = Some("npm error code E401\n\nCommand exited with code 1");
+    let messages = [
+        user("Publish the new version of the package, please."),
+        bash("npm run build && npm publish", refused),
+        says("The registry refuses the token. Do you have a new one?"),
+    ];
+    let first = summary(None, messages);
+    let failure = "- `npm run build && npm publish`: exited with code 1";
+    assert!(below(&first, "### Blocked")[0].starts_with(failure));
     assert!(below(&first, "## Next Steps")[0].contains("ends in a question"));
     let aside =
         [user("what is a token, in one sentence, and who makes it?"), says("A secret that stands for you.")];
     let second = summary(Some(&first), &aside);
     assert!(second.contains("`npm run build && npm publish`: exited with code 1"), "{second}");
-    let mut messages = vec![user("the new token is in place, publish again, and tag it")];
-    messages.extend(bash("npm publish", None));
-    messages.push(says("Published."));
-    assert_eq!(below(&summary(Some(&second), &messages), "### Blocked"), ["- (none)"]);
+    let again = user("the new token is in place, publish again, and tag it");
+    let third = summary(Some(&second), [again, bash("npm publish", None), says("Published.")]);
+    assert_eq!(below(&third, "### Blocked"), ["- (none)"]);
 }
 
 #[test]
 fn like_calls_are_one_item() {
     let mut messages = vec![user("Port all packages, test and commit each, and read the parts.")];
     for at in 0..12 {
-        messages.extend(edit(&format!("p{at}/src/a.ts")));
-        messages.extend(bash(&format!("cd p{at} && npm test"), None));
-        messages.extend(bash(&format!("git commit -am 'p{at}'"), None));
+        messages.push(edit(&format!("p{at}/src/a.ts")));
+        messages.push(bash(&format!("cd p{at} && npm test"), None));
+        messages.push(bash(&format!("git commit -am 'p{at}'"), None));
     }
-    messages.extend(bash("cd p12 && npm test", Some("1 failed: x\n\nCommand exited with code 1")));
-    (0..40).for_each(|at| messages.extend(look(&format!("part{at}.ts"))));
+    messages.push(bash("cd p12 && npm test", Some("1 failed: x\n\nCommand exited with code 1")));
+    messages.extend((0..40).map(|at| look(&format!("part{at}.ts"))));
     let text = summary(None, &messages);
     let done = below(&text, "### Done").join("\n");
     for shown in [
@@ -154,7 +147,7 @@ fn like_calls_are_one_item() {
 fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
     let mut messages = vec![user("Build everything, please, and test it.")];
     for command in ["make | tail -3", "make 2>&1 | grep -c error", "make a || true", "make b; ls"] {
-        messages.extend(bash(command, None));
+        messages.push(bash(command, None));
     }
     let text = summary(None, &messages);
     assert!(!below(&text, "### Done").join("\n").contains("make"), "{text}");
@@ -162,6 +155,6 @@ fn a_command_whose_exit_code_is_lost_is_not_listed_as_passed() {
         text.contains("  - `make b; ls`: ended, its exit code hidden by a pipe or a later step"),
         "{text}"
     );
-    messages.extend(bash("make c && ls", None));
-    assert!(below(&summary(None, &messages), "### Done").join("\n").contains("`make c && ls`"));
+    messages.push(bash("make c && ls", None));
+    assert!(section(&messages, "### Done").contains("`make c && ls`"));
 }
