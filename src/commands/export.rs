@@ -229,14 +229,11 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
     let mut contents = Contents::new(&open.session, open.input.source(), path_only, end);
     contents.requests = requests(&open, path_only.then_some(end));
     contents.rendered = args.renderers.render(&open, contents.entries.iter().copied(), ui)?;
-    let name = open.session.name().map(|name| name.to_string_lossy().into_owned());
-    let title = contents.title(name.as_deref());
     if is_trajectory && !has_steps(&contents) {
         return Err(open.input.no("the path has no message").hint("name an entry further down"));
     }
     let agents =
         if is_trajectory { sub_agents(&open.input, args, removed.as_mut(), ui)? } else { Vec::new() };
-    let file = path_of(&open.input);
     contents.cut(cuts);
     // The hint is to give REF, which those of a directory do not take.
     if format != Rendition::Page
@@ -248,22 +245,30 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         ));
     }
     let workers = ui.processors();
-    let mut export = Export { args, format, title, name, contents, file, agents: &agents, workers };
+    let removed = removed.as_ref();
+    let export = Export { args, format, session: &open.input, removed, agents: &agents, workers };
     if let Some(most) = args.max_size {
         let _waiting = ui.spinner("fitting");
-        if !open.input.read(export.fit(most))? {
+        if !open.input.read(fit(&mut contents, most, &|contents, out| export.write(contents, out)))? {
             let problem = format_args!("{most} bytes are too few even for the first request");
             return Err(open.input.cannot(problem).hint("give a larger --max-size"));
         }
     }
     let output = output(args, format, &open.input, ui);
     if output == Path::new("-") {
-        export.print(removed.as_ref(), &open.input, ui)?;
+        export.print(&contents, ui)?;
         return Ok(Exit::Done);
     }
-    let committed = export.create(&output, removed.as_ref(), &open.input, ui)?;
+    let committed = export.create(&contents, &output, ui)?;
     ui.warn_of(&committed);
-    export.report(&output, removed.as_ref(), ui)?;
+    let path = output.to_string_lossy();
+    ui.print_after(&path, |ui| {
+        if !args.json {
+            return ui.print_path(&path);
+        }
+        let row = Object::new().str("path", &path).number("entries", contents.entries.len() as f64);
+        ui.print_json(&row.with(removed, |row, removed| counted(row, &removed.report)).finish())
+    })?;
     Ok(Exit::Done)
 }
 
@@ -308,40 +313,22 @@ fn sub_agents(
 struct Export<'a> {
     args: &'a Args,
     format: Rendition,
-    contents: Contents<'a>,
-    name: Option<String>,
-    title: String,
-    /// The path of the session; empty for a stream.
-    file: String,
+    session: &'a Input,
+    /// What was removed from it.
+    removed: Option<&'a Removed>,
     /// The sessions of sub-agents, for a trajectory.
     agents: &'a [OpenSession],
     workers: usize,
 }
 
 impl Export<'_> {
-    fn report(&self, output: &Path, removed: Option<&Removed>, ui: &mut Ui) -> Result<(), Failure> {
-        let path = output.to_string_lossy();
-        ui.print_after(&path, |ui| {
-            if !self.args.json {
-                return ui.print_path(&path);
-            }
-            let row = Object::new().str("path", &path).number("entries", self.contents.entries.len() as f64);
-            ui.print_json(&row.with(removed, |row, removed| counted(row, &removed.report)).finish())
-        })
-    }
-
     /// Writes the export to a new file, which appears only if no secret is left in it.
-    fn create(
-        &self,
-        path: &Path,
-        removed: Option<&Removed>,
-        session: &Input,
-        ui: &mut Ui,
-    ) -> Result<Committed, Failure> {
+    fn create(&self, contents: &Contents, path: &Path, ui: &mut Ui) -> Result<Committed, Failure> {
+        let session = self.session;
         let (path, force) = (ui.absolute(path), self.args.force);
         let _waiting = ui.spinner("exporting");
-        let mut write = |out: &mut dyn io::Write| self.write(&self.contents, out);
-        let Some(removed) = removed else {
+        let mut write = |out: &mut dyn io::Write| self.write(contents, out);
+        let Some(removed) = self.removed else {
             return Ok(store::create(&path, session.file(), force, &mut write)?);
         };
         let mut left = BTreeSet::new();
@@ -355,11 +342,12 @@ impl Export<'_> {
     }
 
     /// Writes the export to standard output, but only if no secret is left in it.
-    fn print(&self, removed: Option<&Removed>, session: &Input, ui: &mut Ui) -> Result<(), Failure> {
-        let Some(removed) = removed else {
-            return self.write(&self.contents, ui.stdout()).map_err(Failure::output);
+    fn print(&self, contents: &Contents, ui: &mut Ui) -> Result<(), Failure> {
+        let session = self.session;
+        let Some(removed) = self.removed else {
+            return self.write(contents, ui.stdout()).map_err(Failure::output);
         };
-        let written = store::spool_written(&mut |out| self.write(&self.contents, out))?;
+        let written = store::spool_written(&mut |out| self.write(contents, out))?;
         removed.none_in(&session.read(left_over(self.format, &written, &removed.secrets))?, session)?;
         copy_all(&written, ui.stdout()).map_err(Failure::output)?;
         ui.flush()?;
@@ -387,24 +375,13 @@ impl Export<'_> {
         nested
     }
 
-    /// Leaves out as much as necessary to write at most `most` bytes. Returns whether it fits.
-    fn fit(&mut self, most: u64) -> io::Result<bool> {
-        let mut contents = self.contents.clone();
-        let fits = fit(&mut contents, most, &|contents, out| self.write(contents, out));
-        self.contents = contents;
-        fits
-    }
-
     fn write(&self, contents: &Contents, out: &mut dyn io::Write) -> io::Result<()> {
         let mut out = io::BufWriter::with_capacity(1 << 18, out);
         match self.format {
-            Rendition::Markdown => document(contents, &self.title, &mut out)?,
-            Rendition::Trajectory => trajectory(contents, &self.file, &self.nested(), &mut out)?,
-            Rendition::StaticPage => paper(contents, &self.title, &mut out)?,
-            Rendition::Page => {
-                let (name, attach) = (self.name.as_deref(), self.args.attach);
-                page(contents, name, &self.title, self.workers, attach, &mut out)?;
-            }
+            Rendition::Markdown => document(contents, &mut out)?,
+            Rendition::Trajectory => trajectory(contents, &path_of(self.session), &self.nested(), &mut out)?,
+            Rendition::StaticPage => paper(contents, &mut out)?,
+            Rendition::Page => page(contents, self.workers, self.args.attach, &mut out)?,
         }
         io::Write::flush(&mut out)
     }

@@ -33,7 +33,7 @@ const NOTE: u32 = 128;
 const FIRST: u32 = 48;
 
 /// Returns the part that precedes the entries.
-pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
+pub fn early(contents: &Contents) -> Vec<u8> {
     let (session, entries) = (contents.session, &contents.entries);
     let labels = crate::session::labels::Labels::new(session);
     let ids = entries.iter().map(|&ix| string::encoded(&Text::from(contents.id(ix))));
@@ -63,8 +63,8 @@ pub fn early(contents: &Contents, name: Option<&str>, title: &str) -> Vec<u8> {
         .str("tags", &super::markup::Tag::table())
         .number("tokensOfAll", usage.tokens())
         .number("costOfAll", (usage.cost * 1e6).round() / 1e6)
-        .json("title", &quoted(title))
-        .json("name", &or_null(name))
+        .json("title", &quoted(&contents.title()))
+        .json("name", &or_null(contents.name().as_deref()))
         .json("cwd", &or_null(cwd.as_deref()))
         .str("agent", session.agent().name)
         .str("session", &session.header.id.to_string_lossy())

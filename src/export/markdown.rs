@@ -23,14 +23,14 @@ mod escape;
 mod writer;
 
 /// Writes the path to the leaf.
-pub fn document(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
     let edits = edit_notes(&source, &path)?;
     let labels = Labels::new(contents.session);
     let drawing = rows(contents.session, contents.leaf);
     let is_here = contents.on_path();
-    writeln!(out, "# {}", line(title))?;
+    writeln!(out, "# {}", line(&contents.title()))?;
     if let Some(note) = contents.note(contents.others()) {
         write!(out, "\n*{}*\n", line(&note))?;
     }

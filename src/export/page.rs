@@ -65,20 +65,12 @@ const SCRIPT: &str = concat!(
     "})();\n"
 );
 
-/// Writes the page. `name` is that of the session, `title` that of the page. `attach` adds the entries as a session, which
-/// the reader can save.
-pub fn page(
-    contents: &Contents,
-    name: Option<&str>,
-    title: &str,
-    workers: usize,
-    attach: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    head(title, STYLE, Some(SCRIPT), out)?;
+/// Writes the page. `attach` adds the entries as a session, which the reader can save.
+pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Write) -> io::Result<()> {
+    head(contents, STYLE, Some(SCRIPT), out)?;
     out.write_all(b"<body>\n")?;
     out.write_all(SKELETON.as_bytes())?;
-    piece("id=\"index\"", &index::early(contents, name, title), out)?;
+    piece("id=\"index\"", &index::early(contents), out)?;
     row_pieces(contents, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let (late, said) = entry_pieces(contents, workers, out)?;
@@ -90,13 +82,13 @@ pub fn page(
         drop(pieces.into_parts());
         written?;
     }
-    without_script(contents, title, &said, out)?;
+    without_script(contents, &said, out)?;
     out.write_all(b"</body>\n</html>\n")
 }
 
 /// Writes the head of a page, with or without a script.
 pub(super) fn head(
-    title: &str,
+    contents: &Contents,
     style: &'static str,
     script: Option<&str>,
     out: &mut dyn Write,
@@ -116,7 +108,7 @@ pub(super) fn head(
          <link rel=\"icon\" href=\"data:,\">\n\
          <title>{}</title>\n<style>{style}</style>\n</head>\n",
         hash(style),
-        Html::text(title),
+        Html::text(&contents.title()),
     )
 }
 
@@ -184,13 +176,8 @@ fn entry_pieces(
 }
 
 /// Writes the prompts and answers of the path for browsers that do not run the script.
-fn without_script(
-    contents: &Contents,
-    title: &str,
-    said: &HashMap<u32, Html>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+fn without_script(contents: &Contents, said: &HashMap<u32, Html>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{PROSE}\n<div class=\"document\">\n<h1>{}</h1>", Html::text(&contents.title()))?;
     out.write_all(b"<p class=\"note\">Only the prompts and answers: the rest of this page needs JavaScript, which runs without network access.</p>\n")?;
     for ix in contents.session.path(contents.leaf) {
         let Some((number, prose)) = contents.number(ix).and_then(|number| Some((number, said.get(&number)?)))

@@ -18,7 +18,6 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 /// The contents of an export, shared by the threads that read it.
-#[derive(Clone)]
 pub struct Contents<'a> {
     /// The session, loaded with rows.
     pub session: &'a Session,
@@ -186,18 +185,23 @@ impl<'a> Contents<'a> {
         })
     }
 
-    /// Returns the title of the page: the session's name, or else its project and day.
-    pub fn title(&self, name: Option<&str>) -> String {
+    /// Returns the name of the session.
+    pub fn name(&self) -> Option<String> {
+        self.session.name().map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// Returns the title of the export: the session's name, or else its project and day.
+    pub fn title(&self) -> String {
+        if let Some(name) = self.name() {
+            return cut(&name, 120);
+        }
         let header = &self.session.header;
         let shown = |text: &Text| text.to_string_lossy().into_owned();
         let cwd = header.cwd.as_ref().map(shown).unwrap_or_default();
         let project = cwd.rsplit(['/', '\\']).find(|part| !part.is_empty()).map(str::to_owned);
         let time = header.timestamp.as_ref().map(shown).unwrap_or_default();
         let day = time.get(..10).map(str::to_owned);
-        match name {
-            Some(name) => cut(name, 120),
-            None => [project, day].into_iter().flatten().collect::<Vec<_>>().join(", "),
-        }
+        [project, day].into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// Returns the position of an entry among the exported ones.

@@ -13,13 +13,13 @@ use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
 /// Writes the path to the leaf.
-pub fn paper(contents: &Contents, title: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn paper(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
     let (edits, labels, is_here) =
         (edit_notes(&source, &path)?, Labels::new(contents.session), contents.on_path());
-    head(title, STATIC_STYLE, None, out)?;
-    writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(title))?;
+    head(contents, STATIC_STYLE, None, out)?;
+    writeln!(out, "<body class=\"document\">\n<h1>{}</h1>", Html::text(&contents.title()))?;
     if let Some(note) = contents.note(contents.others()) {
         writeln!(out, "<p class=\"note\">{}</p>", Html::text(&note))?;
     }
