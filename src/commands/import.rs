@@ -104,16 +104,14 @@ fn read(
     ui.parallel(files, work, |(file, read)| {
         let name = visible(&file.path.to_string_lossy());
         let refused = |what: &str| Failure::cannot(format_args!("{name}: {what}")).path(&name);
-        match read {
-            Ok(Some(source)) if source.messages > 0 => sources.push(source),
-            Ok(_) if !file.named => {}
-            Ok(Some(_)) => failures.push((file.path, None, Err(refused("it has no messages")))),
-            Ok(None) => {
-                let failure = refused("not a session of Claude Code or Codex");
-                failures.push((file.path, None, Err(failure)));
-            }
-            Err(failure) => failures.push((file.path, None, Err(failure))),
-        }
+        let failure = match read {
+            Ok(Some(source)) if source.messages > 0 => return sources.push(source),
+            Ok(_) if !file.named => return,
+            Ok(Some(_)) => refused("it has no messages"),
+            Ok(None) => refused("not a session of Claude Code or Codex"),
+            Err(failure) => failure,
+        };
+        failures.push((file.path, None, Err(failure)));
     });
     (sources, failures)
 }

@@ -122,9 +122,7 @@ mod tests {
     use super::*;
 
     fn sections(text: &str) -> Vec<String> {
-        let mut markup = Markup::default();
-        block(text, "", None, &mut markup);
-        let markup = markup.finish();
+        let markup = Markup::of(|m| block(text, "", None, m)).finish();
         markup.split('\x05').skip(1).map(|part| part.split('\x06').next().unwrap().to_owned()).collect()
     }
 
@@ -149,9 +147,8 @@ mod tests {
 
     #[test]
     fn a_diff_is_its_lines() {
-        let mut markup = Markup::default();
         use ChangeTag::{Delete, Equal, Insert};
-        diff(&[(Equal, "a"), (Delete, "b"), (Insert, "c"), (Insert, "d")], &mut markup);
+        let markup = Markup::of(|m| diff(&[(Equal, "a"), (Delete, "b"), (Insert, "c"), (Insert, "d")], m));
         assert_eq!(markup.finish(), "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04");
     }
 }

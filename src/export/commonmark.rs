@@ -318,8 +318,7 @@ mod tests {
     use super::*;
 
     fn html_of(text: &str) -> String {
-        let mut markup = Markup::default();
-        push(text, Breaks::Soft, &mut markup);
+        let markup = Markup::of(|m| push(text, Breaks::Soft, m));
         crate::export::html::html(&markup, &|_| false, &[]).to_string().replace(" dir=\"auto\"", "")
     }
 

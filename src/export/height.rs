@@ -54,11 +54,7 @@ mod tests {
 
     #[test]
     fn what_is_folded_takes_no_lines() {
-        let height = |make: &dyn Fn(&mut Markup)| {
-            let mut markup = Markup::default();
-            make(&mut markup);
-            lines(&markup)
-        };
+        let height = |make: &dyn Fn(&mut Markup)| lines(&Markup::of(make));
         let long = "line\n".repeat(500);
         let block = |m: &mut Markup| code::block(&long, "", None, m);
         assert!((24..30).contains(&height(&block)), "{}", height(&block));

@@ -193,11 +193,9 @@ mod tests {
     use crate::export::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
-        let mut markup = Markup::default();
-        make(&mut markup);
         let images = [("good", "AAAA"), ("bad", "AA\" onerror=")];
         let images = images.map(|(name, data)| (name.to_owned(), data.to_owned()));
-        html(&markup, &|entry| entry == "1", &images).to_string()
+        html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
     }
 
     #[test]

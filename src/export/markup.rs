@@ -233,6 +233,14 @@ struct Section {
 }
 
 impl Markup {
+    /// Returns the markup that `make` appends.
+    #[cfg(test)]
+    pub fn of(make: impl FnOnce(&mut Markup)) -> Markup {
+        let mut markup = Markup::default();
+        make(&mut markup);
+        markup
+    }
+
     /// Returns the markup so far.
     pub fn as_str(&self) -> &str {
         &self.out
@@ -427,11 +435,12 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deep_keeps_its_text() {
-        let mut markup = Markup::default();
-        (0..1000).for_each(|_| markup.open(Tag::Quote));
-        markup.text("deep");
-        (0..1000).for_each(|_| markup.close());
-        let text = markup.finish();
+        let text = Markup::of(|m| {
+            (0..1000).for_each(|_| m.open(Tag::Quote));
+            m.text("deep");
+            (0..1000).for_each(|_| m.close());
+        });
+        let text = text.finish();
         assert_eq!(text.matches(OPEN).count(), MOST_LEVELS);
         assert_eq!(text.matches(CLOSE).count(), MOST_LEVELS);
         assert!(text.contains("deep"));

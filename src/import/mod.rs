@@ -262,9 +262,7 @@ pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut
     let mut record = |reader: &mut dyn Reader, offset: u64| {
         while let Some(&read) = ends.get(recorded).filter(|read| **read <= offset) {
             recorded += 1;
-            let (origin, id, sha256) = (survey.origin, survey.id.clone(), survey.sha256.clone());
-            let record = Record { origin, id, read: ends[..recorded].to_vec(), sha256 };
-            let members = record.members(target.source, survey.cwd.as_ref());
+            let members = record::members(survey, &ends[..recorded], target.source);
             let (offset, time_ms) = (read.saturating_sub(1), survey.created_ms);
             reader.record(Draft { offset, time_ms, kind: "custom", members })?;
         }

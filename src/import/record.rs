@@ -3,10 +3,9 @@
 //! It is named as that of oh-my-pi's importer, with two members more: `read`, the number of bytes of the source that each
 //! import had read, and the SHA-256 of the bytes that the last one had.
 
-use super::Origin;
+use super::{Origin, Survey};
 use crate::session::content::members;
 use pisess_json::Raw;
-use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::path::Path;
 
@@ -41,17 +40,16 @@ impl Record {
             sha256: text(sha256)?,
         })
     }
+}
 
-    /// Returns the members of the entry.
-    pub(super) fn members(&self, path: &Path, cwd: Option<&Text>) -> Object {
-        let read = array(self.read.iter().map(|read| read.to_string()));
-        let data = Object::new()
-            .str("source", self.origin.name())
-            .str("sourceId", &self.id)
-            .str("sourcePath", &path.to_string_lossy())
-            .text_or_null("sourceCwd", cwd)
-            .json("read", &read)
-            .str("sha256", &self.sha256);
-        Object::new().str("customType", TYPE).json("data", &data.finish())
-    }
+/// Returns the members of the entry for a source at `path`, of which the imports had read so many bytes, each.
+pub(super) fn members(survey: &Survey, read: &[u64], path: &Path) -> Object {
+    let data = Object::new()
+        .str("source", survey.origin.name())
+        .str("sourceId", &survey.id)
+        .str("sourcePath", &path.to_string_lossy())
+        .text_or_null("sourceCwd", survey.cwd.as_ref())
+        .json("read", &array(read.iter().map(u64::to_string)))
+        .str("sha256", &survey.sha256);
+    Object::new().str("customType", TYPE).json("data", &data.finish())
 }

@@ -4,6 +4,8 @@
 //! expected`, `API_KEY=$KEY`, `sk-ant-...`) must not match.
 
 use super::START;
+use uuid::Uuid;
+use uuid::fmt::Hyphenated;
 
 /// Whether it has the randomness of a key: digits and letters, or letters as in no word, many different ones.
 pub fn random(secret: &[u8]) -> bool {
@@ -78,10 +80,7 @@ pub fn passphrase(secret: &[u8]) -> bool {
 }
 
 fn is_uuid(secret: &[u8]) -> bool {
-    let lengths = secret.split(|&byte| byte == b'-').map(<[u8]>::len);
-    lengths.eq([8, 4, 4, 4, 12])
-        && secret.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
-        && mixed(secret)
+    secret.len() == Hyphenated::LENGTH && Uuid::try_parse_ascii(secret).is_ok() && mixed(secret)
 }
 
 /// Whether it begins as a time does in JSON.

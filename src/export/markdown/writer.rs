@@ -347,15 +347,11 @@ mod tests {
     use pulldown_cmark::{Event, Parser};
 
     fn again(text: &str) -> String {
-        let mut markup = Markup::default();
-        commonmark::push(text, Breaks::Soft, &mut markup);
-        super::markdown(&markup, &|_| false)
+        super::markdown(&Markup::of(|m| commonmark::push(text, Breaks::Soft, m)), &|_| false)
     }
 
     fn shape(text: &str) -> String {
-        let mut markup = Markup::default();
-        commonmark::push(text, Breaks::Soft, &mut markup);
-        markup.finish()
+        Markup::of(|m| commonmark::push(text, Breaks::Soft, m)).finish()
     }
 
     #[test]
@@ -378,13 +374,14 @@ mod tests {
     #[test]
     fn no_content_ends_the_block_it_stands_in() {
         let hostile = "```\n</details>\n# out\n````\n<script>x</script>\n\n| a |\n[l]: http://x\n---\n* * *";
-        let mut markup = Markup::default();
-        markup.element(Tag::Fold, |m| {
+        let markup = Markup::of(|m| {
+            m.open(Tag::Fold);
             m.words(Tag::Summary, hostile);
             m.section(|m| {
                 crate::export::code::output(hostile, m);
                 m.words(Tag::Paragraph, hostile);
             });
+            m.close();
         });
         let found = super::markdown(&markup, &|_| false);
         let mut html = String::new();
