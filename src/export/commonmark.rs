@@ -231,12 +231,8 @@ impl Writer<'_, '_> {
                 self.aligned = aligned;
                 self.markup.open(Tag::Table);
             }
-            Start::TableHead => {
-                (self.cell, self.head) = (0, true);
-                self.markup.open(Tag::Row);
-            }
-            Start::TableRow => {
-                (self.cell, self.head) = (0, false);
+            Start::TableHead | Start::TableRow => {
+                (self.cell, self.head) = (0, tag == Start::TableHead);
                 self.markup.open(Tag::Row);
             }
             Start::TableCell => self.table_cell(),

@@ -13,6 +13,7 @@ use crate::ops::tree::{Filter, passes};
 use crate::session::Session;
 use crate::session::entry::{Entry, EntryIx, Flags, Kind};
 use crate::session::tree::Tree;
+use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
@@ -49,7 +50,8 @@ pub fn early(contents: &Contents) -> Vec<u8> {
             char::from_u32(FIRST + bits + note).unwrap_or_default()
         })
         .collect();
-    let up = contents.parents().into_iter().enumerate().map(|(number, parent)| {
+    let tree = Tree::new(session);
+    let up = contents.parents(&tree).into_iter().enumerate().map(|(number, parent)| {
         parent.map_or("null".to_owned(), |parent| (number as i64 - i64::from(parent)).to_string())
     });
     let labels = entries.iter().enumerate().filter_map(|(number, &ix)| {
@@ -77,7 +79,7 @@ pub fn early(contents: &Contents) -> Vec<u8> {
         .str("mask", &masks)
         .json("time", &times(contents))
         .json("labels", &array(labels))
-        .json("order", &order(contents))
+        .json("order", &order(contents, &tree))
         .json("names", &kind_names)
         .json("nameOf", &kind_of)
         .finish()
@@ -148,8 +150,7 @@ fn times(contents: &Contents) -> Vec<u8> {
 }
 
 /// Returns the children of entries whose children are not in file order: `[parent, [children]]`.
-fn order(contents: &Contents) -> Vec<u8> {
-    let tree = Tree::new(contents.session);
+fn order(contents: &Contents, tree: &Tree) -> Vec<u8> {
     let siblings = contents.entries.iter().filter_map(|&ix| {
         let children = tree.children(ix);
         if children.is_sorted() {
@@ -171,8 +172,6 @@ pub struct Late {
     count: usize,
     // The numbers of all entries, as they are written: those of a long session are many.
     model: Vec<u8>,
-    cost: Vec<u8>,
-    usage: Vec<u8>,
     lines: Vec<u8>,
     hidden: Vec<String>,
     edits: Vec<Vec<u8>>,
@@ -198,13 +197,6 @@ impl Late {
             at
         });
         add(model.to_string().as_bytes(), &mut self.model);
-        let usage = facts.usage.unwrap_or_default();
-        let cost = js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6);
-        add(cost.as_bytes(), &mut self.cost);
-        let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
-        let is_used = usage.tokens() > 0.0;
-        let parts = if is_used { array(parts.map(js::number)) } else { b"0".to_vec() };
-        add(&parts, &mut self.usage);
         if facts.is_hidden {
             self.hidden.push(number.to_string());
         }
@@ -216,13 +208,20 @@ impl Late {
     }
 
     /// Returns the part that follows the entries.
-    pub fn finish(self) -> Vec<u8> {
+    pub fn finish(self, contents: &Contents) -> Vec<u8> {
+        let used = |&ix: &EntryIx| contents.session.usage_of(ix).copied().unwrap_or_default();
+        let used = || contents.entries.iter().map(used);
+        let cost = |usage: Usage| js::number((usage.cost.unwrap_or(0.0) * 1e6).round() / 1e6);
+        let parts = |usage: Usage| {
+            let parts = [usage.input, usage.output, usage.cache_read, usage.cache_write];
+            if usage.tokens() > 0.0 { array(parts.map(js::number)) } else { b"0".to_vec() }
+        };
         let models = self.models.iter().map(|model| quoted(&cut(model, 120)));
         Object::new()
             .json("models", &array(models))
             .json("model", &array([self.model]))
-            .json("cost", &array([self.cost]))
-            .json("usage", &array([self.usage]))
+            .json("cost", &array(used().map(cost)))
+            .json("usage", &array(used().map(parts)))
             .json("hidden", &array(self.hidden))
             .json("lines", &array([self.lines]))
             .json("edits", &array(self.edits))

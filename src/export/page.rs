@@ -74,7 +74,7 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     row_pieces(contents, out)?;
     writeln!(out, "<script>{SCRIPT}</script>")?;
     let (late, said) = entry_pieces(contents, workers, out)?;
-    piece("id=\"late\"", &late.finish(), out)?;
+    piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
         let mut pieces = BufWriter::with_capacity(PIECE as usize, SessionPieces(out));
         let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());

@@ -123,27 +123,14 @@ impl<'a> Contents<'a> {
     }
 
     /// Returns for each exported entry the number of the nearest one above it.
-    pub fn parents(&self) -> Vec<Option<u32>> {
-        let above = |ix| self.session.entry(ix).parent;
-        // The nearest exported entry above each that is left out, once known.
-        let mut known: HashMap<EntryIx, Option<EntryIx>> = HashMap::default();
-        let mut passed = Vec::new();
-        let mut parent = |ix| {
-            let mut found = above(ix);
-            while let Some(at) = found.filter(|&at| self.number(at).is_none()) {
-                match known.get(&at) {
-                    Some(&end) => {
-                        found = end;
-                        break;
-                    }
-                    None => passed.push(at),
-                }
-                found = above(at);
-            }
-            known.extend(passed.drain(..).map(|at| (at, found)));
-            found.and_then(|ix| self.number(ix))
-        };
-        self.entries.iter().map(|&ix| parent(ix)).collect()
+    pub fn parents(&self, tree: &Tree) -> Vec<Option<u32>> {
+        let session = self.session;
+        let mut above: Vec<Option<u32>> = vec![None; session.entries.len()];
+        for ix in tree.walk(&vec![false; session.entries.len()]) {
+            let parent = session.entry(ix).parent;
+            above[ix.at()] = parent.and_then(|parent| self.number(parent).or(above[parent.at()]));
+        }
+        self.entries.iter().map(|ix| above[ix.at()]).collect()
     }
 
     /// Writes the exported entries as a session: the whole file, or the header and the lines of the path.

@@ -7,7 +7,6 @@ use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
 use super::wrapped::{Part, Wrapper, parts};
 use crate::session::entry::{EntryIx, Role};
-use crate::session::usage::Usage;
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
 
@@ -30,8 +29,6 @@ pub struct EntryView<'s> {
 pub struct Facts {
     /// The model that wrote it, as `provider/model`.
     pub model: Option<String>,
-    /// What its request used.
-    pub usage: Option<Usage>,
     /// Whether the agent does not show it.
     pub is_hidden: bool,
     /// If this entry changes what the model sees of another: the number of that entry, and whether it is omitted.
@@ -41,8 +38,8 @@ pub struct Facts {
 impl<'s> EntryView<'s> {
     /// Returns a view that is still empty.
     pub fn new(source: &'s Source<'s>, ix: EntryIx) -> Self {
-        let facts = Facts { usage: source.session.usage_of(ix).copied(), ..Facts::default() };
-        EntryView { source, ix, markup: Markup::default(), images: Vec::new(), text: String::new(), facts }
+        let (markup, facts) = (Markup::default(), Facts::default());
+        EntryView { source, ix, markup, images: Vec::new(), text: String::new(), facts }
     }
 
     /// Appends a text as Markdown, and keeps its source.

@@ -262,7 +262,7 @@ pub fn convert(source: &dyn ReadAt, survey: &Survey, target: &Target, take: &mut
     let mut record = |reader: &mut dyn Reader, offset: u64| {
         while let Some(&read) = ends.get(recorded).filter(|read| **read <= offset) {
             recorded += 1;
-            let members = record::members(survey, &ends[..recorded], target.source);
+            let members = record::members_of(survey, &ends[..recorded], target.source);
             let (offset, time_ms) = (read.saturating_sub(1), survey.created_ms);
             reader.record(Draft { offset, time_ms, kind: "custom", members })?;
         }

@@ -43,7 +43,7 @@ impl Record {
 }
 
 /// Returns the members of the entry for a source at `path`, of which the imports had read so many bytes, each.
-pub(super) fn members(survey: &Survey, read: &[u64], path: &Path) -> Object {
+pub(super) fn members_of(survey: &Survey, read: &[u64], path: &Path) -> Object {
     let data = Object::new()
         .str("source", survey.origin.name())
         .str("sourceId", &survey.id)
