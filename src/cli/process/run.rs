@@ -80,8 +80,8 @@ impl Shell {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         // Otherwise one that is exported to the environment and runs pisess would recurse endlessly.
         command.env_remove(HOOK).env_remove(SUMMARIZER);
-        let child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
-        let group = Group::of(&child);
+        let mut child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
+        let group = Group::of(&mut child);
         Ok((child, group))
     }
 

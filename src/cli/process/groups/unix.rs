@@ -6,9 +6,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Waits for a line, of which `read` takes no byte too many, before the command in the argument begins: if pisess is killed
+/// before the group is watched, the line never comes.
+const WAITS: &str = r#"read -r pisess_line && exec sh -c "$1""#;
+
+/// Returns the shell with its command, which begins only with [`Group::of`].
 pub fn command(text: &str) -> Command {
     let mut command = Command::new("sh");
-    command.arg("-c").arg(text).process_group(0);
+    command.args(["-c", WAITS, "sh", text]).process_group(0);
     command
 }
 
@@ -24,14 +29,17 @@ pub struct Group {
 const GRACE: Duration = Duration::from_millis(500);
 
 impl Group {
-    /// Returns the group of a child, which was started with [`command`]. If nothing can watch, a command may outlive
-    /// a pisess that is killed.
-    pub fn of(child: &Child) -> Group {
+    /// Returns the group of a child that was started with [`command`] and whose input is a pipe, and lets the command
+    /// begin. If nothing can watch, it may outlive a pisess that is killed.
+    pub fn of(child: &mut Child) -> Group {
         let id = i32::try_from(child.id()).ok();
         let mut watch = Command::new("sh");
         watch.args(["-c", "read line || kill -KILL 0"]).process_group(id.unwrap_or(0));
         watch.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        Group { id: id.and_then(Pid::from_raw), watch: id.and_then(|_| watch.spawn().ok()) }
+        let watch = id.and_then(|_| watch.spawn().ok());
+        // A shell that was killed meanwhile reads no line; its end is reported.
+        let _ = child.stdin.as_mut().map(|stdin| stdin.write_all(b"\n"));
+        Group { id: id.and_then(Pid::from_raw), watch }
     }
 
     /// Kills the command and its descendants. If a signal arrived, it is forwarded first, so that they can

@@ -28,7 +28,7 @@ pub struct Group(Option<OwnedHandle>);
 impl Group {
     /// Returns the group of a child that was just started, and has not started a process itself yet. If no
     /// job can be created, only the command itself can be ended.
-    pub fn of(child: &Child) -> Group {
+    pub fn of(child: &mut Child) -> Group {
         Group(job_of(child).ok())
     }
 
