@@ -184,9 +184,8 @@ impl<'a> Move<'a> {
         if given.is_none() {
             self.something_left()?;
         }
-        // A summary given by an option takes precedence over the hook's, but the hook may still cancel.
         let hooked = self.ask(hook, ui)?;
-        self.stored(given.or(hooked), ui)
+        self.stored(given, hooked, ui)
     }
 
     /// Returns the text of the target to be edited again, if the target has one.
@@ -242,8 +241,8 @@ impl<'a> Move<'a> {
             .hint("write one anyway with --summary TEXT"))
     }
 
-    /// Returns the summary from the text given, or else from its other sources.
-    fn stored(&self, given: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
+    /// Returns the summary from the first of its sources.
+    fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
         let (_, file_ops) =
             self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
@@ -262,7 +261,7 @@ impl<'a> Move<'a> {
             extract(self.open, &material)
         };
         let only = |answers: Vec<_>| answers.into_iter().next().unwrap_or_default();
-        stored(given, details(&files), || {
+        stored(given, hooked, details(&files), || {
             let text = self.options.summary.made(self.open, prompts, only, built_in, ui)?;
             Ok(file_ops.below(concat(&[&session.agent().branch_preamble, &text]), session))
         })

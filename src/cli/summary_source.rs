@@ -43,14 +43,16 @@ pub struct SummaryArgs {
     pub hook: HookArgs,
 }
 
-/// Returns the summary to store: that of an option or a hook as it is, else one with the text that is made. Without
+/// Returns the summary to store: that of an option as it is, else that of a hook, else one with the text that is made.
+/// (The hook is called even if an option gives the text, because it may cancel, or choose the cut or the label.) Without
 /// details of its own, it gets those of the agent.
 pub fn stored(
     given: Option<Summary>,
+    hooked: Option<Summary>,
     details: Vec<u8>,
     made: impl FnOnce() -> Result<Text<'static>, Failure>,
 ) -> Result<Summary, Failure> {
-    let summary = given.map_or_else(|| made().map(of_text), Ok)?;
+    let summary = given.or(hooked).map_or_else(|| made().map(of_text), Ok)?;
     Ok(if summary.details.is_empty() { Summary { details, ..summary } } else { summary })
 }
 

@@ -262,13 +262,9 @@ impl Compact<'_> {
     }
 
     fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
-        // A given summary takes precedence over a hook's, but the hook may still cancel, or choose the cut.
-        let mut given = self.args.summary.given(&self.open.input, ui)?;
+        let given = self.args.summary.given(&self.open.input, ui)?;
         let mut preparation = self.prepare()?;
-        if let Some(hook) = hook {
-            let hooked = self.ask(hook, &mut preparation, ui)?;
-            given = given.or(hooked);
-        }
+        let hooked = hook.map_or(Ok(None), |hook| self.ask(hook, &mut preparation, ui))?;
         let prompts = || self.prompts(&preparation);
         let joined = |answers| prompt::merged_summary(&preparation, answers);
         let built_in = || self.built_in(&preparation);
@@ -280,7 +276,7 @@ impl Compact<'_> {
         };
         let path = session.path(session.leaf);
         Ok(Compaction {
-            summary: stored(given, files, made)?,
+            summary: stored(given, hooked, files, made)?,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
             system_message: self.open.input.read((session.agent().checkpoint)(&path, &self.bodies))?,
