@@ -157,11 +157,12 @@ fn no_header(source: &dyn ReadAt, has_title: bool) -> Result<WrongFile, LoadErro
         return Ok(WrongFile::Empty);
     }
     let start = source.read_range(0..source.len().min(FIRST))?;
-    let carriage_returns = start.contains(&b'\r') && !start.contains(&b'\n');
-    Ok(match carriage_returns {
-        _ if has_title => WrongFile::OnlyTitle,
-        true => WrongFile::CarriageReturns,
-        false => WrongFile::NoHeader,
+    Ok(if has_title {
+        WrongFile::OnlyTitle
+    } else if start.contains(&b'\r') && !start.contains(&b'\n') {
+        WrongFile::CarriageReturns
+    } else {
+        WrongFile::NoHeader
     })
 }
 

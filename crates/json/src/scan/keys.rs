@@ -141,10 +141,12 @@ impl<N: Copy> KeyCache<N> {
 
     /// Returns the name for a key.
     fn name(&self, key: RawString) -> N {
-        match key.escaped {
-            false => (self.name_of)(key.bytes),
-            true if key.bytes.len() > ESCAPE * TEXT => (self.name_of)(b""),
-            true => (self.name_of)(key.text().as_bytes()),
+        if !key.escaped {
+            (self.name_of)(key.bytes)
+        } else if key.bytes.len() > ESCAPE * TEXT {
+            (self.name_of)(b"")
+        } else {
+            (self.name_of)(key.text().as_bytes())
         }
     }
 
