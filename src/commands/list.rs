@@ -265,7 +265,7 @@ fn limited(mut rows: Vec<ListRow>, limit: Option<usize>) -> Vec<ListRow> {
     let Some(limit) = limit else { return rows };
     let mut heads = 0;
     let end = rows.iter().position(|row| {
-        heads += usize::from(row.depth == 0);
+        heads += usize::from(row.ancestors == 0);
         heads > limit
     });
     rows.truncate(end.unwrap_or(rows.len()));
@@ -383,7 +383,7 @@ fn json(session: &Listed, row: &ListRow, is_last: bool, args: &Args) -> Vec<u8> 
         .number_or_null("contextTokens", session.context)
         .json("labels", &texts(session.labels.iter()))
         .with(session.owner.as_deref(), |object, owner| object.str("owner", &path(owner)))
-        .number("depth", row.depth as f64)
+        .number("depth", row.ancestors as f64)
         .bool("last", is_last)
         .with(repository, |object, repository| object.str_or_null("repository", repository.as_deref()))
         .finish()

@@ -238,13 +238,13 @@ pub fn titled(title: &Text, messages: u32) -> String {
     }
 }
 
-/// A row of a list: a session and its depth.
+/// A row of a list: a session and its place in the tree of sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRow {
     /// Its index in the list.
     pub at: usize,
     /// The number of sessions above it in the tree.
-    pub depth: usize,
+    pub ancestors: usize,
     /// Whether it is the last of its siblings.
     pub is_last: bool,
 }
@@ -263,7 +263,7 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
     }
     let mut rows = Vec::with_capacity(list.len());
     let mut left: Vec<ListRow> =
-        roots.iter().rev().map(|&at| ListRow { at, depth: 0, is_last: false }).collect();
+        roots.iter().rev().map(|&at| ListRow { at, ancestors: 0, is_last: false }).collect();
     while let Some(row) = left.pop() {
         rows.push(row);
         let mut children = std::mem::take(&mut below[row.at]);
@@ -272,7 +272,7 @@ pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
         let last = children.last().copied();
         left.extend(children.iter().rev().map(|&at| ListRow {
             at,
-            depth: row.depth + 1,
+            ancestors: row.ancestors + 1,
             is_last: Some(at) == last,
         }));
     }
@@ -289,7 +289,7 @@ pub fn group(
     let mut ranks = HashMap::default();
     let mut above = None;
     for row in rows.iter() {
-        if row.depth == 0 {
+        if row.ancestors == 0 {
             above = repository(&list[row.at]);
         }
         let next = ranks.len();

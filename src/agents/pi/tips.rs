@@ -48,7 +48,7 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<
             Some((usage, since)) => usage + since as f64,
             None if !state.is_single => (state.own + state.sum - state.before) as f64,
             None => {
-                let Some(left) = budget.checked_sub(state.depth as usize) else { continue };
+                let Some(left) = budget.checked_sub(state.entries as usize) else { continue };
                 budget = left;
                 let path = session.path(Some(tip));
                 tokens::context(&Projection::of(&path, bodies)?)?
@@ -93,7 +93,8 @@ fn count_at(
 /// The sums over the path to an entry.
 #[derive(Clone, Copy, Default)]
 struct State {
-    depth: u32,
+    /// The length of the path.
+    entries: u32,
     /// The provider's count since the context last changed, and the estimate of what follows.
     counted: Option<Count>,
     /// The estimates of the path, without system messages and compactions.
@@ -138,7 +139,7 @@ fn states(tree: &Tree, bodies: &EntryReader) -> io::Result<Vec<State>> {
     for ix in tree.walk(&[]) {
         let (entry, step) = (session.entry(ix), &steps[ix.at()]);
         let mut state = entry.parent.map_or_else(State::default, |parent| states[parent.at()]);
-        state.depth += 1;
+        state.entries += 1;
         state.is_single |= step.is_system || entry.kind == Kind::ContextEdit;
         match entry.kind {
             Kind::Compaction => {

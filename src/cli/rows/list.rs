@@ -176,10 +176,10 @@ fn distinct_ends(paths: &[String]) -> Vec<&str> {
 
 /// Returns the name or the first user message, after the marks of the row's position.
 fn title(session: &Listed, row: &ListRow) -> String {
-    let branch = match (row.depth, row.is_last) {
+    let branch = match (row.ancestors, row.is_last) {
         (0, _) => String::new(),
-        (depth, true) => format!("{}└─ ", "   ".repeat(depth.min(24) - 1)),
-        (depth, false) => format!("{}├─ ", "   ".repeat(depth.min(24) - 1)),
+        (ancestors, true) => format!("{}└─ ", "   ".repeat(ancestors.min(24) - 1)),
+        (ancestors, false) => format!("{}├─ ", "   ".repeat(ancestors.min(24) - 1)),
     };
     let agent = session.owner.as_ref().and_then(|_| session.path.file_stem());
     let agent = agent.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));

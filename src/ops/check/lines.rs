@@ -329,7 +329,7 @@ impl LineRepair {
             };
             self.findings.push(named(Finding::new(located.number, K::BlobReference, message), record));
         }
-        if self.old && resync::depth(record.bytes) > DEEP {
+        if self.old && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
             self.findings.push(named(Finding::new(located.number, K::DeepNesting, message), record));
         }

@@ -133,9 +133,9 @@ fn side_by_side(bytes: &[u8], after: u32) -> Option<Gone> {
     is_id.then(|| Gone { after, id: Some(decode(id).into_owned()), parent })
 }
 
-/// Returns the nesting depth of a value that has been validated.
-pub(super) fn depth(bytes: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+/// Returns how many arrays and objects are open at most in a value that has been validated.
+pub(super) fn nesting(bytes: &[u8]) -> usize {
+    let (mut open, mut most, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for &byte in bytes {
         match byte {
             _ if escaped => escaped = false,
@@ -143,14 +143,14 @@ pub(super) fn depth(bytes: &[u8]) -> usize {
             b'"' => in_string = !in_string,
             _ if in_string => {}
             b'{' | b'[' => {
-                depth += 1;
-                deepest = deepest.max(depth);
+                open += 1;
+                most = most.max(open);
             }
-            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'}' | b']' => open = open.saturating_sub(1),
             _ => {}
         }
     }
-    deepest
+    most
 }
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_ignores_strings() {
-        assert_eq!(depth(br#"{"a":["[[\"[["]}"#), 2);
+    fn nesting_ignores_strings() {
+        assert_eq!(nesting(br#"{"a":["[[\"[["]}"#), 2);
     }
 }
