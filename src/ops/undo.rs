@@ -57,7 +57,7 @@ pub fn undo(bodies: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusa
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
     let entries: Vec<_> = entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect();
-    let back_to = if entries.iter().all(|&ix| is_annotation(session, ix)) {
+    let back_to = if entries.iter().all(|&ix| step(session, ix) == Step::Annotation) {
         None
     } else {
         Some(before(bodies, first)?)
@@ -133,17 +133,57 @@ fn last_operation(bodies: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>
 /// The `customType` of the entry that oh-my-pi appends when it exits.
 const SESSION_EXIT: &str = "session_exit";
 
+/// What an entry is to `undo`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// A record that an agent keeps for itself, and not an operation.
+    Record,
+    /// It only annotates the session, so that the state before it can be restored where the leaf is.
+    Annotation,
+    /// It is taken back by moving the leaf.
+    Move,
+}
+
+/// Returns what an entry of a type is, except for the records of an agent that are `custom` entries.
+fn step(session: &Session, ix: EntryIx) -> Step {
+    match session.entry(ix).kind {
+        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Step::Record,
+        Kind::Label => Step::Annotation,
+        Kind::SessionInfo | Kind::TitleChange if is_name(session, ix) => Step::Annotation,
+        Kind::ContextEdit if session.agent().follows_edits => Step::Annotation,
+        Kind::SessionInfo
+        | Kind::TitleChange
+        | Kind::ContextEdit
+        | Kind::Custom
+        | Kind::Message
+        | Kind::Compaction
+        | Kind::BranchSummary
+        | Kind::CustomMessage
+        | Kind::ModelChange
+        | Kind::ThinkingLevelChange
+        | Kind::ActiveToolsChange
+        | Kind::Leaf
+        | Kind::ServiceTierChange
+        | Kind::TtsrInjection
+        | Kind::SessionInit
+        | Kind::ModeChange
+        | Kind::ResetBoundary
+        | Kind::Head
+        | Kind::StackSummary
+        | Kind::StackPop
+        | Kind::Other
+        | Kind::Missing => Step::Move,
+    }
+}
+
 /// Whether an entry is a record that an agent keeps for itself, and not an operation.
 fn is_record(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    let entry = bodies.session().entry(ix);
-    match entry.kind {
-        _ if entry.id.is_empty() => Ok(true),
-        Kind::Usage | Kind::ModelUsage | Kind::CredentialPin => Ok(true),
-        Kind::Custom => {
-            bodies.with_entry(ix, |entry| entry.get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)))
-        }
-        _ => Ok(false),
+    let session = bodies.session();
+    if session.entry(ix).kind == Kind::Custom && !session.entry(ix).id.is_empty() {
+        return bodies
+            .with_entry(ix, |entry| entry.get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)));
     }
+    Ok(session.entry(ix).id.is_empty() || step(session, ix) == Step::Record)
 }
 
 /// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
@@ -181,16 +221,6 @@ fn is_copy(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
         }
     }
     Ok(false)
-}
-
-/// Whether an entry only annotates the session, so that the state before it can be restored where the leaf is.
-fn is_annotation(session: &Session, ix: EntryIx) -> bool {
-    match session.entry(ix).kind {
-        Kind::Label => true,
-        Kind::SessionInfo | Kind::TitleChange => is_name(session, ix),
-        Kind::ContextEdit => session.agent().follows_edits,
-        _ => false,
-    }
 }
 
 /// Returns the leaf before an operation.
