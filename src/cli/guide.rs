@@ -431,6 +431,8 @@ pub fn short_help() -> String {
     format!("Exit codes:\n{}", table(EXIT_CODES).trim_end())
 }
 
+/// Returns rows as a text. They are not a [`Table`](super::output::Table), which is cut to the width of a terminal: clap
+/// prints the text as it is, and the man pages take the same rows.
 fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
     let rows: Vec<GuideRow> = rows.into_iter().collect();
     let width = rows.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
