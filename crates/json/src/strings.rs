@@ -12,13 +12,13 @@ use std::ops::Range;
 #[derive(Debug)]
 pub struct Strings<'a> {
     scanner: Scanner<'a>,
-    open: Vec<Level<'a>>,
+    open: Vec<Container<'a>>,
     next: Next,
 }
 
 /// A container around the current position.
 #[derive(Debug)]
-enum Level<'a> {
+enum Container<'a> {
     /// An object, at this key.
     Object(&'a [u8]),
     /// An array, at this index.
@@ -90,9 +90,9 @@ impl<'a> Strings<'a> {
     /// Returns the key of the innermost member that contains the string last returned, as written; empty if
     /// there is none.
     pub fn nearest_key(&self) -> &'a [u8] {
-        let key = |level: &Level<'a>| match level {
-            Level::Object(key) => Some(*key),
-            Level::Array(_) => None,
+        let key = |container: &Container<'a>| match container {
+            Container::Object(key) => Some(*key),
+            Container::Array(_) => None,
         };
         self.open.iter().rev().find_map(key).unwrap_or_default()
     }
@@ -100,14 +100,14 @@ impl<'a> Strings<'a> {
     /// Returns the path of the string last returned, as JavaScript would write it: `message.content[0].text`.
     pub fn path(&self) -> String {
         let mut path = String::new();
-        for level in &self.open {
-            match level {
-                Level::Object(key) if path.is_empty() => path += &string::decode(key).to_string_lossy(),
-                Level::Object(key) => {
+        for container in &self.open {
+            match container {
+                Container::Object(key) if path.is_empty() => path += &string::decode(key).to_string_lossy(),
+                Container::Object(key) => {
                     path.push('.');
                     path += &string::decode(key).to_string_lossy();
                 }
-                Level::Array(index) => {
+                Container::Array(index) => {
                     write!(path, "[{index}]").expect("writing to a string does not fail");
                 }
             }
@@ -117,8 +117,8 @@ impl<'a> Strings<'a> {
 
     fn key(&mut self) -> Result<LineString<'a>, Malformed> {
         let found = self.string(true)?;
-        if let Some(level) = self.open.last_mut() {
-            *level = Level::Object(found.raw.bytes);
+        if let Some(container) = self.open.last_mut() {
+            *container = Container::Object(found.raw.bytes);
         }
         self.take(b':')?;
         self.next = Next::Value;
@@ -127,9 +127,9 @@ impl<'a> Strings<'a> {
 
     /// Walks over a scalar, or into a container. Returns the scalar if it is a string.
     fn value(&mut self) -> Result<Option<LineString<'a>>, Malformed> {
-        let (level, close, next) = match self.scanner.peek() {
-            b'{' => (Level::Object(b""), b'}', Next::Key),
-            b'[' => (Level::Array(0), b']', Next::Value),
+        let (container, close, next) = match self.scanner.peek() {
+            b'{' => (Container::Object(b""), b'}', Next::Key),
+            b'[' => (Container::Array(0), b']', Next::Value),
             b'"' => {
                 self.next = Next::Behind;
                 return self.string(false).map(Some);
@@ -144,7 +144,7 @@ impl<'a> Strings<'a> {
             self.step();
             self.next = Next::Behind;
         } else {
-            self.open.push(level);
+            self.open.push(container);
             self.next = next;
         }
         Ok(None)
@@ -155,12 +155,12 @@ impl<'a> Strings<'a> {
     fn go_on(&mut self) -> Result<bool, Malformed> {
         match (self.scanner.peek(), self.open.last_mut()) {
             (_, None) if self.scanner.at_end() => return Ok(false),
-            (b',', Some(Level::Object(_))) => self.next = Next::Key,
-            (b',', Some(Level::Array(index))) => {
+            (b',', Some(Container::Object(_))) => self.next = Next::Key,
+            (b',', Some(Container::Array(index))) => {
                 *index += 1;
                 self.next = Next::Value;
             }
-            (b'}', Some(Level::Object(_))) | (b']', Some(Level::Array(_))) => {
+            (b'}', Some(Container::Object(_))) | (b']', Some(Container::Array(_))) => {
                 self.open.pop();
             }
             _ => return Err(Malformed { at: self.scanner.pos() }),
