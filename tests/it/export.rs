@@ -6,6 +6,7 @@ use base64::Engine;
 use flate2::read::GzDecoder;
 use insta::assert_snapshot;
 use pisess::export::verify::{Rendition, left_over};
+use pisess::format::AGES;
 use pisess::redact::values::Value;
 use std::io::Read;
 
@@ -37,6 +38,19 @@ fn a_page_in_the_current_folder() {
     assert_snapshot!(s.pisess("export ./tour.jsonl").done().fails(2), @"cannot create ./tour.html: it already exists (hint: choose another name, or overwrite it with --force)");
     assert_snapshot!(s.pisess("export ./tour.jsonl --as html -o ./tour.jsonl --force").done().fails(2), @"cannot write ./tour.jsonl: it is the input itself (hint: give another path with -o)");
     assert_snapshot!(s.run("export ./tour.jsonl --json --force"), @r#"{"path":"tour.html","entries":31}"#);
+}
+
+/// A page formats ages, tokens and prices in the browser, in the way of `pisess::format`.
+#[test]
+fn a_page_has_the_units_of_other_commands() {
+    let s = Sandbox::with(&["tour.jsonl"]);
+    s.run("export ./tour.jsonl");
+    let page = s.text("tour.html");
+    let units = AGES.map(|(unit, seconds)| format!("[\"{unit}\", {seconds}]")).join(", ");
+    assert!(page.contains(&format!("const UNITS = [{units}];")), "{units}");
+    for foreign in ["Intl.NumberFormat", "notation: \"compact\""] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
 }
 
 #[test]

@@ -73,7 +73,7 @@ await test("usage, id and buttons of a message appear when the pointer is on it"
   await page.hover('article[data-id="e5"] .body');
   await page.waitForTimeout(300);
   same(await opacity(), 1, "on hover");
-  same(await acts.locator(".cost").textContent(), "$0.25 · 1.3K in · 340 out", "usage");
+  same(await acts.locator(".cost").textContent(), "$0.25 · 1.3k in · 340 out", "usage");
   same(await acts.locator(".cost").getAttribute("title"), "Tokens: 1,200 sent, 56 read from the cache, 7 written to the cache, 340 received", "in full");
   same(await acts.locator("a").textContent(), "e5", "id");
   await clean(page);

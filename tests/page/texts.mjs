@@ -73,10 +73,10 @@ await test("system prompts, nested calls and messages of extensions are shown", 
 });
 
 await test("costs are sums of money", async () => {
-  const costs = [0.997, 0.5, 12.3456, 0.01234, 0.00001];
+  const costs = [0.997, 0.5, 12.3456, 0.01234, 0.00001, 0.125];
   const page = await open(exported(session("money", chain(user("go"), ...costs.map((cost) => says("a", { usage: usage(cost) }))))), { hash: "#e0" });
   await waitFor(page, "e0");
-  same(await page.locator("article .cost").allTextContents(), ["$1.00", "$0.50", "$12.35", "$0.0123", "$0.0000"].map((cost) => `${cost} · 1 in · 1 out`), "costs");
+  same(await page.locator("article .cost").allTextContents(), ["$1.00", "$0.50", "$12.35", "$0.0123", "$0.0000", "$0.12"].map((cost) => `${cost} · 1 in · 1 out`), "costs");
   await clean(page);
 });
 

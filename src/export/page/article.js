@@ -145,7 +145,7 @@ function usageOf(n) {
   const cost = session.cost[n], usage = session.usage[n];
   if (!cost && !usage) return null;
   const [input, output, read, written] = usage || [0, 0, 0, 0], sent = input + read + written;
-  const parts = [cost && `$${money(cost)}`, sent && `${compact.format(sent)} in`, output && `${compact.format(output)} out`];
+  const parts = [cost && dollars(cost), sent && `${tokensOf(sent)} in`, output && `${tokensOf(output)} out`];
   const used = make("span", "cost", parts.filter(Boolean).join(" · ")), all = [input, output, read, written].map((tokens) => tokens.toLocaleString("en"));
   used.title = `Tokens: ${all[0]} sent, ${all[2]} read from the cache, ${all[3]} written to the cache, ${all[1]} received`;
   return used;
@@ -161,7 +161,6 @@ const named = (name) => {
   const words = name.replace(/([a-z])([A-Z])/g, "$1 $2").replaceAll("_", " ").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 };
-const money = (cost) => (cost >= 0.1 ? cost.toFixed(2) : cost >= 0.0001 ? cost.toFixed(4) : "0.0000");
 const linkTo = (n) => `#${encodeURIComponent(session.ids[n] ?? "")}`;
 
 async function copyEntry(n) {

@@ -78,7 +78,7 @@ function showHead() {
   const models = session.models.map((model) => model.split("/").pop());
   const number = (kind, one) => { const found = session.kind.split(kind).length - 1; return found ? counted(found, one) : ""; };
   const about = [times.length ? new Date(times[0]).toLocaleDateString(undefined, { dateStyle: "medium" }) : "", duration(seconds),
-    number("u", "request"), number("t", "tool"), tokens ? `${compact.format(tokens)} tokens` : "", total ? `$${money(total)}` : "",
+    number("u", "request"), number("t", "tool"), tokens ? `${tokensOf(tokens)} tokens` : "", total ? dollars(total) : "",
     models.length > 3 ? `${models.length} models` : models.join(", "), agent, session.left];
   showFirst();
   $("about").textContent = about.filter(Boolean).join(" · ");
@@ -94,7 +94,20 @@ async function showFirst() {
   }
 }
 
-const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+/** Returns a number with so many decimals. As in Rust, a half goes to the even neighbour. */
+function fixed(value, decimals) {
+  const exact = value.toFixed(100), end = exact.length - 100 + decimals, kept = exact.slice(0, end);
+  return /[02468]\.?$/.test(kept) && /^50*$/.test(exact.slice(end)) ? kept.replace(/\.$/, "") : value.toFixed(decimals);
+}
+
+/** Returns a price as `format::dollars` does. */
+const dollars = (cost) => `$${fixed(cost, cost > 0 && cost < 0.1 ? 4 : 2)}`;
+
+/** Returns a number of tokens as `format::tokens` does. */
+function tokensOf(count) {
+  const scaled = (value, unit) => fixed(value, value < 100 ? 1 : 0) + unit;
+  return count < 999.5 ? fixed(count, 0) : count < 999500 ? scaled(count / 1e3, "k") : scaled(count / 1e6, "M");
+}
 
 function duration(seconds) {
   if (!(seconds >= 60)) return "";

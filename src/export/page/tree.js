@@ -222,8 +222,9 @@ function extentOf(n) {
 
 const UNITS = [["y", 31557600], ["mo", 2629800], ["w", 604800], ["d", 86400], ["h", 3600], ["min", 60]];
 
+/** Returns how long ago a time was as `format::age` does. */
 function ageOf(time) {
-  const seconds = (Date.now() - time) / 1000, unit = UNITS.find(([, length]) => seconds >= length);
+  const seconds = Math.floor((Date.now() - time) / 1000), unit = UNITS.find(([, length]) => seconds >= length);
   return unit ? `${Math.floor(seconds / unit[1])}${unit[0]}` : "now";
 }
 
