@@ -5,11 +5,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use pisess::format::{age, counted, dollars, tokens, visible};
+use pisess::session::entry::Kind;
 use pisess_json::time::{iso_string, parse_js_date};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
 use std::io::Read;
 use std::iter::successors;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The time of every run.
 const NOW: i64 = 1_777_896_000_000;
@@ -74,6 +77,10 @@ pub fn agree(s: &Sandbox, what: &str) {
     for model in &models {
         assert!(by_model.iter().any(|row| row["model"] == **model), "{what}: {model} in {by_model:?}");
     }
+    // Models that only summarized, or named the session, did not respond.
+    for row in by_model.iter().filter(|row| row["assistantMessages"] != 0 && !row["model"].is_null()) {
+        assert!(models.iter().any(|model| row["model"] == **model), "{what}: {row} in {models:?}");
+    }
     let billed = rows(&run(s, "stats --by entry --json ./s.jsonl"));
     let billed = billed.iter().map(|row| row["tokens"]["total"].as_f64().unwrap_or(0.0)).sum::<f64>();
     assert_eq!(billed, total, "{what}: stats --by entry");
@@ -109,7 +116,8 @@ pub fn agree(s: &Sandbox, what: &str) {
     }
 
     // The page of `export`
-    s.pisess("export ./s.jsonl -o ./s.html --force").done();
+    let exported = rows(&run(s, "export ./s.jsonl -o ./s.html --force --json"));
+    assert_eq!(exported[0]["entries"].as_u64(), Some(entries as u64), "{what}: export --json");
     let page = s.text("s.html");
     let (index, late) = (part(&page, "index"), part(&page, "late"));
     assert_eq!(index["ids"].as_array().unwrap().len(), entries, "{what}: export");
@@ -176,9 +184,22 @@ pub fn agree(s: &Sandbox, what: &str) {
         assert!(table.lines().any(is_row), "{what}: {branch} in {table}");
     }
 
+    archive_agrees(s, what);
+
+    let active: Vec<_> = branches.iter().filter(|branch| branch["active"] == true).collect();
+    assert_eq!(active.len(), usize::from(at >= 0), "{what}: {branches:?}");
     // The age of a branch in `tree` is that of the newest branch in it.
     let ids: HashSet<_> = drawn.iter().map(|row| row["id"].as_str()).collect();
     if ids.len() == drawn.len() && !ids.contains(&None) {
+        // The active branch ends with the leaf, or with the last entry above it that is not bookkeeping.
+        let by_id: HashMap<_, _> = drawn.iter().map(|row| (&row["id"], row)).collect();
+        let is_note = |row: &Value| Kind::named(row["type"].as_str().unwrap().as_bytes()).is_bookkeeping();
+        let leaf = drawn.iter().find(|row| row["leaf"] == true);
+        let path = successors(leaf, |row| by_id.get(&row["parentId"]).copied()).take(drawn.len());
+        let ends: Vec<_> = path.take_while(|row| is_note(row) || Some(*row) == leaf).collect();
+        let above = ends.last().and_then(|row| by_id.get(&row["parentId"]).copied());
+        let is_end = |row: &Value| active.iter().all(|branch| branch["id"] == row["id"]);
+        assert!(ends.into_iter().chain(above).any(is_end), "{what}: leaf of {active:?}");
         let parents: HashMap<_, _> = drawn.iter().map(|row| (&row["id"], &row["parentId"])).collect();
         let is_below = |tip: &Value, above: &Value| {
             let path = successors(Some(tip), |id| parents.get(id).copied()).take(drawn.len() + 1);
@@ -206,6 +227,27 @@ pub fn agree(s: &Sandbox, what: &str) {
     }
 }
 
+/// Compares what `archive --list` shows of the session with what `list` showed of it, if it can be archived.
+fn archive_agrees(s: &Sandbox, what: &str) {
+    let path = ".pi/agent/sessions/--p--/s.jsonl";
+    s.put(path, s.bytes("s.jsonl"));
+    let file = File::options().append(true).open(s.path(path)).unwrap();
+    // A session in use is not archived.
+    file.set_modified(UNIX_EPOCH + Duration::from_millis(NOW as u64 - 86_400_000)).unwrap();
+    let home = s.path("");
+    let run = |line: &str| s.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done();
+    let listed = &rows(&run(&format!("list ./{path} --json")).text())[0];
+    let archived = run(&format!("archive -q ./{path}"));
+    assert!(archived.code == 0 || what.starts_with("hazards/"), "{what}: {archived}");
+    if archived.code == 0 {
+        let archive = &rows(&run("archive --list --all --json").text())[0];
+        for key in ["id", "agent", "name", "cwd", "created", "modified", "messageCount"] {
+            assert_eq!(archive[key], listed[key], "{what}: {key} of archive");
+        }
+    }
+    fs::remove_dir_all(s.path(".pi")).unwrap();
+}
+
 /// Returns a text as a page shows it: there, a carriage return ends a line.
 fn visible_in_page(text: &str) -> String {
     let mut shown = String::new();
@@ -215,7 +257,18 @@ fn visible_in_page(text: &str) -> String {
 
 #[test]
 fn fixtures_are_described_in_one_way() {
-    let names = ["tour", "two-branches", "omp", "omp-no-slot", "v1", "v2", "draft-tree", "other-tool"];
+    let names = [
+        "tour",
+        "two-branches",
+        "omp",
+        "omp-no-slot",
+        "v1",
+        "v2",
+        "draft-tree",
+        "other-tool",
+        "kinds/pi",
+        "kinds/omp",
+    ];
     let hazards = hazards().into_iter().map(|name| format!("hazards/{name}"));
     for name in names.map(str::to_owned).into_iter().chain(hazards) {
         let s = Sandbox::new();
@@ -337,7 +390,7 @@ impl Generated {
         let provider = ["anthropic", "openai"][self.below(2) as usize];
         let target = format!("id{}", self.below(self.lines.len() as u64 + 1));
         let usage_kind = if self.is_omp { "model_usage" } else { "usage" };
-        match self.below(12) {
+        match self.below(17) {
             0 | 1 => {
                 self.add("message", json!({"message": {"role": "user", "content": word, "timestamp": time}}))
             }
@@ -362,6 +415,28 @@ impl Generated {
             9 if self.is_omp => self.add("title_change", json!({"title": word})),
             9 => self.add("session_info", json!({"name": word})),
             10 => self.add(usage_kind, json!({"provider": provider, "model": "small", "usage": usage})),
+            11 => {
+                let mut summary = json!({"summary": word, "firstKeptEntryId": target, "tokensBefore": 900});
+                if self.below(2) == 0 {
+                    summary["usage"] = usage;
+                }
+                self.add("compaction", summary);
+            }
+            12 => {
+                let mut summary = json!({"summary": word, "fromId": target});
+                if self.below(2) == 0 {
+                    summary["usage"] = usage;
+                }
+                self.add("branch_summary", summary);
+            }
+            13 => self.add("custom", json!({"customType": "todo", "data": word})),
+            14 => {
+                let display = self.below(2) == 0;
+                self.add("custom_message", json!({"customType": "todo", "content": word, "display": display}))
+            }
+            15 if !self.is_omp => {
+                self.add("context_edit", json!({"targetId": target, "replacement": {"content": word}}))
+            }
             // As `pick` copies a message.
             _ => {
                 let message = self.lines.iter().rev().find(|entry| entry["message"]["role"] == "assistant");
