@@ -1,4 +1,5 @@
-//! The input of a summary: the result of either agent's preparation, before any text is written.
+//! The input of a summary: the result of either agent's preparation, before any text is written, and its files: found in
+//! tool calls, or stored in the `details` of earlier summaries.
 //!
 //! The types here are filled in by `pi` and `oh_my_pi`, printed by the commands, and read by the prompts and the
 //! built-in summary.

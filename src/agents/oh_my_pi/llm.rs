@@ -141,7 +141,7 @@ fn pruned(content: Raw) -> Vec<u8> {
 fn execution(message: Raw, text: &Text, images: Option<Raw>) -> Vec<u8> {
     let images = images.into_iter().flat_map(Raw::items).map(|image| image.bytes().to_vec());
     let content = array(std::iter::once(content::text_block(text)).chain(images));
-    plain_message("user", &content, "user", message.get("timestamp"))
+    plain_message("user", &content, "user", message)
 }
 
 fn bash_text(message: Raw) -> Text<'static> {
@@ -161,18 +161,17 @@ fn python_text(message: Raw) -> Text<'static> {
 
 /// Returns mentioned files in separate messages: text, and files with an image.
 fn file_mention(message: Raw) -> Vec<Vec<u8>> {
-    let [files, timestamp] = content::members(message, ["files", "timestamp"]);
-    let files: Vec<_> = files.unwrap_or(Raw::NULL).items().collect();
+    let files: Vec<_> = message.get("files").unwrap_or(Raw::NULL).items().collect();
     let (images, texts): (Vec<Raw>, Vec<Raw>) =
         files.iter().partition(|file| content::truthy(**file, "image"));
     let mut out = Vec::new();
     if !texts.is_empty() {
-        out.push(plain_message("developer", &content::text_content(&mentioned(&texts)), "user", timestamp));
+        out.push(plain_message("developer", &content::text_content(&mentioned(&texts)), "user", message));
     }
     if !images.is_empty() {
         let blocks = images.iter().filter_map(|file| file.get("image")).map(|image| image.bytes().to_vec());
         let content = array(std::iter::once(content::text_block(&mentioned(&images))).chain(blocks));
-        out.push(plain_message("user", &content, "user", timestamp));
+        out.push(plain_message("user", &content, "user", message));
     }
     out
 }
@@ -194,15 +193,15 @@ fn mentioned(files: &[Raw]) -> Text<'static> {
 /// Returns an extension's message: a user message if it is a skill or a prompt attributed to the user,
 /// otherwise a developer message.
 fn custom(message: Raw) -> Vec<Vec<u8>> {
-    let [content, timestamp] = content::members(message, ["content", "timestamp"]);
-    let Some(content) = content.filter(|content| content.is_string() || content.is_array()) else {
+    let Some(content) = message.get("content").filter(|content| content.is_string() || content.is_array())
+    else {
         return Vec::new();
     };
     if message::is_user_collab(message) {
-        return vec![plain_message("user", &interjected(content), "user", timestamp)];
+        return vec![plain_message("user", &interjected(content), "user", message)];
     }
     if message::is_user_skill(message) {
-        return vec![plain_message("user", &as_blocks(content), "user", timestamp)];
+        return vec![plain_message("user", &as_blocks(content), "user", message)];
     }
     injected(message)
 }
@@ -278,12 +277,13 @@ fn summary(message: Raw, content: &[u8], rewritten: Option<Raw>, payload: Option
         .finish()
 }
 
-fn plain_message(role: &str, content: &[u8], attribution: &str, timestamp: Option<Raw>) -> Vec<u8> {
+/// Returns a message with the time of another.
+fn plain_message(role: &str, content: &[u8], attribution: &str, message: Raw) -> Vec<u8> {
     Object::new()
         .str("role", role)
         .json("content", content)
         .str("attribution", attribution)
-        .with(timestamp, |object, timestamp| object.raw("timestamp", timestamp))
+        .copy(message, &["timestamp"])
         .finish()
 }
 

@@ -1,6 +1,7 @@
 //! oh-my-pi's estimate of messages and contexts, without the tokenizer of a model: a quarter of the UTF-8
 //! bytes of each text, rounded up, and a fixed number for each picture.
 
+use crate::agents::pi::tokens::total;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::read::entry_reader::EntryReader;
@@ -107,10 +108,8 @@ impl ContextUsage {
     }
 
     fn of(usage: Raw) -> Self {
-        let names =
-            ["contextTokens", "totalTokens", "input", "output", "cacheRead", "cacheWrite", "orchestration"];
-        let [known, total, input, output, cache_read, cache_write, orchestration] =
-            content::members(usage, names);
+        let names = ["contextTokens", "input", "cacheRead", "cacheWrite", "orchestration"];
+        let [known, input, cache_read, cache_write, orchestration] = content::members(usage, names);
         if known.is_some() {
             let known = at_least_0(js::operand(known));
             return ContextUsage { context: known, prompt: known };
@@ -120,13 +119,7 @@ impl ContextUsage {
             part("input") + part("output") + part("cacheRead")
         });
         let sent = js::operand(input) + js::operand(cache_read) + js::operand(cache_write);
-        let all = match total.filter(|_| content::truthy(usage, "totalTokens")) {
-            Some(total) => js::operand(Some(total)),
-            None => {
-                js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write)
-            }
-        };
-        let context = at_least_0(all - elsewhere);
+        let context = at_least_0(total(usage) - elsewhere);
         ContextUsage { context, prompt: if sent > 0.0 { sent } else { context } }
     }
 }

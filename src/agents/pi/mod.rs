@@ -4,8 +4,7 @@
 //!   what it contains.
 //! - [`llm`] converts messages for a model; [`transcript`] writes messages as text.
 //! - [`tokens`] estimates sizes; [`system`] is the system prompt in effect.
-//! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary,
-//!   [`files`] finds the files in its input and completes it.
+//! - [`compaction`] and [`branch`] choose the input of a summary, [`prompt`] requests the summary, [`files`] completes it.
 //!
 //! pi throws on some values (a message that is `null`, a tool call without arguments); here such a value
 //! counts as missing, and the rest of the result is unaffected.

@@ -80,13 +80,18 @@ pub(super) fn usage(message: Raw) -> Option<f64> {
     if !is(role, "assistant") || is(stop_reason, "aborted") || is(stop_reason, "error") {
         return None;
     }
+    let tokens = total(usage?);
+    (tokens > 0.0).then_some(tokens)
+}
+
+/// Returns the total of a provider's count, as both agents compute it: any JavaScript number.
+pub fn total(usage: Raw) -> f64 {
     let names = ["totalTokens", "input", "output", "cacheRead", "cacheWrite"];
-    let [total, input, output, cache_read, cache_write] = content::members(usage?, names);
-    let tokens = match total.filter(|total| total.is_truthy()) {
+    let [total, input, output, cache_read, cache_write] = content::members(usage, names);
+    match total.filter(|total| total.is_truthy()) {
         Some(total) => js::operand(Some(total)),
         None => js::operand(input) + js::operand(output) + js::operand(cache_read) + js::operand(cache_write),
-    };
-    (tokens > 0.0).then_some(tokens)
+    }
 }
 
 /// Returns the size of a string, or of text and image blocks.
