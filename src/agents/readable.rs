@@ -91,14 +91,18 @@ pub fn without_preamble(summary: &str) -> &str {
 /// The number of UTF-16 units to read of a command, which may begin with a change to the session's directory.
 const COMMAND_UNITS: usize = 3 * ROW_UNITS;
 
+/// The number of words to read of a command.
+const MOST_WORDS: usize = 100;
+
 /// Returns a description of a tool call.
 pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     // A single walk, because arguments may contain a whole file.
-    const NAMES: [&str; 14] = [
+    const NAMES: [&str; 15] = [
         "command",
         "cmd",
         "path",
         "file_path",
+        "notebook_path",
         "filePath",
         "file",
         "paths",
@@ -112,21 +116,32 @@ pub fn call(name: &Text, arguments: Raw, folders: Folders) -> Call {
     ];
     let found = content::members(arguments, NAMES);
     let given = |range: Range<usize>| found[range].iter().flatten().find(|value| value.is_truthy()).copied();
-    if let Some(command) = given(0..2).and_then(|command| head(command, COMMAND_UNITS)) {
+    if let Some(command) = given(0..2).and_then(|line| command(line, COMMAND_UNITS)) {
         return whole(normalize(command_in(command, folders)));
     }
-    let path = given(2..7).map(|value| all_paths(value, folders));
-    let path = path.or_else(|| Some(short(&patched(given(12..14)?)?, folders)));
-    if let Some(pattern) = given(7..10).and_then(|pattern| head(pattern, ROW_UNITS)) {
-        let slash = if *name == "grep" { "/" } else { "" };
+    let path = given(2..8).map(|value| all_paths(value, folders));
+    let path = path.or_else(|| Some(short(&patched(given(13..15)?)?, folders)));
+    if let Some(pattern) = given(8..11).and_then(|pattern| head(pattern, ROW_UNITS)) {
+        let slash = if *name == "grep" || *name == "Grep" { "/" } else { "" };
         let mut text = concat(&[&slash, &normalize(pattern), &slash]);
         let Some(path) = path.filter(|path| *path != ".") else { return whole(text) };
         text.push_str(" in ");
         return with_path(text, &path, "");
     }
     match path {
-        Some(path) => with_path(Text::default(), &path, &lines(found[10], found[11])),
+        Some(path) => with_path(Text::default(), &path, &lines(found[11], found[12])),
         None => whole(members(arguments)),
+    }
+}
+
+/// Returns the beginning of a command line, given as a string, or as an array of words as in Codex: of a shell and its
+/// command, the command.
+pub fn command(line: Raw, units: usize) -> Option<Text<'static>> {
+    let words: Vec<Raw> = line.items().take(MOST_WORDS).collect();
+    match *words {
+        [] => head(line, units),
+        [_, option, line] if option.is("-lc") || option.is("-c") => head(line, units),
+        _ => Some(joined(words.into_iter().filter_map(|word| head(word, units)), " ").head(units)),
     }
 }
 
@@ -280,6 +295,14 @@ mod tests {
             ("bash", r#"{"command":"cd /home/u/code/x/sub&&ls"}"#, "cd sub && ls"),
             ("bash", r#"{"command":"cd /var; ls"}"#, "cd /var; ls"),
             ("bash", r#"{"command":"cd /home/u/code/x"}"#, "cd /home/u/code/x"),
+            (
+                "shell",
+                r#"{"command":["bash","-lc","cd /home/u/code/x && make test"],"workdir":"/"}"#,
+                "make test",
+            ),
+            ("shell", r#"{"command":["cat","a b",1]}"#, "cat a b"),
+            ("shell", r#"{"command":[],"n":1}"#, "command=[] n=1"),
+            ("NotebookEdit", r#"{"notebook_path":"/home/u/code/x/a.ipynb"}"#, "<a.ipynb>"),
             ("edit", r#"{"input":"*** Begin Patch\n*** Update File: /home/u/code/x/a.rs\n@@"}"#, "<a.rs>"),
             ("web", r#"{"q":"x y"}"#, "x y"),
             ("web", r#"{"q":"x","n":3,"o":{"a":[1]}}"#, r#"q=x n=3 o={"a":[1]}"#),

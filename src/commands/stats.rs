@@ -149,8 +149,11 @@ fn check_keys(by: &[By]) -> Result<(), Failure> {
 }
 
 fn warn_of_nothing(args: &Args, ui: &mut Ui) {
-    let what =
-        if args.by.iter().any(|by| matches!(by, By::Tool | By::File)) { "tool calls" } else { "entries" };
+    let what = match () {
+        () if args.by.contains(&By::File) => "tool calls that name a file",
+        () if args.by.contains(&By::Tool) => "tool calls",
+        () => "entries",
+    };
     let period = if args.period.is_given() { " and this period" } else { "" };
     ui.warn(&format!("no {what} in these sessions{period}"));
 }

@@ -7,6 +7,7 @@ use super::code::{self, Language};
 use super::markup::{Markup, Tag};
 use super::source::{cut, decoded};
 use super::view_parts::EntryView;
+use crate::agents::readable;
 use crate::format::counted;
 use crate::session::content::{is_block, truthy};
 use crate::session::outcome::Outcome;
@@ -77,11 +78,11 @@ impl EntryView<'_> {
                 self.beginning(&text, |text, m| code::lines(text, first as u64, language, m));
             }
             // The diff shows the change, so the first line of the output suffices.
-            "edit" | "write" if !failed && is_work => {
+            "edit" | "write" | "Edit" | "MultiEdit" | "Write" if !failed && is_work => {
                 let first = text.trim().lines().next().unwrap_or_default();
                 self.markup.words(Tag::Note, &cut(first, 300));
             }
-            "bash" => self.end(&text),
+            "bash" | "Bash" => self.end(&text),
             _ => self.beginning(&text, code::output),
         }
         self.nested(message);
@@ -133,7 +134,12 @@ impl EntryView<'_> {
         let text = |key: &str| arguments.get(key).and_then(decoded);
         let path = || self.path(arguments);
         let subject = match name {
-            "bash" => text("command").map(|command| first_line(&command)),
+            "bash" | "Bash" => text("command").map(|command| first_line(&command)),
+            // Codex has the words of a command.
+            "shell" | "local_shell" => {
+                let command = arguments.get("command").and_then(|line| readable::command(line, SUBJECT));
+                command.map(|command| first_line(&command.to_string_lossy()))
+            }
             "read" => path().map(|path| {
                 let number = |key: &str| arguments.get(key).and_then(Raw::index);
                 let from = number("offset").unwrap_or(1);
@@ -143,11 +149,11 @@ impl EntryView<'_> {
                     Some(count) => format!("{path}:{from}-{}", (from + count).saturating_sub(1)),
                 }
             }),
-            "grep" => {
+            "grep" | "Grep" => {
                 let place = path().unwrap_or(".".to_owned());
                 text("pattern").map(|pattern| format!("/{pattern}/ in {place}"))
             }
-            "find" | "glob" => {
+            "find" | "glob" | "Glob" => {
                 let place = path().map(|path| format!(" in {path}")).unwrap_or_default();
                 text("pattern").map(|pattern| format!("{pattern}{place}"))
             }
@@ -160,7 +166,9 @@ impl EntryView<'_> {
 
     /// Returns the path that arguments name, relative to the session's directory.
     fn path(&self, arguments: Raw) -> Option<String> {
-        let path = ["path", "file_path", "filePath", "file"].iter().find_map(|key| arguments.get(key));
+        let path = ["path", "file_path", "notebook_path", "filePath", "file"]
+            .iter()
+            .find_map(|key| arguments.get(key));
         let path = path.and_then(decoded)?;
         let cwd = self.source.session.header.cwd.as_ref().map(|cwd| cwd.to_string_lossy());
         match cwd.as_deref().and_then(|cwd| below(path.as_bytes(), cwd.as_bytes())) {
@@ -173,15 +181,15 @@ impl EntryView<'_> {
     fn work(&mut self, name: &str, arguments: Raw, details: Raw) -> bool {
         let text = |key: &str| arguments.get(key).and_then(decoded);
         match name {
-            "bash" => {
+            "bash" | "Bash" => {
                 let command = text("command").unwrap_or_default();
                 if command.trim_end().contains('\n') || command.chars().count() > SUBJECT {
                     code::block(&command, "sh", Language::named("sh"), &mut self.markup);
                 }
                 return false;
             }
-            "read" | "ls" | "grep" | "find" | "glob" => return false,
-            "write" => {
+            "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => return false,
+            "write" | "Write" => {
                 if let Some(content) = text("content") {
                     let language = self.path(arguments).and_then(|path| Language::of_path(&path));
                     self.beginning(&content, |text, m| code::lines(text, 1, language, m));

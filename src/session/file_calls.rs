@@ -9,28 +9,28 @@ use pisess_json::text::Text;
 pub struct FileTool {
     /// What it does.
     pub act: FileAct,
-    /// Whether the call has the path in `file_path`, as models write that were trained with other tools. The agents
-    /// run such a call, but do not list its file.
+    /// Whether the call has the path in `file_path`, as models write that were trained with other tools, or the tool is
+    /// one of Claude Code, in an imported session. The agents do not list its file.
     pub is_unlisted: bool,
 }
 
 /// What a tool does with a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileAct {
-    /// `read`.
+    /// `read`; of Claude Code, `Read`.
     Read,
-    /// `write`.
+    /// `write`, `Write`.
     Write,
-    /// `edit`.
+    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`.
     Edit,
 }
 
 impl FileAct {
     fn named(name: &Text) -> Option<Self> {
         match name.as_bytes() {
-            b"read" => Some(FileAct::Read),
-            b"write" => Some(FileAct::Write),
-            b"edit" => Some(FileAct::Edit),
+            b"read" | b"Read" => Some(FileAct::Read),
+            b"write" | b"Write" => Some(FileAct::Write),
+            b"edit" | b"Edit" | b"MultiEdit" | b"NotebookEdit" => Some(FileAct::Edit),
             _ => None,
         }
     }
@@ -49,8 +49,11 @@ pub struct FileCall {
 
 /// Returns the tool and the path of a call with this `name` and these `arguments`, if it names a file.
 pub fn file_of<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<(FileTool, Text<'a>)> {
-    let (act, arguments) = (FileAct::named(&name?.text()?)?, arguments?);
+    let name = name?.text()?;
+    let (act, arguments) = (FileAct::named(&name)?, arguments?);
+    let is_own = name.as_bytes()[0].is_ascii_lowercase();
     let path = |key| arguments.get_text(key).filter(|path| !path.is_empty());
-    let listed = path("path").map(|path| (FileTool { act, is_unlisted: false }, path));
-    listed.or_else(|| Some((FileTool { act, is_unlisted: true }, path("file_path")?)))
+    let listed = path("path").map(|path| (FileTool { act, is_unlisted: !is_own }, path));
+    let unlisted = || path("file_path").or_else(|| path("notebook_path"));
+    listed.or_else(|| Some((FileTool { act, is_unlisted: true }, unlisted()?)))
 }

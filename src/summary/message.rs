@@ -64,6 +64,8 @@ pub(super) struct Call {
     /// The arguments of any other tool, in short: a path as seen from the session's directory, a pattern.
     pub target: String,
     pub question: String,
+    /// The list that a call gives to a tool that keeps one, as Claude Code's `TodoWrite`.
+    pub todo: String,
 }
 
 /// Reads a message. Paths are given as they are seen from the `folders`.
@@ -86,6 +88,7 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
             let typed = skill_draft(message).map(Text::into_string_lossy);
             (Kind::User, typed.unwrap_or_else(|| words(text, &blocks)), vec![])
         }
+        "custom" if says_nothing_new(get("customType")) => return Message::default(),
         "custom" | "hookMessage" => (Kind::Extension(head(get("customType"))), text, vec![]),
         "assistant" => {
             let calls: Vec<_> =
@@ -119,18 +122,42 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     Message { kind, text, calls }
 }
 
+/// Whether an extension's message is what Claude Code or Codex said in the name of the user, as `import` names it.
+fn says_nothing_new(kind: Option<Raw>) -> bool {
+    let kind = head(kind);
+    kind.starts_with("claude.") || kind == "codex.context"
+}
+
 fn call(block: &Block, folders: Folders) -> Call {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
     let first = arguments.get("questions").and_then(|questions| questions.items().next());
     let question = first.unwrap_or(arguments).get("question");
     let name = block.name.and_then(Raw::text).unwrap_or_default();
+    let command = arguments.get("command").or(arguments.get("cmd"));
+    let words = command.filter(|command| command.is_array());
+    let words = words.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
     Call {
         id: head(block.id),
         tool: head(block.name),
-        command: head(arguments.get("command").or(arguments.get("cmd"))),
+        command: words.unwrap_or_else(|| head(command)),
         target: readable::call(&name, arguments, folders).text.into_string_lossy(),
         question: head(question),
+        todo: todo(arguments),
     }
+}
+
+/// Returns the list in `todos` as Markdown.
+fn todo(arguments: Raw) -> String {
+    let item = |todo: Raw<'_>| {
+        let state = match todo.get("status") {
+            Some(status) if status.is("completed") => "x",
+            Some(status) if status.is("in_progress") => "~",
+            _ => " ",
+        };
+        todo.get("content").map(|content| format!("- [{state}] {}", head(Some(content))))
+    };
+    let items = arguments.get("todos").into_iter().flat_map(Raw::items).filter_map(item);
+    items.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a request without what a chat program put before it, and the bodies of the files and skills that pi put

@@ -97,7 +97,7 @@ impl Extract {
     /// Adds the next message, with the id of its entry.
     fn add(&mut self, entry: &str, Message { kind, mut text, mut calls }: Message) {
         self.redactor.clean(&mut text);
-        for text in calls.iter_mut().flat_map(|call| [&mut call.command, &mut call.target]) {
+        for text in calls.iter_mut().flat_map(|call| [&mut call.command, &mut call.target, &mut call.todo]) {
             self.redactor.clean(text);
         }
         // A single word after a slash is a command to the agent itself.

@@ -11,7 +11,7 @@ const LOOKING: &str = "awk basename cat cd command date df diff dirname du echo 
                        for case esac done fi } ) \
                        git-blame git-branch git-config git-diff git-fetch git-grep git-log git-ls-files \
                        git-remote git-show git-status \
-                       read fetch web_search glob search";
+                       read fetch web_search glob search webfetch websearch";
 /// Words of the shell's grammar, and programs, that precede a command; numbers, also of redirected streams, are skipped.
 const BEFORE_COMMAND: &str = "while until if do then else elif { ( ! exec env nice nohup sudo time timeout";
 
@@ -63,7 +63,9 @@ impl Command {
 
     /// Returns the call of another tool. All tools that change a file do the same with it.
     pub fn of_tool(name: &str, target: &str) -> Self {
-        let words = if is_changing(name) { vec!["edit", target] } else { vec![name] };
+        // Claude Code's names of the tools begin with capitals.
+        let name = name.to_lowercase();
+        let words = if is_changing(&name) { vec!["edit", target] } else { vec![&*name] };
         let step = Step { words: words.into_iter().map(str::to_owned).collect(), folder: String::new() };
         Command { looks: step.is_one_of(LOOKING), steps: vec![step], is_hidden: false }
     }
@@ -108,7 +110,9 @@ impl Step {
 
 /// Whether a tool changes files, by its name.
 pub(super) fn is_changing(tool: &str) -> bool {
-    ["edit", "write", "patch", "create"].iter().any(|part| tool.to_lowercase().contains(part))
+    let tool = tool.to_lowercase();
+    let is_list = tool.contains("todo");
+    !is_list && ["edit", "write", "patch", "create"].iter().any(|part| tool.contains(part))
 }
 
 /// Whether a part of a command line writes a file, by a redirection or in place.

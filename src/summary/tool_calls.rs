@@ -33,7 +33,7 @@ pub(super) struct Work {
     /// The calls of the last reply that have no result.
     pub pending: Vec<Call>,
     runs: VecDeque<ToolRun>,
-    /// The last report of a tool that keeps a todo list.
+    /// The last list that a tool that keeps a todo list was given, or else its last report.
     pub todo: String,
     /// The number of the current turn.
     pub turn: usize,
@@ -45,7 +45,8 @@ impl Work {
         let at = self.pending.iter().position(|call| call.id == result.id);
         let call = at.map_or(result, |at| self.pending.remove(at));
         if outcome == Outcome::Passed && call.tool.to_lowercase().contains("todo") {
-            text.clone_into(&mut self.todo);
+            let list = if call.todo.is_empty() { text } else { &call.todo };
+            list.clone_into(&mut self.todo);
         }
         let command = if call.command.is_empty() {
             Command::of_tool(&call.tool, &call.target)
