@@ -6,15 +6,18 @@
 //! own. Lines that Claude Code writes a second time, as it does before a compaction, are kept as custom entries.
 
 mod blocks;
+mod injected;
 
-use super::parts::{hidden, kept, number, rest_of, text, time, usage_json};
+use super::parts::{custom_message, kept, number, rest_of, text, time, usage_json};
 use super::writer::{Draft, Place, Writer};
 use super::{Origin, Reader};
 use crate::session::content::{is_block, joined_text, members};
 use crate::session::usage::Usage;
 use blocks::{answer, part, result, result_of, stop_reason};
 use foldhash::HashMap;
+use injected::{Injected, META, injected};
 use pisess_json::Raw;
+use pisess_json::string::encoded;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::io;
@@ -114,6 +117,24 @@ impl ClaudeLine<'_> {
             rest = if own == b"{}" { rest } else { rest.json("message", &own) };
         }
         self.draft("message", Object::new().json("message", &message).json("claude", &rest.finish()))
+    }
+}
+
+impl ClaudeLine<'_> {
+    /// Returns what the user said, or Claude Code in the name of the user. `unused` is content without a counterpart.
+    fn said(&self, content: &[u8], unused: &[Raw]) -> Draft {
+        let meta = self.is("isMeta").then_some(META);
+        match meta.or_else(|| injected(Raw::checked(content))).filter(|_| unused.is_empty()) {
+            Some(injected) => self.injected(injected, content),
+            None => self.message(Object::new().str("role", "user").json("content", content), &[], unused),
+        }
+    }
+
+    /// Returns a custom message entry, which the model sees.
+    fn injected(&self, Injected { kind, is_shown }: Injected, content: &[u8]) -> Draft {
+        let rest = rest_of(self.raw, &["type", "message"]);
+        let members = custom_message(Origin::Claude.name(), kind, content, is_shown);
+        self.draft("custom_message", members.json("claude", &rest.finish()))
     }
 }
 
@@ -251,8 +272,7 @@ impl<'o> Claude<'o> {
         if content.is_empty() {
             return Ok(None);
         }
-        let message = Object::new().str("role", "user").text("content", &content);
-        let place = self.writer.below(self.parent(line).0, line.message(message, &[], &[]))?;
+        let place = self.writer.below(self.parent(line).0, line.said(&encoded(&content), &[]))?;
         Ok(Some(LinePlaces::at(place)))
     }
 
@@ -276,8 +296,7 @@ impl<'o> Claude<'o> {
             let unused = |first: Option<Place>| if first.is_none() { &unused[..] } else { &[] };
             if !parts.is_empty() {
                 let content = array(std::mem::take(&mut parts));
-                let message = Object::new().str("role", "user").json("content", &content);
-                at = Some(self.writer.below(at, line.message(message, &[], unused(first)))?);
+                at = Some(self.writer.below(at, line.said(&content, unused(first)))?);
                 first = first.or(at);
             }
             let (Some(block), Some(id)) = (block, result_id) else { break };
@@ -314,9 +333,7 @@ impl<'o> Claude<'o> {
         if content == b"[]" {
             return Ok(None);
         }
-        let rest = rest_of(line.raw, &["type", "message"]);
-        let members = hidden(Origin::Claude.name(), "meta", &content).json("claude", &rest.finish());
-        let place = self.writer.chain(self.parent(line).0, line.draft("custom_message", members))?;
+        let place = self.writer.chain(self.parent(line).0, line.injected(META, &content))?;
         Ok(Some(LinePlaces::at(place)))
     }
 

@@ -194,17 +194,24 @@ impl Codex<'_> {
         self.add(line.offset, "message", members)
     }
 
-    /// Adds what the user said, which may begin a turn.
+    /// Adds what the user said, which begins a turn, or what Codex says in the name of the user.
     fn user(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
         self.flush(None)?;
         let said = Raw::checked(content);
-        if is_turn(said) {
-            self.turns.push((self.at, self.history.last()));
-            self.history.say(said);
-        } else {
-            self.history.add(content, self.turns.is_empty());
+        if !is_turn(said) {
+            return self.context(line, "context", content, used);
         }
+        self.turns.push((self.at, self.history.last()));
+        self.history.say(said);
         self.message(line, Object::new().str("role", "user").json("content", content), used)
+    }
+
+    /// Adds what Codex itself sends to the model.
+    fn context(&mut self, line: &CodexLine, kind: &str, content: &[u8], used: &[&str]) -> io::Result<()> {
+        self.flush(None)?;
+        self.history.add(content, self.turns.is_empty());
+        let members = hidden(Origin::Codex.name(), kind, content).json("codex", &Codex::rest(line, used));
+        self.add(line.offset, "custom_message", members)
     }
 
     /// Adds a part of a reply, which may be the last of its response: it is held.
@@ -290,13 +297,7 @@ impl Codex<'_> {
         match &*role.to_string_lossy() {
             "user" => self.user(line, &content, &used)?,
             "assistant" => self.reply(line, &content, &used)?,
-            role => {
-                self.flush(None)?;
-                self.history.add(&content, self.turns.is_empty());
-                let members = hidden(Origin::Codex.name(), role, &content);
-                let members = members.json("codex", &Codex::rest(line, &used));
-                self.add(line.offset, "custom_message", members)?;
-            }
+            role => self.context(line, role, &content, &used)?,
         }
         Ok(true)
     }

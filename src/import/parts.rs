@@ -8,10 +8,10 @@ use pisess_json::time::js_date;
 use pisess_json::write::Object;
 
 /// Returns a `usage` object. `total` is the size of the context with the response; `reasoning` is part of the output. Neither
-/// agent records a cost, but both readers of it expect one.
+/// source records a cost, but pi reads `cost.total` without checking: the zeros are marked as unknown.
 pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> {
     let names = ["input", "output", "cacheRead", "cacheWrite", "total"];
-    let cost = names.iter().fold(Object::new(), |cost, name| cost.number(name, 0.0)).finish();
+    let cost = names.iter().fold(Object::new(), |cost, name| cost.number(name, 0.0));
     Object::new()
         .number("input", usage.input)
         .number("output", usage.output)
@@ -19,7 +19,7 @@ pub fn usage_json(usage: &Usage, total: f64, reasoning: Option<f64>) -> Vec<u8> 
         .number("cacheWrite", usage.cache_write)
         .number("totalTokens", total)
         .with(reasoning, |usage, reasoning| usage.number("reasoning", reasoning))
-        .json("cost", &cost)
+        .json("cost", &cost.bool("unknown", true).finish())
         .finish()
 }
 
@@ -45,10 +45,15 @@ pub fn kept(agent: &str, kind: &str, data: &[u8]) -> Object {
 
 /// Returns the members of a custom message, which the model sees and the user does not.
 pub fn hidden(agent: &str, kind: &str, content: &[u8]) -> Object {
+    custom_message(agent, kind, content, false)
+}
+
+/// Returns the members of a custom message, which the model sees. `is_shown` is whether the user sees it, too.
+pub fn custom_message(agent: &str, kind: &str, content: &[u8], is_shown: bool) -> Object {
     Object::new()
         .str("customType", &format!("{agent}.{kind}"))
         .json("content", content)
-        .bool("display", false)
+        .bool("display", is_shown)
 }
 
 /// Returns the members of an object that are not among `without`.

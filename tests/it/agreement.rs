@@ -358,8 +358,10 @@ impl Generated {
     fn usage(&mut self) -> Value {
         let [input, output, read] = [self.below(9000), self.below(900), self.below(9)];
         let cost = self.below(100_000) as f64 / 1e6;
-        match self.below(6) {
+        match self.below(7) {
             0 => json!({"input": input, "output": output}),
+            // As `import` writes it.
+            6 => json!({"input": input, "output": output, "cost": {"input": 0, "total": 0, "unknown": true}}),
             1 => json!({"input": input, "output": "many", "cacheRead": null, "cost": {}}),
             // A total that is not the sum.
             2 => json!({"input": input, "output": output, "totalTokens": 5, "cost": {"total": cost}}),

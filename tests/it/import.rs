@@ -101,7 +101,7 @@ fn the_tree_of_claude_code() {
     [Assistant]: Five times the height.
     ");
     assert_snapshot!(s.lines_from("new", 18), @r#"
-    {"type":"message","id":"23ab44dd","parentId":"630dbc76","timestamp":"2025-09-12T08:00:15.250Z","message":{"role":"assistant","content":[{"type":"text","text":"Five times the height."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5-20250929","usage":{"input":4,"output":12,"cacheRead":12000,"cacheWrite":900,"totalTokens":12916,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","responseId":"msg_05","timestamp":1757664015250},"claude":{"parentUuid":"c1a00000-0000-4000-8000-00000000000c","isSidechain":false,"userType":"external","cwd":"/home/u/kites","sessionId":"c1a00000-0000-4000-8000-0000000000a2","version":"1.0.120","gitBranch":"main","requestId":"req_05","uuid":"c1a00000-0000-4000-8000-00000000000d","timestamp":"2025-09-12T08:00:15.250Z","message":{"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":900,"cache_read_input_tokens":12000,"output_tokens":12,"service_tier":"standard"}}}}
+    {"type":"message","id":"23ab44dd","parentId":"630dbc76","timestamp":"2025-09-12T08:00:15.250Z","message":{"role":"assistant","content":[{"type":"text","text":"Five times the height."}],"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5-20250929","usage":{"input":4,"output":12,"cacheRead":12000,"cacheWrite":900,"totalTokens":12916,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0,"unknown":true}},"stopReason":"stop","responseId":"msg_05","timestamp":1757664015250},"claude":{"parentUuid":"c1a00000-0000-4000-8000-00000000000c","isSidechain":false,"userType":"external","cwd":"/home/u/kites","sessionId":"c1a00000-0000-4000-8000-0000000000a2","version":"1.0.120","gitBranch":"main","requestId":"req_05","uuid":"c1a00000-0000-4000-8000-00000000000d","timestamp":"2025-09-12T08:00:15.250Z","message":{"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":4,"cache_creation_input_tokens":900,"cache_read_input_tokens":12000,"output_tokens":12,"service_tier":"standard"}}}}
     {"type":"session_info","id":"bd1e0e60","parentId":"23ab44dd","timestamp":"2025-09-12T08:00:15.250Z","name":"A washi kite","claude":{"type":"summary","summary":"A washi kite","leafUuid":"c1a00000-0000-4000-8000-00000000000d"}}
     {"type":"custom","customType":"foreign_session_import","data":{"source":"claude","sourceId":"c1a00000-0000-4000-8000-0000000000a2","sourcePath":"./tree.jsonl","sourceCwd":"/home/u/kites","read":[8229],"sha256":"5b51be5f6ec52f8c12902cbd39c8f73e617b2a71fa4b2abb75da29c634bf3450"},"id":"57eb213f","parentId":"bd1e0e60","timestamp":"2025-09-12T08:00:15.250Z"}
     "#);
@@ -345,7 +345,7 @@ fn a_log_of_codex() {
     s.run("import ./plain.jsonl -o ./new");
     assert_snapshot!(s.run("tree ./new --unfold"), @"
     dc70f42b  • codex.developer: <permissions>Ask before you write.</permissions>
-    a81c094d  • user: <environment_context> <cwd>/home/u/kites</cwd> <shell>bash</shell> </environment_context>
+    a81c094d  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> <shell>bash</shell> </environment_context>
     69cd4ccc  • user: Which paper for a kite?
     de48aaac  • exec_command: cat notes.md
     e3af9a59  • apply_patch: kite.md
@@ -393,7 +393,7 @@ fn a_rollback_is_a_branch_and_a_compaction_replaces_the_conversation() {
     assert_snapshot!(s.run("tree ./new"), @"
     4961a1d9  • user: Which paper for a kite?
     df30a661  • assistant: Tissue or washi.
-    bb3352b1  • user: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
+    bb3352b1  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
     3aed8a0c  ├─ • user: Washi then. How big?  (9 entries, 2mo)
     002bae8e  │  • assistant: A metre and more.
     11c49926  │  • ── compaction: 5.1k tokens · The user builds a washi kite of a metre. ──
@@ -446,13 +446,13 @@ fn a_compaction_with_only_a_summary_keeps_what_the_user_said() {
     let s = Sandbox::with(&["codex/summaries.jsonl"]);
     s.run("import ./summaries.jsonl -o ./new");
     assert_snapshot!(s.run("tree ./new"), @"
-    3157cf0d  • user: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
-    5efe857b  • user: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
+    3157cf0d  • codex.context: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
+    5efe857b  • codex.context: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
     adc273d8  • user: How long is the tail?
     2aef41c4  • assistant: Five times the height.
     33518962  ├─ • user: And of a delta?  (18 entries, 5mo)
     5345a29e  │  • assistant: None, if it is balanced.
-    7d74a58c  │  • user: <user_shell_command> <command> ls </command> <result> Exit code: 0 </result> </user_shell_command>
+    7d74a58c  │  • codex.context: <user_shell_command> <command> ls </command> <result> Exit code: 0 </result> </user_shell_command>
     9a4ea304  │  • ── compaction: 4.2k tokens · Another language model started to solve this problem and produced a summary of its thinking process. You also have access to the state of the tools that were used by that language model. Use this to b ──
     a9e53377  │  • codex.compacted: # AGENTS.md instructions for /home/u/kites <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
     114b2a81  │  • codex.compacted: <environment_context> <cwd>/home/u/kites</cwd> </environment_context>
@@ -510,13 +510,13 @@ fn old_and_damaged_logs_of_codex() {
     assert_snapshot!(s.run("tree --filter all ./new-2025"), @r#"
     e4afce6e  • custom: codex.line
     d9c36e2f  • custom: codex.line
-    977292c1  • user: <environment_context> Current working directory: /home/u/kites Approval policy: on-request </environment_context>
+    977292c1  • codex.context: <environment_context> Current working directory: /home/u/kites Approval policy: on-request </environment_context>
     5fac7178  • user: Which paper for a kite?
     8c01eeca  • assistant: (no content)
     e866d969  • assistant: (calls shell)
-    53ff2bf4  • shell: command=["cat","notes.md"] timeout=1000
+    53ff2bf4  • shell: cat notes.md
     17a95d18  • assistant: (calls local_shell)
-    81134bfc  • local_shell: type=exec command=["ls"] timeout_ms=1000
+    81134bfc  • local_shell: ls
     ca37ff89  • custom: codex.line
     7ba44fb3  • assistant: Washi, says your note.
     4bb9a1f8  • custom: foreign_session_import  ← active
@@ -547,21 +547,21 @@ fn list_shows_what_could_be_imported() {
     }
     let before = h.0.files();
     assert_snapshot!(h.run("list --all --source claude").quiet(), @"
-    age  time              id        msgs  br  context   cost  name or first user message
-    2mo  2026-02-10 08:00  000000a5    10   2     9.1k  $0.00  Which spar for a kite?
-    7mo  2025-09-12 08:20  000000a4     3   1    12.9k  $0.00  How long a line?
-    7mo  2025-09-12 08:10  000000a3    10   1    12.9k  $0.00  Spars
-    7mo  2025-09-12 08:00  000000a2    12   3    12.9k  $0.00  A washi kite
-    7mo  2025-09-12 08:00  000000a1    10   1    12.9k  $0.00  Which paper for a kite?
+    age  time              id        msgs  br  context  cost  name or first user message
+    2mo  2026-02-10 08:00  000000a5    10   2     9.1k     -  Which spar for a kite?
+    7mo  2025-09-12 08:20  000000a4     3   1    12.9k     -  How long a line?
+    7mo  2025-09-12 08:10  000000a3    10   1    12.9k     -  Spars
+    7mo  2025-09-12 08:00  000000a2    12   3    12.9k     -  A washi kite
+    7mo  2025-09-12 08:00  000000a1    10   1    12.9k     -  Which paper for a kite?
     ");
     assert_snapshot!(h.run("list --all --source codex --sort messages").quiet(), @"
-     age  time              id        msgs  br  context   cost  name or first user message
-     5mo  2025-11-20 10:00  000000b6    13   2      173  $0.00  # AGENTS.md instructions for /home/u/kites  <INSTRUCTIONS> Measure twice. </INSTRUCTIONS>
-     2mo  2026-03-02 10:00  000000b2    10   2     1.2k  $0.00  Which paper for a kite?
-     2mo  2026-03-02 10:00  000000b1    10   1     9.4k  $0.00  Paper for a kite
-    10mo  2025-06-20 09:00  6098ae0e     8   1      100      -  <environment_context> Current working directory: /home/u/kites Approval policy: on-request </environment_context>
-     2mo  2026-03-02 10:00  000000b5     7   1       26      -  Say it in events.
-     2mo  2026-03-02 10:00  000000b3     4   1       16      -  A long question.
+     age  time              id        msgs  br  context  cost  name or first user message
+     5mo  2025-11-20 10:00  000000b6    10   2      173     -  How long is the tail?
+     2mo  2026-03-02 10:00  000000b2     9   2     1.2k     -  Which paper for a kite?
+     2mo  2026-03-02 10:00  000000b1     9   1     9.4k     -  Paper for a kite
+     2mo  2026-03-02 10:00  000000b5     7   1       26     -  Say it in events.
+    10mo  2025-06-20 09:00  6098ae0e     7   1      100     -  Which paper for a kite?
+     2mo  2026-03-02 10:00  000000b3     4   1       16     -  A long question.
     ");
     assert_snapshot!(h.run("list --source codex"), @"");
     // The rows are those of the sessions that they become.
@@ -768,11 +768,11 @@ fn sub_agents_are_below_their_session() {
         assert!(h.stored() == before);
     }
     assert_snapshot!(h.run("list --all").quiet(), @"
-    age  time              id        agent  msgs  br  context   cost  name or first user message
-    7mo  2025-09-12 08:00  c7955523  omp      10   1    12.9k  $0.00  Which paper for a kite?
-    7mo  2025-09-12 08:00  34bd5c45  omp       2   1        -      -  └─ a7: Look.
-    7mo  2025-09-12 08:00  41a4fe69  pi       10   1    12.9k  $0.00  Which paper for a kite?
-    7mo  2025-09-12 08:00  b6516b6a  pi        2   1        4      -  └─ a7: Look.
+    age  time              id        agent  msgs  br  context  cost  name or first user message
+    7mo  2025-09-12 08:00  c7955523  omp      10   1    12.9k     -  Which paper for a kite?
+    7mo  2025-09-12 08:00  34bd5c45  omp       2   1        -     -  └─ a7: Look.
+    7mo  2025-09-12 08:00  41a4fe69  pi       10   1    12.9k     -  Which paper for a kite?
+    7mo  2025-09-12 08:00  b6516b6a  pi        2   1        4     -  └─ a7: Look.
     ");
     // One file can only be one session.
     h.run(&format!("import -q ./p/{id}.jsonl -o ./new")).quiet();
@@ -837,4 +837,196 @@ fn a_run_that_was_killed_is_completed_by_the_next() {
             assert_eq!(bytes.len(), all[&name].len(), "{at}");
         }
     }
+}
+
+/// Returns a source of Claude Code: the lines of a conversation, each with its type and its content.
+fn claude(lines: &[(&str, &str)]) -> String {
+    let line = |at: usize, (kind, content): &(&str, &str)| {
+        let parent = if at == 0 { "null".to_owned() } else { format!("\"u{}\"", at - 1) };
+        let usage = r#""model":"claude-x","usage":{"input_tokens":1000,"output_tokens":10}"#;
+        format!(
+            r#"{{"type":"{kind}","uuid":"u{at}","parentUuid":{parent},"sessionId":"s","cwd":"/home/u/kites","timestamp":"2026-03-02T10:00:{at:02}.000Z","message":{{"role":"{kind}","id":"m{at}",{usage},"content":{content}}}}}"#
+        ) + "\n"
+    };
+    lines.iter().enumerate().map(|(at, of)| line(at, of)).collect()
+}
+
+/// Returns a source of Codex: the calls and their outputs.
+fn codex(calls: &[(&str, &str, &str)]) -> String {
+    let item = |item: serde_json::Value| {
+        let line = serde_json::json!({"timestamp": "2026-03-02T10:00:00.000Z", "type": "response_item", "payload": item});
+        format!("{line}\n")
+    };
+    let said = |text: &str| {
+        item(
+            serde_json::json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}),
+        )
+    };
+    let mut text = r#"{"timestamp":"2026-03-02T10:00:00.000Z","type":"session_meta","payload":{"id":"s","cwd":"/home/u/kites"}}"#.to_owned() + "\n";
+    text += &said("Run the tests.");
+    for (at, (name, arguments, output)) in calls.iter().enumerate() {
+        let id = format!("c{at}");
+        text += &item(
+            serde_json::json!({"type": "function_call", "name": name, "arguments": arguments, "call_id": id}),
+        );
+        text += &item(serde_json::json!({"type": "function_call_output", "call_id": id, "output": output}));
+    }
+    text
+}
+
+/// Codex has the exit code of a command only in its output, and may have its words as an array.
+#[test]
+fn a_command_of_codex_that_failed_is_a_failure() {
+    let s = Sandbox::new();
+    let shell = r#"{"command":["bash","-lc","make test"],"workdir":"/home/u/kites"}"#;
+    s.put(
+        "x.jsonl",
+        codex(&[
+            ("shell", shell, "Exit code: 2\nWall time: 1.2 seconds\nOutput:\nno tail"),
+            (
+                "exec_command",
+                r#"{"cmd":"make line"}"#,
+                "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\nno",
+            ),
+            ("shell", r#"{"command":["ls","-l"]}"#, r#"{"output":"no","metadata":{"exit_code":4}}"#),
+            ("exec_command", r#"{"cmd":"cat notes"}"#, "Exit code: 0\nOutput:\nExit code: 5"),
+        ]),
+    );
+    s.run("import ./x.jsonl -o ./new");
+    let tree = s.run("tree --unfold ./new");
+    for row in [
+        "shell: [failed] make test",
+        "exec_command: [failed] make line",
+        "shell: [failed] ls -l",
+        "exec_command: cat notes",
+    ] {
+        assert!(tree.contains(row), "{row}: {tree}");
+    }
+    let failures: Vec<_> =
+        s.text("new").lines().filter(|line| line.contains(r#""isError":true"#)).map(str::to_owned).collect();
+    assert_eq!(failures.len(), 3);
+    assert!(failures[0].contains(r#""details":{"exitCode":2},"isError":true"#), "{}", failures[0]);
+    // The arguments are as Codex has them.
+    assert!(s.text("new").contains(shell));
+    let page = s.run("export --as markdown ./new -o -");
+    assert!(page.contains("make test") && page.contains("exit 2"), "{page}");
+    s.run("compact ./new --first-kept none");
+    let summary = s.run("context --as text ./new");
+    assert!(summary.contains("`make test`: exited with code 2"), "{summary}");
+}
+
+/// What costs nothing because the cost is not known is unpriced, and has the cost of a table of prices.
+#[test]
+fn a_cost_that_is_not_recorded_is_unpriced() {
+    let s = Sandbox::new();
+    s.put(
+        "x.jsonl",
+        claude(&[
+            ("user", r#""How long a line?""#),
+            ("assistant", r#"[{"type":"text","text":"Thirty metres."}]"#),
+        ]),
+    );
+    s.put("prices.json", r#"{"claude-x":{"litellm_provider":"anthropic","input_cost_per_token":0.001,"output_cost_per_token":0.1}}"#);
+    for agent in ["pi", "omp"] {
+        s.run(&format!("import --for {agent} ./x.jsonl -o ./{agent}"));
+        let stats = |options: &str| -> serde_json::Value {
+            serde_json::from_str(&s.run(&format!("stats --json {options} ./{agent}"))).unwrap()
+        };
+        assert_eq!((&stats("")["cost"], &stats("")["unpriced"]), (&0.into(), &1.into()));
+        let priced = stats("--prices ./prices.json");
+        assert_eq!((&priced["cost"], &priced["unpriced"]), (&2.into(), &0.into()));
+        assert_eq!(s.pisess(&format!("check -q ./{agent}")).done().code, 0);
+    }
+}
+
+/// What the source agents say in the name of the user is in the context as it was, and nobody takes it for a request.
+#[test]
+fn what_is_said_in_the_name_of_the_user_is_not_the_users() {
+    let s = Sandbox::new();
+    s.put(
+        "x.jsonl",
+        claude(&[
+            (
+                "user",
+                r#""Caveat: The messages below were generated by the user while running local commands.""#,
+            ),
+            ("user", r#""<command-name>/model</command-name>""#),
+            ("user", r#""<local-command-stdout>Set model</local-command-stdout>""#),
+            ("user", r#""How long a line? <system-reminder>Be brief.</system-reminder>""#),
+            ("assistant", r#"[{"type":"text","text":"Thirty metres."}]"#),
+            ("user", r#"[{"type":"text","text":"[Request interrupted by user]"}]"#),
+            ("user", r#""<task-notification>done</task-notification>""#),
+            ("user", r#"[{"type":"text","text":"<system-reminder>Be kind.</system-reminder>"}]"#),
+        ]),
+    );
+    for agent in ["pi", "omp"] {
+        s.run(&format!("import --for {agent} ./x.jsonl -o ./{agent}"));
+        let users = s.run(&format!("tree --filter user-only ./{agent}"));
+        assert!(users.lines().count() == 1 && users.contains("user: How long a line?"), "{users}");
+        assert!(s.run(&format!("list ./{agent}")).contains("  How long a line?"));
+        let kinds: Vec<_> = messages(&s, agent)
+            .iter()
+            .map(|message| message["customType"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        let injected = ["meta", "command", "output", "", "", "interruption", "notification", "reminder"];
+        let injected =
+            injected.map(|kind| if kind.is_empty() { String::new() } else { format!("claude.{kind}") });
+        assert_eq!(kinds, injected);
+        let llm: serde_json::Value =
+            serde_json::from_str(&s.run(&format!("context --as llm ./{agent}"))).unwrap();
+        let text = llm.to_string();
+        for said in ["Set model", "[Request interrupted by user]", "<task-notification>done", "Be kind."] {
+            assert!(text.contains(said), "{said}: {text}");
+        }
+        assert_eq!(s.pisess(&format!("check -q ./{agent}")).done().code, 0);
+    }
+}
+
+/// The tools of Claude Code read and change files under other names.
+#[test]
+fn files_of_claude_code_are_counted() {
+    let s = Sandbox::new();
+    let call = |id: &str, name: &str, arguments: &str| {
+        format!(r#"[{{"type":"tool_use","id":"{id}","name":"{name}","input":{arguments}}}]"#)
+    };
+    let result = |id: &str, text: &str| {
+        format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"{text}"}}]"#)
+    };
+    let todos = r#"{"todos":[{"content":"Cut spars","status":"completed"},{"content":"Tie knots","status":"in_progress"}]}"#;
+    let calls = [
+        ("Read", r#"{"file_path":"/home/u/kites/a.md"}"#),
+        ("Edit", r#"{"file_path":"/home/u/kites/a.md","old_string":"a","new_string":"b"}"#),
+        ("MultiEdit", r#"{"file_path":"/home/u/kites/a.md","edits":[]}"#),
+        ("NotebookEdit", r#"{"notebook_path":"/home/u/kites/n.ipynb"}"#),
+        ("Grep", r#"{"pattern":"tail"}"#),
+        ("TodoWrite", todos),
+    ];
+    let mut lines = vec![("user", r#""Make it.""#.to_owned())];
+    for (at, (name, arguments)) in calls.iter().enumerate() {
+        lines.push(("assistant", call(&format!("t{at}"), name, arguments)));
+        lines.push(("user", result(&format!("t{at}"), "Todos have been modified.")));
+    }
+    let lines: Vec<_> = lines.iter().map(|(kind, content)| (*kind, content.as_str())).collect();
+    s.put("x.jsonl", claude(&lines));
+    s.run("import ./x.jsonl -o ./new");
+    assert_snapshot!(s.run("stats --by file ./new"), @"
+    file             reads  writes  sessions  in
+    ~/kites/a.md         1       2         1  fd1d12a3
+    ~/kites/n.ipynb      0       1         1  fd1d12a3
+    ");
+    s.run("compact ./new --first-kept none");
+    let page = s.run("export --as markdown ./new -o -");
+    assert!(page.contains("/tail/ in ."), "{page}");
+    let summary = s.run("context --as text ./new");
+    assert!(summary.contains("Files changed, newest first: `n.ipynb`, `a.md`"), "{summary}");
+    assert!(
+        summary.contains("- [~] Tie knots") && !summary.contains("Todos have been modified"),
+        "{summary}"
+    );
+    s.put("y.jsonl", codex(&[("exec_command", r#"{"cmd":"ls"}"#, "a")]));
+    s.run("import ./y.jsonl -o ./other");
+    assert_eq!(
+        s.pisess("stats --by file ./other").done().stderr,
+        "pisess: note: no tool calls that name a file in these sessions\n"
+    );
 }

@@ -16,13 +16,14 @@ const MOST: usize = 20_000 * BYTES;
 /// What a summary begins with, since November 2025.
 const SUMMARY: &str = "Another language model started to solve this problem";
 /// What texts begin with that Codex sends in the name of the user: they begin no turn.
-const NO_TURN: [&str; 7] = [
+const NO_TURN: [&str; 8] = [
     "<environment_context>",
     "<user_instructions>",
     "<user_shell_command>",
     "<turn_aborted>",
     "<skill>",
     "<subagent_notification>",
+    "<permissions instructions>",
     "# AGENTS.md instructions",
 ];
 

@@ -1,6 +1,6 @@
-//! The calls of tools in Codex's items and events, and their results.
+//! The calls of tools in Codex's items and events, and their results. That a command failed is only in its output.
 
-use super::content::blocks;
+use super::content::{array_text, blocks};
 use super::{Codex, CodexLine};
 use crate::import::parts::text;
 use crate::session::content::text_content;
@@ -8,6 +8,12 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use pisess_json::{Raw, js};
 use std::io;
+
+/// What the lines before the output of a command begin with.
+const BEFORE_OUTPUT: [&str; 5] =
+    ["Chunk ID: ", "Wall time: ", "Total output lines: ", "Original token count: ", "Process running with "];
+/// What the one with its exit code begins with.
+const EXIT_CODE: [&str; 2] = ["Exit code: ", "Process exited with code "];
 
 impl Codex<'_> {
     pub(super) fn call(
@@ -37,12 +43,16 @@ impl Codex<'_> {
         used: &[&str],
     ) -> io::Result<()> {
         self.answered.insert(id.as_bytes().into());
+        let failed = exit_code(&array_text(Raw::checked(content))).filter(|code| *code != 0.0);
         let message = Object::new()
             .str("role", "toolResult")
             .text("toolCallId", id)
             .text("toolName", name)
             .json("content", content)
-            .bool("isError", is_error);
+            .with(failed, |message, code| {
+                message.json("details", &Object::new().number("exitCode", code).finish())
+            })
+            .bool("isError", is_error || failed.is_some());
         self.message(line, message, used)
     }
 
@@ -117,11 +127,54 @@ pub fn arguments(value: Option<Raw>) -> Vec<u8> {
     }
 }
 
+/// Returns the exit code that the output of a command begins with, or has in its metadata.
+fn exit_code(output: &Text) -> Option<f64> {
+    let bytes = output.as_bytes();
+    if bytes.first() == Some(&b'{') {
+        return Raw::parse(bytes).ok()?.get("metadata")?.get("exit_code")?.number();
+    }
+    let lines = bytes.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default());
+    for line in lines.map(str::trim_end) {
+        if let Some(code) = EXIT_CODE.iter().find_map(|start| line.strip_prefix(start)) {
+            return code.parse().ok();
+        }
+        if !BEFORE_OUTPUT.iter().any(|start| line.starts_with(start)) {
+            return None;
+        }
+    }
+    None
+}
+
 /// Returns the content of a result: its blocks, its text, or its JSON.
 pub fn output(value: Option<Raw>) -> Vec<u8> {
     let Some(value) = value else { return b"[]".to_vec() };
     match blocks(value) {
         blocks if !blocks.is_empty() => array(blocks),
         _ => text_content(&value.text().unwrap_or_else(|| js::stringify(value))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exit_code_is_before_the_output_or_in_the_metadata() {
+        let cases = [
+            ("Exit code: 2\nOutput:\nno", Some(2.0)),
+            ("Exit code: 137", Some(137.0)),
+            ("Exit code: 1\r\nWall time: 0.2 seconds\nOutput:\n", Some(1.0)),
+            ("Wall time: 1 seconds\nExit code: -1\nTotal output lines: 9\nOutput:\n", Some(-1.0)),
+            ("Chunk ID: a\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\n", Some(3.0)),
+            ("Chunk ID: a\nWall time: 9 seconds\nProcess running with session ID 7\nOutput:\n", None),
+            (r#"{"output":"no\n","metadata":{"exit_code":2,"duration_seconds":0.1}}"#, Some(2.0)),
+            (r#"{"output":"Exit code: 2"}"#, None),
+            ("Output:\nExit code: 2", None),
+            ("The log says:\nExit code: 2", None),
+            ("", None),
+        ];
+        for (output, expected) in cases {
+            assert_eq!(exit_code(&Text::from(output)), expected, "{output}");
+        }
     }
 }

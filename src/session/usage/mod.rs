@@ -8,6 +8,7 @@ mod agents;
 
 pub use agents::{SubAgents, end_of, places, sessions};
 
+use crate::session::content::members;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::record::{MessageFacts, Typed};
 use foldhash::HashSet;
@@ -28,7 +29,7 @@ pub struct Usage {
     pub cache_read: f64,
     /// Tokens written to the cache.
     pub cache_write: f64,
-    /// `cost.total`; `None` if the file has no cost.
+    /// `cost.total`; `None` if the file has no cost, or `cost.unknown` is true, as in sessions that were imported.
     pub cost: Option<f64>,
     /// Whether the cost is not that of the file, but from a table of prices.
     pub is_estimated: bool,
@@ -49,8 +50,10 @@ impl Usage {
                 () if key.is("cacheRead") => usage.cache_read = number.unwrap_or(0.0),
                 () if key.is("cacheWrite") => usage.cache_write = number.unwrap_or(0.0),
                 () if key.is("cost") => {
-                    let total = value.get("total").and_then(Raw::number);
-                    usage.cost = total.filter(|total| total.is_finite());
+                    let [total, unknown] = members(value, ["total", "unknown"]);
+                    let is_known = unknown.and_then(Raw::bool) != Some(true);
+                    let total = total.and_then(Raw::number);
+                    usage.cost = total.filter(|total| total.is_finite() && is_known);
                 }
                 () => {}
             }

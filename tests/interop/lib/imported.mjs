@@ -43,10 +43,17 @@ export async function compareImported({ pisess, peers, folder }, fixtures, repor
 async function compared(pisess, file, theirs) {
   const { stdout } = await pisess.run(["path", file, "--json"]);
   const entries = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
-  const ours = entries.filter(({ type }) => type === "message").map(({ message }) => message);
+  const ours = entries.flatMap(messageOf);
   if (theirs.length === 0) return { pointer: "(their importer)", expected: "messages", actual: "none" };
   const kept = ours.map((message, at) => onlyKeysOf(message, theirs[at]));
   return difference(theirs.map(without), kept.map(without));
+}
+
+/** Returns the message of an entry. Their importer takes what Codex says in the name of the user for the user's words. */
+function messageOf({ type, customType, content, message, timestamp }) {
+  if (type === "message") return [message];
+  if (customType !== "codex.context") return [];
+  return [{ role: "user", content, timestamp: Date.parse(timestamp) }];
 }
 
 const without = ({ usage, ...message }) => message;
