@@ -79,7 +79,9 @@ fn summary(entry: Raw) -> Text<'static> {
     }
     // Up to the next heading.
     rest = rest.split("\n#").next().unwrap_or_default();
-    normalize(Text::from(rest)).head(ROW_UNITS)
+    // The line above a quotation only says what it is.
+    let quotation = rest.split_once(":\n> ").filter(|(lead, _)| !lead.contains('\n'));
+    normalize(Text::from(quotation.map_or(rest, |(_, quoted)| quoted))).head(ROW_UNITS)
 }
 
 /// Returns a branch summary without what the agents put before it.
@@ -343,6 +345,8 @@ mod tests {
         let preamble = preamble.unwrap().trim_matches('"').to_owned();
         let branch = format!(r#"{{"type":"branch_summary","summary":"{preamble}## Goal\nMake it\nright"}}"#);
         assert_eq!(row(&branch), "branch summary: Make it right");
+        let quotation = branch.replace("Make it", "The last request (entry x):\\n> Make it");
+        assert_eq!(row(&quotation), "branch summary: Make it right");
         assert_eq!(
             row(r###"{"type":"compaction","summary":"# A\n\n## B\n- c","tokensBefore":1500}"###),
             "compaction: 1.5k tokens · - c"

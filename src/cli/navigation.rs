@@ -17,7 +17,8 @@ use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, branch, details};
 use crate::ops::switch::{behind_notes, switch};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::entry::{EntryIx, Kind, Role};
+use crate::session::read::entry_reader::{Body, EntryReader, Message};
 use crate::session::reference::Position;
 use crate::summary::Material;
 use pisess_json::text::{Text, concat};
@@ -244,16 +245,13 @@ impl<'a> Move<'a> {
     /// Returns the summary from the first of its sources.
     fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let (_, file_ops) =
+        let (messages, file_ops) =
             self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
         let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
-            // pi omits the results of tools from the prompt, and with them how each call ended.
-            let left = self.navigation.left_with_request(session);
-            let context = self.open.input.read((session.agent().context)(&left, &bodies))?;
             let material = Material {
-                messages: &context.messages,
+                messages: &self.left(messages, &bodies)?,
                 turn_prefix: &[],
                 previous_summary: None,
                 instructions: self.options.summary.instructions.as_deref(),
@@ -265,6 +263,25 @@ impl<'a> Move<'a> {
             let text = self.options.summary.made(self.open, prompts, only, built_in, ui)?;
             Ok(file_ops.below(concat(&[&session.agent().branch_preamble, &text]), session))
         })
+    }
+
+    /// Returns the messages of the branch that is left for the built-in summary: those for a prompt, with the results of
+    /// tools, which pi leaves out, after the request that the branch continues. A compaction only repeats what they say.
+    fn left(&self, prepared: Vec<Message>, bodies: &EntryReader) -> Result<Vec<Message>, Failure> {
+        let (session, navigation) = (&self.open.session, &self.navigation);
+        let edits = self.open.edits(navigation.old_leaf)?;
+        let first = prepared.first().map(|message| message.entry);
+        let mut prepared = prepared.into_iter().peekable();
+        let request = navigation.continued_request(session).map(|request| [request]);
+        let request = request.map(|request| (session.agent().context)(&request, bodies)).transpose();
+        let mut left = self.open.input.read(request)?.map_or_else(Vec::new, |context| context.messages);
+        for &ix in navigation.abandoned.iter().skip_while(|ix| Some(**ix) != first) {
+            let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
+            let message = prepared.next_if(|message| message.entry == ix);
+            let result = is_result.then_some(Message { entry: ix, body: Body::Stored });
+            left.extend(message.or(result).filter(|_| session.entry(ix).kind != Kind::Compaction));
+        }
+        Ok(left)
     }
 
     fn prompt(&self) -> Result<Vec<u8>, Failure> {

@@ -4,7 +4,7 @@
 //! parent, and its text is returned to be edited.
 
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Flags, Kind, Sort};
+use crate::session::entry::{EntryIx, Flags, Kind, Role, Sort};
 use crate::session::reference::Position;
 use foldhash::HashSet;
 
@@ -53,14 +53,13 @@ pub fn last_request(session: &Session, place: Position) -> Position {
 }
 
 impl Navigation {
-    /// Returns the branch that is left, after the request that it continues, if it does not begin with one: without it, a
-    /// summary could not tell what the work was for.
-    pub fn left_with_request(&self, session: &Session) -> Vec<EntryIx> {
-        let begins =
-            self.abandoned.iter().find(|&&ix| session.entry(ix).kind.schema().sort == Sort::Conversation);
-        let is_reply = begins.is_some_and(|&ix| !session.entry(ix).flags.has(Flags::USER_REQUEST));
-        let request = last_request(session, self.common_ancestor).filter(|_| is_reply);
-        request.into_iter().chain(self.abandoned.iter().copied()).collect()
+    /// Returns the request that the branch that is left continues, if it begins with a reply or a tool result.
+    pub fn continued_request(&self, session: &Session) -> Position {
+        let is_said = |ix: &&EntryIx| session.entry(**ix).kind.schema().sort == Sort::Conversation;
+        let first = *self.abandoned.iter().find(is_said)?;
+        let is_reply =
+            [Role::Assistant, Role::ToolResult].iter().any(|role| session.is_message(first, *role));
+        last_request(session, self.common_ancestor).filter(|_| is_reply)
     }
 }
 

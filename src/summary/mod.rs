@@ -91,6 +91,8 @@ struct Extract {
     redactor: Redactor,
     /// Whether the last turn continues after the summary.
     is_split: bool,
+    /// Whether the user last gave a command to the agent itself, so that what follows is no reply to the request.
+    is_aside: bool,
 }
 
 impl Extract {
@@ -103,11 +105,17 @@ impl Extract {
         // A single word after a slash is a command to the agent itself.
         let is_command = text.starts_with('/') && text.split_whitespace().count() == 1;
         match kind {
-            Kind::User if !text.trim().is_empty() && !is_command => self.user(entry, text.trim()),
+            Kind::User if is_command => self.is_aside = !self.turn.request.is_empty(),
+            Kind::User if !text.trim().is_empty() => {
+                self.is_aside = false;
+                self.user(entry, text.trim());
+            }
             Kind::Extension(name) => self.note(&format!("Message of {name}"), &text),
             Kind::Assistant(stop) => {
-                self.turn.hear(&text, stop);
-                self.turn.calls += calls.len();
+                if !self.is_aside {
+                    self.turn.hear(&text, stop);
+                    self.turn.calls += calls.len();
+                }
                 self.work.pending = calls;
             }
             Kind::Result(outcome) => calls.into_iter().for_each(|call| {
@@ -118,8 +126,8 @@ impl Extract {
             }),
             Kind::CompactionSummary => self.go_on_from(&text),
             Kind::BranchSummary => {
-                let points = Sections::read(without_preamble(&text)).own().0.concat();
-                self.note("On another branch", &points.join("; "));
+                let branches = Sections::read(without_preamble(&text)).of_branches();
+                branches.into_iter().for_each(|branch| self.points.add(Section::Context, branch));
             }
             Kind::User | Kind::Other => {}
         }

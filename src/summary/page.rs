@@ -156,7 +156,8 @@ fn reported(turn: &Turn, each: usize) -> String {
         if turn.request.is_empty() { "Before that".to_owned() } else { quoted(&turn.request, each) };
     let times = if turn.repeats > 0 { format!(" (×{})", turn.repeats + 1) } else { String::new() };
     let words = Some(substance(turn.words())).filter(|words| !words.is_empty()).unwrap_or(turn.words());
-    format!("{request}{times}: {}: {}", ending(turn), quoted(words, each))
+    let answer = if words.is_empty() { String::new() } else { format!(": {}", quoted(words, each)) };
+    format!("{request}{times}: {}{answer}", ending(turn))
 }
 
 /// Returns a line of `lead`, as many items as fit, and how many more there are; nothing if none fits.

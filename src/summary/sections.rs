@@ -4,8 +4,8 @@
 //! may be a built-in one, whose quotations are restored word for word; a model's, in the same sections; two
 //! in one, if a turn was split; or prose. Its points are quoted like any other text.
 
-use super::budget::{HELD, POINT};
-use super::quote::{bare, clean, folded, line, unquoted};
+use super::budget::{HELD, NEWEST, OLDEST, POINT};
+use super::quote::{bare, clean, folded, line, quoted, unquoted};
 
 /// The sections of the format, in its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,11 @@ pub(super) const CALLS: &str = "Last tool calls";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";
 pub(super) const PASSED: &str = "Commands whose last run ended without error, newest first: ";
 pub(super) const CHANGED: &str = "Files changed";
-/// The beginnings of points that each summary reports anew.
-const RESTATED: [&str; 7] = [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT, PASSED, CHANGED];
+/// The beginnings of points that each summary reports anew: on how far the work is, and on what it has done.
+const UNDER_WAY: [&str; 5] = [SAID, REPLIED, GO_ON, CALLS, LEFT_OUT];
+const DONE: [&str; 2] = [PASSED, CHANGED];
+/// The beginning of what is said of another branch.
+const ELSEWHERE: &str = "On another branch: ";
 /// Marks a point of a previous summary: points below it without this mark are newer.
 pub(super) const EARLIER: &str = "Earlier: ";
 
@@ -112,8 +115,8 @@ impl Sections {
 
     /// Returns them without the items that each summary reports anew.
     pub fn own(mut self) -> Self {
-        let is_restated =
-            |item: &String| RESTATED.iter().chain(&QUOTATIONS).any(|lead| item.starts_with(lead));
+        let restated = [&UNDER_WAY[..], &DONE, &QUOTATIONS].concat();
+        let is_restated = |item: &String| restated.iter().any(|lead| item.starts_with(lead));
         self.0.iter_mut().for_each(|items| items.retain(|item| !is_restated(item)));
         self
     }
@@ -129,6 +132,20 @@ impl Sections {
             *point = format!("{EARLIER}{}", point.trim_start_matches(EARLIER));
         }
         own
+    }
+
+    /// Returns what the summary of a branch tells those on another one, in a point each: of the branches that were left
+    /// before, then of its own branch, whose work goes on nowhere, but whose effects remain.
+    pub fn of_branches(mut self) -> Vec<String> {
+        let request = self.quoted(REQUEST).map(|(_, request)| quoted(request, OLDEST));
+        let is_point =
+            |item: &String| !UNDER_WAY.iter().chain(&QUOTATIONS).any(|lead| item.starts_with(lead));
+        let points = std::mem::take(&mut self.0).into_iter().flatten().filter(is_point);
+        let (mut branches, points): (Vec<_>, Vec<_>) =
+            points.partition(|item| item.trim_start_matches(EARLIER).starts_with(ELSEWHERE));
+        let own = request.into_iter().chain(points).collect::<Vec<_>>().join("; ");
+        branches.extend((!own.is_empty()).then(|| format!("{ELSEWHERE}{}", quoted(&own, NEWEST))));
+        branches
     }
 
     /// Returns the rest of each item that begins with `lead`.

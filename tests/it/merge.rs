@@ -12,7 +12,7 @@ fn a_branch_comes_back_as_a_summary() {
     1a2b3c02  • assistant: Tissue paper is light, washi is strong.
     1a2b3c06  ├─ • user: Washi then. How big?  (3 entries, now)
     1a2b3c07  │  • assistant: A metre and more, with a bamboo spar.
-    226b1b5c  │  • [both] branch summary: The last request, word for word (entry 1a2b3c04): > Tissue paper then. How big?  ← active
+    226b1b5c  │  • [both] branch summary: Tissue paper then. How big?  ← active
     1a2b3c04  └─ user: Tissue paper then. How big?  (2 entries, 4mo)
     1a2b3c05     assistant: Half a metre; larger ones tear.
     ");

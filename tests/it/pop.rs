@@ -96,6 +96,32 @@ fn the_built_in_summary_tells_what_was_requested_and_how_it_went() {
     }
 }
 
+/// A compaction on the branch may keep what precedes the branch, as its summary is then about; and an agent leaves out of a
+/// context what precedes `/clear`, and a reply that was aborted.
+#[test]
+fn what_is_out_of_the_context_is_in_the_summary() {
+    let s = Sandbox::with(&["tour.jsonl", "omp.jsonl"]);
+    s.run("fork -q ./tour.jsonl a6d84170 -o ./pi.jsonl");
+    s.run("compact -q ./pi.jsonl --first-kept c25f81e7 --summary 'A ferry that left is shown.'");
+    let aborted = r#"{"type":"message","id":"bbbb0002","parentId":"bbbb0001","timestamp":"2026-05-04T12:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"The third one is upside down."}],"provider":"p","model":"m","stopReason":"aborted"}}"#;
+    let cleared = r#"{"type":"reset_boundary","id":"bbbb0003","parentId":"bbbb0002","timestamp":"2026-05-04T12:00:00.000Z"}"#;
+    let leaf = s.pisess("path --ids ./omp.jsonl").done().text();
+    let asked = crate::sandbox::user("bbbb0001", leaf.lines().last(), "And which of the photos are turned?");
+    s.put("omp.jsonl", format!("{}{asked}\n{aborted}\n{cleared}\n", s.text("omp.jsonl")));
+    for (file, told) in [
+        ("pi.jsonl", "> Just add a day when it comes out negative.\n"),
+        ("pi.jsonl", "`cargo test --quiet`: exited with code 101"),
+        ("omp.jsonl", "> And which of the photos are turned?\n"),
+        ("omp.jsonl", "interrupted by the user"),
+        ("omp.jsonl", "The third one is upside down."),
+    ] {
+        let popped = s.pisess(&format!("pop -q --json -n ./{file}")).done().text();
+        let plan: Value = serde_json::from_str(&popped).unwrap();
+        let summary = plan["written"][0]["summary"].as_str().unwrap();
+        assert!(summary.contains(told), "{file}: {told}\n{summary}");
+    }
+}
+
 /// `switch` asks for a summary with `--summarize`; the other commands always write one.
 #[test]
 fn the_summary_need_not_be_asked_for() {

@@ -146,6 +146,43 @@ fn an_extension_remarks_and_does_not_replace_the_request() {
 }
 
 #[test]
+fn the_summary_of_one_branch_does_not_replace_that_of_another() {
+    let branch = |text: &str| vec![format!(r#"{{"role":"branchSummary","summary":{}}}"#, json(text))];
+    let messages = [
+        user("Make the ferry times right across midnight, please."),
+        branch("Adding a day breaks two tests: never do that."),
+        branch("The nearer day passes all tests."),
+    ];
+    let told = ["Adding a day breaks two tests: never do that.", "The nearer day passes all tests."];
+    let told = told.map(|text| format!("- On another branch: \"{text}\""));
+    assert_eq!(below(&summary(None, messages), "## Critical Context"), told);
+}
+
+#[test]
+fn the_reply_to_a_command_is_not_that_to_the_request_before() {
+    let messages = [
+        user("Create a new theme for the terminal."),
+        says("I've created it."),
+        user("/them"),
+        stops("aborted", ""),
+        user("Now write a page about it for the handbook."),
+    ];
+    let text = summary(None, messages);
+    let before =
+        "- The request before it: \"Create a new theme for the terminal.\": answered: \"I've created it.\"";
+    assert!(text.contains(before), "{text}");
+    let text = summary(
+        None,
+        [
+            user("Create a new theme for the terminal."),
+            stops("aborted", ""),
+            user("Or rather a font, for the same terminal."),
+        ],
+    );
+    assert!(text.contains("\"Create a new theme for the terminal.\": interrupted by the user\n"), "{text}");
+}
+
+#[test]
 fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
     let messages = [
         user(

@@ -48,3 +48,16 @@ fn its_own_quotations_come_back_word_for_word() {
     assert_eq!(previous.after(REPLIED).collect::<Vec<_>>(), ["."]);
     assert_eq!(points(&previous.own(), Section::NextSteps), ["Earlier: c"]);
 }
+
+#[test]
+fn a_branch_is_told_to_another_one_with_its_effects_and_those_before_it() {
+    let text = format!(
+        "## Goal\n{REQUEST}e1):\n> Release it\n\n## Progress\n### Done\n- {PASSED}`git push`\n\n### In Progress\n- {SAID}\"x\"\n\n## Next Steps\n- {GO_ON}.\n\n## Critical Context\n- On another branch: \"a\"\n- {EARLIER}On another branch: \"b\""
+    );
+    let told = [
+        "On another branch: \"a\"".to_owned(),
+        format!("{EARLIER}On another branch: \"b\""),
+        format!("On another branch: \"'Release it'; {PASSED}`git push`\""),
+    ];
+    assert_eq!(Sections::read(&text).of_branches(), told);
+}
