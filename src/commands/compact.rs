@@ -15,7 +15,7 @@ use crate::load::{Options, append, load};
 use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, Message};
 use crate::summary::Material;
 use pisess_json::text::Text;
@@ -198,10 +198,16 @@ impl Compact<'_> {
         }
         let session = &self.open.session;
         let kept = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
-        kept.map(|ix| Some(FirstKept::Entry(ix))).ok_or_else(|| {
+        let kept = kept.ok_or_else(|| {
             let failure = self.open.input.cannot(format_args!("{reference} is not on the path to the leaf"));
             failure.hint("list the path with `pisess path`")
-        })
+        })?;
+        if session.is_message(kept, Role::ToolResult) {
+            let failure =
+                self.open.input.cannot(format_args!("{reference} is a result, whose call would not be kept"));
+            return Err(failure.hint("give the entry with the call, which is above it"));
+        }
+        Ok(Some(FirstKept::Entry(kept)))
     }
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
