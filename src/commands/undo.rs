@@ -79,7 +79,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
     let Some(path) = open.input.file().map(SessionFile::path) else { return Ok(()) };
     let last = open.session.entries.iter().map(|entry| entry.time_ms).max().unwrap_or(Entry::NO_TIME);
-    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time > last);
+    // A mark that `prune` added may be of the same millisecond.
+    let is_newer = |path: &Path| modified_ms(path).is_some_and(|time| time >= last);
     let name = &open.input.name;
     let (operation, hint) = if is_newer(&pruned_file(path)) {
         ("prune", format!("`pisess prune --restore {name}`"))
