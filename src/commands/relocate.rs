@@ -20,6 +20,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance, Locked, SessionFile, StoreError, WriteOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -297,6 +298,8 @@ impl Batch<'_> {
                 }
                 // It is not a session.
                 Ok(Err(_)) => {}
+                // Another process has moved or deleted it meanwhile.
+                Err(error) if error.kind() == Some(io::ErrorKind::NotFound) => {}
                 Err(error) => failures.push(error.into()),
             }
         }

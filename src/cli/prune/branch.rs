@@ -67,6 +67,17 @@ impl Job<'_> {
         Err(now.input.cannot(what).hint(hint))
     }
 
+    /// Reports why the branch would be refused without --force.
+    pub(super) fn warn_of_refusal(&self, ui: &mut Ui) -> Result<(), Failure> {
+        if let Task::Branch(reference) = &self.task
+            && !self.write.change.force
+            && let Err(failure) = self.refuse(self.open, reference, &self.choice(self.open, reference)?)
+        {
+            ui.warn(&failure.line());
+        }
+        Ok(())
+    }
+
     /// Reports the sub-agents that the branch started, and the forks of the session: they stay.
     pub(super) fn name_dependents(&self, ui: &mut Ui) -> Result<(), Failure> {
         let (Task::Branch(reference), Some(file)) = (&self.task, self.open.input.file()) else {

@@ -70,6 +70,7 @@ impl Job<'_> {
     /// Prints a row for each payload or entry, and the sizes of session and context before and after.
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
         self.name_dependents(ui)?;
+        self.warn_of_refusal(ui)?;
         let (session, source) = (&self.open.session, self.open.input.source());
         let prune = self.find(self.open, ui)?;
         let place = |ix: EntryIx| (session.id(ix), session.entry(ix).line);
