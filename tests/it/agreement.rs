@@ -198,8 +198,8 @@ pub fn agree(s: &Sandbox, what: &str) {
         let path = successors(leaf, |row| by_id.get(&row["parentId"]).copied()).take(drawn.len());
         let ends: Vec<_> = path.take_while(|row| is_note(row) || Some(*row) == leaf).collect();
         let above = ends.last().and_then(|row| by_id.get(&row["parentId"]).copied());
-        let is_end = |row: &Value| active.iter().all(|branch| branch["id"] == row["id"]);
-        assert!(ends.into_iter().chain(above).any(is_end), "{what}: leaf of {active:?}");
+        let ends: Vec<_> = ends.into_iter().chain(above).map(|row| &row["id"]).collect();
+        assert!(active.iter().all(|branch| ends.contains(&&branch["id"])), "{what}: {active:?} at {ends:?}");
         let parents: HashMap<_, _> = drawn.iter().map(|row| (&row["id"], &row["parentId"])).collect();
         let is_below = |tip: &Value, above: &Value| {
             let path = successors(Some(tip), |id| parents.get(id).copied()).take(drawn.len() + 1);
@@ -231,9 +231,9 @@ pub fn agree(s: &Sandbox, what: &str) {
 fn archive_agrees(s: &Sandbox, what: &str) {
     let path = ".pi/agent/sessions/--p--/s.jsonl";
     s.put(path, s.bytes("s.jsonl"));
-    let file = File::options().append(true).open(s.path(path)).unwrap();
-    // A session in use is not archived.
-    file.set_modified(UNIX_EPOCH + Duration::from_millis(NOW as u64 - 86_400_000)).unwrap();
+    // A session in use is not archived: one that is open for writing, or was changed just now.
+    let old = UNIX_EPOCH + Duration::from_millis(NOW as u64 - 86_400_000);
+    File::options().append(true).open(s.path(path)).and_then(|file| file.set_modified(old)).unwrap();
     let home = s.path("");
     let run = |line: &str| s.pisess(line).env("HOME", home.to_str().unwrap().trim_end_matches('/')).done();
     let listed = &rows(&run(&format!("list ./{path} --json")).text())[0];
