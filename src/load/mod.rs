@@ -25,16 +25,18 @@ use crate::session::period::Period;
 use crate::session::read::header::{self, Preamble};
 pub use crate::session::read::header::{LoadError, WrongFile};
 use crate::session::read::line_chunks::{ChunkReader, LineChunk, ranges};
-use crate::session::read::record::{self, Block, Record};
+use crate::session::read::record::{self, Block, Member, Record};
 use crate::session::read::whole_lines::WholeLines;
 use crate::session::search::Words;
 use crate::session::{Header, Session};
 pub use append::append;
 pub(crate) use classify::role_of;
 use fragment::{Fragment, Reading};
+use pisess_json::KeyCache;
 use pisess_store::ReadAt;
 use pisess_store::workers::{Pool, in_order};
 pub use rows::add_rows;
+use std::cell::RefCell;
 use std::io;
 use std::ops::ControlFlow;
 
@@ -148,6 +150,11 @@ fn evidence_within(source: &dyn ReadAt, preamble: &Preamble, length: u64) -> io:
     Ok(fragment.dialect)
 }
 
+thread_local! {
+    /// The buffer and the keys of a thread, which often reads one file after another.
+    static READER: RefCell<(ChunkReader, KeyCache<Member>)> = RefCell::new((ChunkReader::default(), record::keys()));
+}
+
 /// Reads the lines after the header in one pass, by the rules of an agent.
 fn pass(
     source: &dyn ReadAt,
@@ -156,12 +163,11 @@ fn pass(
     agent: &'static Agent,
 ) -> Result<Fragment, LoadError> {
     let reading = Reading { options, format: preamble.format, agent, cwd: preamble.header.cwd.as_ref() };
-    let readers = Pool::new(|| (ChunkReader::default(), record::keys()));
     // Those that were joined are empty, and filled again.
     let fragments = Pool::new(Fragment::default);
     let read = |range| {
         let mut fragment = fragments.get();
-        let read = readers.with(|(reader, keys)| {
+        let read = READER.with_borrow_mut(|(reader, keys)| {
             reader.read(source, range, |LineChunk { start, bytes }| {
                 fragment.read_lines(bytes, start, &reading, keys);
                 ControlFlow::<()>::Continue(())
