@@ -8,6 +8,7 @@ mod generate;
 
 use generate::Shape;
 use pisess::agents;
+use pisess::agents::prepare::BRANCH_BUDGET;
 use pisess::agents::prompt::Instructions;
 use pisess::agents::row::RowOptions;
 use pisess::json::Raw;
@@ -234,7 +235,7 @@ const READS: &[(&str, Reads)] = &[
         agents::prompt::compaction_prompts(&prepared, &Instructions::default(), bodies).map(drop)
     }),
     ("summarize --prepare", |session, bodies| {
-        (session.agent().prepare_branch)(&session.path(session.leaf), bodies).map(drop)
+        (session.agent().prepare_branch)(&session.path(session.leaf), bodies, BRANCH_BUDGET).map(drop)
     }),
     ("branches", |session, bodies| {
         let tips: Vec<_> = session.all().collect();

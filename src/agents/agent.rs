@@ -120,8 +120,9 @@ pub struct Agent {
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.
     pub used_above: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>>,
-    /// Returns the input for a branch summary of `entries`.
-    pub prepare_branch: fn(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<(Vec<Message>, FileOps)>,
+    /// Returns the input for a branch summary of `entries`: the newest messages of at most `budget` tokens.
+    pub prepare_branch:
+        fn(entries: &[EntryIx], bodies: &EntryReader, budget: u64) -> io::Result<(Vec<Message>, FileOps)>,
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
     /// timestamp is 0; the caller sets it to that of the compaction.
     pub checkpoint: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>>,

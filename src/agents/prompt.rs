@@ -159,6 +159,7 @@ pub fn cut_result<'a>(text: Text<'a>, head: impl Fn(&Text<'a>, usize) -> Text<'a
 mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
+    use crate::agents::prepare::BRANCH_BUDGET;
 
     fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
         let made = chain(entries);
@@ -191,7 +192,8 @@ mod tests {
     fn a_branch_has_its_own_sections() {
         let made = chain(&[user("a")]);
         let bodies = made.bodies();
-        let (messages, _) = (made.session.agent().prepare_branch)(&made.path(), &bodies).unwrap();
+        let (messages, _) =
+            (made.session.agent().prepare_branch)(&made.path(), &bodies, BRANCH_BUDGET).unwrap();
         let prompt = branch_prompt(&messages, &Instructions::default(), &bodies).unwrap();
         let prompt = String::from_utf8(prompt).unwrap();
         assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));

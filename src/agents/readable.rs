@@ -79,8 +79,10 @@ fn summary(entry: Raw) -> Text<'static> {
     }
     // Up to the next heading.
     rest = rest.split("\n#").next().unwrap_or_default();
-    // The line above a quotation only says what it is.
-    let quotation = rest.split_once(":\n> ").filter(|(lead, _)| !lead.contains('\n'));
+    // The line above the request in a built-in summary only says what it is.
+    let quotation = rest
+        .split_once(":\n> ")
+        .filter(|(lead, _)| lead.starts_with("The last request") && !lead.contains('\n'));
     normalize(Text::from(quotation.map_or(rest, |(_, quoted)| quoted))).head(ROW_UNITS)
 }
 

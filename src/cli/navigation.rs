@@ -8,6 +8,7 @@ use super::hook::{Context, Notification, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
+use crate::agents::prepare::BRANCH_BUDGET;
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -23,6 +24,9 @@ use crate::session::reference::Position;
 use crate::summary::Material;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::{Object, texts};
+
+/// More tokens than any branch has.
+const WHOLE_BRANCH: u64 = 1 << 40;
 
 /// Options of a command that summarizes a branch, or moves the leaf.
 #[derive(Clone, Debug, clap::Args)]
@@ -245,13 +249,16 @@ impl<'a> Move<'a> {
     /// Returns the summary from the first of its sources.
     fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let (messages, file_ops) =
-            self.open.input.read((session.agent().prepare_branch)(&self.navigation.abandoned, &bodies))?;
+        let (_, file_ops) = self.open.input.read((session.agent().prepare_branch)(
+            &self.navigation.abandoned,
+            &bodies,
+            BRANCH_BUDGET,
+        ))?;
         let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
             let material = Material {
-                messages: &self.left(messages, &bodies)?,
+                messages: &self.left(&bodies)?,
                 turn_prefix: &[],
                 previous_summary: None,
                 instructions: self.options.summary.instructions.as_deref(),
@@ -266,16 +273,18 @@ impl<'a> Move<'a> {
     }
 
     /// Returns the messages of the branch that is left for the built-in summary: those for a prompt, with the results of
-    /// tools, which pi leaves out, after the request that the branch continues. A compaction only repeats what they say.
-    fn left(&self, prepared: Vec<Message>, bodies: &EntryReader) -> Result<Vec<Message>, Failure> {
+    /// tools, which pi leaves out, after the request that the branch continues. Compactions are left out: they repeat messages
+    /// that are here, or are about what precedes the branch.
+    fn left(&self, bodies: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
+        let prepared = (session.agent().prepare_branch)(&navigation.abandoned, bodies, WHOLE_BRANCH);
+        let (prepared, _) = self.open.input.read(prepared)?;
         let edits = self.open.edits(navigation.old_leaf)?;
-        let first = prepared.first().map(|message| message.entry);
         let mut prepared = prepared.into_iter().peekable();
         let request = navigation.continued_request(session).map(|request| [request]);
         let request = request.map(|request| (session.agent().context)(&request, bodies)).transpose();
         let mut left = self.open.input.read(request)?.map_or_else(Vec::new, |context| context.messages);
-        for &ix in navigation.abandoned.iter().skip_while(|ix| Some(**ix) != first) {
+        for &ix in &navigation.abandoned {
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             let message = prepared.next_if(|message| message.entry == ix);
             let result = is_result.then_some(Message { entry: ix, body: Body::Stored });
@@ -286,9 +295,10 @@ impl<'a> Move<'a> {
 
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
         let (session, bodies) = (&self.open.session, self.open.bodies());
-        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies).and_then(
-            |(messages, _)| prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &bodies),
-        );
+        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies, BRANCH_BUDGET)
+            .and_then(|(messages, _)| {
+                prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &bodies)
+            });
         self.open.input.read(prompt)
     }
 
@@ -298,8 +308,11 @@ impl<'a> Move<'a> {
         let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
         let (session, bodies) = (&open.session, open.bodies());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) =
-            open.input.read((session.agent().prepare_branch)(&navigation.abandoned, &bodies))?;
+        let (_, file_ops) = open.input.read((session.agent().prepare_branch)(
+            &navigation.abandoned,
+            &bodies,
+            BRANCH_BUDGET,
+        ))?;
         let files = file_ops.lists(session);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())

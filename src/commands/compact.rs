@@ -303,6 +303,11 @@ impl Compact<'_> {
             let kept = on_path(&self.open.session, id).ok_or_else(|| {
                 hook.failed(&format!("its `firstKeptEntryId` is not on the path to the leaf: {id}"))
             })?;
+            if self.open.session.is_message(kept, Role::ToolResult) {
+                return Err(hook.failed(&format!(
+                    "its `firstKeptEntryId` is a result, whose call would not be kept: {id}"
+                )));
+            }
             *preparation =
                 self.prepared(Some(FirstKept::Entry(kept)))?.map_or_else(|| Err(self.nothing()?), Ok)?;
         }

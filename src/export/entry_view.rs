@@ -51,6 +51,7 @@ impl EntryView<'_> {
             Kind::ResetBoundary => {
                 self.markup.words(Tag::Note, "What comes before is no longer sent to the model.")
             }
+            // A list of tools does not fit on the line of a setting.
             kind if kind.schema().letter == 'n' && kind != Kind::ActiveToolsChange => self.setting(line),
             _ => self.rest("data", line, &[]),
         }

@@ -118,9 +118,7 @@ impl ClaudeLine<'_> {
         }
         self.draft("message", Object::new().json("message", &message).json("claude", &rest.finish()))
     }
-}
 
-impl ClaudeLine<'_> {
     /// Returns what the user said, or Claude Code in the name of the user. `unused` is content without a counterpart.
     fn said(&self, content: &[u8], unused: &[Raw]) -> Draft {
         let meta = self.is("isMeta").then_some(META);

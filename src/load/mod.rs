@@ -46,7 +46,7 @@ const SMALL: u64 = 1 << 20;
 /// What to keep besides the envelopes.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The number of threads that read, at least one; small files are read by one in any case.
+    /// The number of threads that read; 0 is one, and small files are read by one in any case.
     pub workers: usize,
     /// Leave out a last line that is still being written.
     pub whole_lines: bool,

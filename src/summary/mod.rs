@@ -103,7 +103,8 @@ impl Extract {
             self.redactor.clean(text);
         }
         // A single word after a slash is a command to the agent itself.
-        let is_command = text.starts_with('/') && text.split_whitespace().count() == 1;
+        let is_command = text.strip_prefix('/').is_some_and(|name| !name.contains(['/', ':']))
+            && text.split_whitespace().count() == 1;
         match kind {
             Kind::User if is_command => self.is_aside = !self.turn.request.is_empty(),
             Kind::User if !text.trim().is_empty() => {

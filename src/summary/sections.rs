@@ -134,8 +134,8 @@ impl Sections {
         own
     }
 
-    /// Returns what the summary of a branch tells those on another one, in a point each: of the branches that were left
-    /// before, then of its own branch, whose work goes on nowhere, but whose effects remain.
+    /// Returns the points for another branch: one for each branch that was left before, then one for this branch. What was
+    /// under way is left out, because it does not go on; what was done is kept.
     pub fn of_branches(mut self) -> Vec<String> {
         let request = self.quoted(REQUEST).map(|(_, request)| quoted(request, OLDEST));
         let is_point =

@@ -7,7 +7,6 @@ use super::{
 use crate::agents::agent::Agent;
 use crate::agents::oh_my_pi::title::title_line;
 use crate::agents::pi;
-use crate::agents::prepare::BRANCH_BUDGET;
 use crate::agents::row::search::Query;
 use crate::session::Format;
 use crate::session::entry::{Flags, Kind};
@@ -91,7 +90,7 @@ pub static OH_MY_PI: Agent = Agent {
     sizes: |_, tips, bodies| sizes::sizes(tips, bodies),
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
-    prepare_branch: |entries, bodies| branch::prepare(entries, bodies, BRANCH_BUDGET),
+    prepare_branch: branch::prepare,
     checkpoint: |_, _| Ok(None),
     lists_nested_calls: false,
     lists_path: |path| !files::is_url(path),

@@ -5,7 +5,6 @@ use crate::agents::pi::row;
 use crate::agents::pi::{
     branch, compaction, context, defects, files, llm, prompt, system, tips, tokens, transcript,
 };
-use crate::agents::prepare::BRANCH_BUDGET;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
 use pisess_json::string::is_blank;
@@ -62,7 +61,7 @@ pub static PI: Agent = Agent {
     sizes: tips::sizes,
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
-    prepare_branch: |entries, bodies| branch::prepare(entries, bodies, BRANCH_BUDGET),
+    prepare_branch: branch::prepare,
     checkpoint: system::checkpoint,
     lists_nested_calls: true,
     lists_path: |_| true,

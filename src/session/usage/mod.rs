@@ -152,9 +152,10 @@ impl Billed {
                 let own = message.usage.filter(|usage| usage.is_object());
                 let sum =
                     message.details.filter(|_| is_tool("task")).and_then(|details| details.get("usage"));
+                let usage = Usage::of(own.or(sum)?)?;
                 let ends = message.details.map(sessions).unwrap_or_default();
                 let is_of_agents = own.is_none() || is_tool("subagent") || !ends.is_empty();
-                (Usage::of(own.or(sum)?)?, is_of_agents.then(|| ends.into_boxed_slice()))
+                (usage, is_of_agents.then(|| ends.into_boxed_slice()))
             }
             (_, None) if kind.schema().is_billed => (record.usage.and_then(Usage::of)?, None),
             _ => return None,

@@ -183,6 +183,19 @@ fn the_reply_to_a_command_is_not_that_to_the_request_before() {
 }
 
 #[test]
+fn a_path_or_a_skill_alone_is_a_request() {
+    for request in ["/skill:release", "/tmp/log"] {
+        let messages = [
+            user("Create a new theme for the terminal."),
+            says("I've created it."),
+            user(request),
+            says("All right."),
+        ];
+        assert_eq!(quotation(&summary(None, messages), REQUEST), request);
+    }
+}
+
+#[test]
 fn binding_sentences_of_earlier_requests_are_constraints_without_list_marks() {
     let messages = [
         user(
