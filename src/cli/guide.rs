@@ -156,8 +156,8 @@ pub const TOPICS: [Section; 8] = [
              change the direction of writing are escaped in text from a session, even in a pipe. Data \
              requested verbatim (`--json`, `context --as text`, lines of a session) is unchanged in a pipe and \
              escaped on a terminal.",
-            "On a terminal, long output (`tree`, `path`, `show`, `branches`, `context`, `diff`, `list`, `grep`, `stats` and \
-             help) is shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
+            "On a terminal, the output of commands that look into a session or find sessions (such as `tree` and `list`), and help, \
+             are shown by a pager: the command in `PISESS_PAGER`, otherwise in `PAGER`, otherwise `less`. Unless \
              `LESS` is set, `less` exits at once if everything fits on the screen. `--no-pager` prints without a pager, as \
              does an empty `PISESS_PAGER`. Quitting the pager early is success.",
             "What takes longer than half a second shows its progress on standard error, if that is a terminal that no other \

@@ -91,9 +91,6 @@ const COMMANDS: &[Command] = commands! {
     "maintain": undo migrate check completions;
 };
 
-/// The commands whose output may be long: a pager shows it on a terminal.
-const PAGED: [&str; 9] = ["tree", "path", "show", "branches", "context", "diff", "list", "grep", "stats"];
-
 /// Returns the arguments of a command, which clap has validated.
 fn read<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Failure> {
     A::from_arg_matches(matches).map_err(Failure::usage)
@@ -131,6 +128,11 @@ fn help() -> clap::Command {
 }
 
 impl Command {
+    /// Whether a pager shows its output on a terminal: it only prints, and that may be long.
+    fn is_paged(&self) -> bool {
+        matches!(self.group, "look" | "find")
+    }
+
     fn defined(&self) -> clap::Command {
         (self.define)(clap::Command::new(self.name))
     }
@@ -180,7 +182,7 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
         Some(("help", args)) => return print_help(args.get_one::<String>("NAME"), &cli.global, ui),
         Some((name, args)) => match Command::named(name.as_ref()) {
             Some(command) => {
-                if PAGED.contains(&name) && !cli.global.no_pager {
+                if command.is_paged() && !cli.global.no_pager {
                     ui.page();
                 }
                 (command.run)(args, ui)
