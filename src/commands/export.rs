@@ -16,7 +16,7 @@ use crate::export::fit::fit;
 use crate::export::markdown::document;
 use crate::export::page::page;
 use crate::export::source::Contents;
-use crate::export::static_html::paper;
+use crate::export::static_html::static_page;
 use crate::export::verify::{Rendition, left_over};
 use crate::load::Options;
 use crate::ops::plan::copy_all;
@@ -380,7 +380,7 @@ impl Export<'_> {
         match self.format {
             Rendition::Markdown => document(contents, &mut out)?,
             Rendition::Trajectory => trajectory(contents, &path_of(self.session), &self.nested(), &mut out)?,
-            Rendition::StaticPage => paper(contents, &mut out)?,
+            Rendition::StaticPage => static_page(contents, &mut out)?,
             Rendition::Page => page(contents, self.workers, self.args.attach, &mut out)?,
         }
         io::Write::flush(&mut out)

@@ -307,7 +307,7 @@ fn readings(
 }
 
 fn options(workers: usize, keys: bool, period: Period) -> Options {
-    Options { workers, keys, digest: Some(period), usage: true, ..Options::default() }
+    Options { workers, keys, list_stats: Some(period), usage: true, ..Options::default() }
 }
 
 /// Reads one file. Returns also why what was pruned from it could not be read, and `None` if it is not a session and was

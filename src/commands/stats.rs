@@ -85,14 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !by_entry {
         sessions.with_agents_first();
     }
-    let options = Options {
-        workers: if sessions.is_one { ui.processors() } else { 1 },
-        timestamps: by_entry,
-        keys: !by_entry && !sessions.is_one,
-        usage: true,
-        stats: true,
-        ..Options::default()
-    };
+    let options = options(by_entry, sessions.is_one, ui);
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
@@ -102,27 +95,27 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let agents = agents.as_ref().map(|agents| (path, agents));
             let source = input.source();
             let (pruned, damaged) = split(pruned_of(input));
-            let harvested = collect(source, &options, agents, pruned.as_ref());
-            let mut harvested = harvested.map_err(|error| Failure::load(&input.name, error))?;
+            let stats = collect(source, &options, agents, pruned.as_ref());
+            let mut stats = stats.map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
-                harvested.estimate(prices);
+                stats.estimate(prices);
             }
-            Ok((harvested, input.name.clone(), damaged))
+            Ok((stats, input.name.clone(), damaged))
         },
-        |ui, path, (harvested, name, damaged)| {
+        |ui, path, (stats, name, damaged)| {
             if let Some(damaged) = damaged {
                 warn_uncounted(&damaged, ui);
             }
-            if let Some(damaged) = harvested.malformed {
+            if let Some(damaged) = stats.malformed {
                 ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
             }
             if by_entry {
-                let entries = harvested.entries.iter().filter(|entry| is_wanted(entry));
-                return rows.add(path, &harvested, entries, ui);
+                let entries = stats.entries.iter().filter(|entry| is_wanted(entry));
+                return rows.add(path, &stats, entries, ui);
             }
-            let copies = copies(&mut seen, &harvested);
-            let entries = harvested.entries.iter().zip(copies).filter(|(_, copied)| !copied);
-            groups.add(path, &harvested, entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
+            let copies = copies(&mut seen, &stats);
+            let entries = stats.entries.iter().zip(copies).filter(|(_, copied)| !copied);
+            groups.add(path, &stats, entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
             Ok(())
         },
     )?;
@@ -135,6 +128,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         warn_of_nothing(args, ui);
     }
     Ok(exit)
+}
+
+/// Returns what to collect from each session. A single one cannot have copies of entries of another.
+fn options(by_entry: bool, is_one: bool, ui: &Ui) -> Options {
+    Options {
+        workers: if is_one { ui.processors() } else { 1 },
+        timestamps: by_entry,
+        keys: !by_entry && !is_one,
+        usage: true,
+        stats: true,
+        ..Options::default()
+    }
 }
 
 /// # Errors

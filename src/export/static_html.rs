@@ -13,7 +13,7 @@ use pisess_json::time::iso_string;
 use std::io::{self, Write};
 
 /// Writes the path to the leaf.
-pub fn paper(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
+pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
     let source = Source::new(contents);
     let path = contents.path();
     let (edits, labels, is_here) =

@@ -304,8 +304,8 @@ impl Fragment {
             let found = options.search.look(Raw::checked(record.bytes), typed.kind, typed.role);
             self.collected.found.extend(found.map(|found| (entry, found)));
         }
-        if let Some(period) = options.digest {
-            self.collected.digest.take_in(entry, typed, time, period);
+        if let Some(period) = options.list_stats {
+            self.collected.list_stats.take_in(entry, typed, time, period);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Adds entries to a digest while a file is loaded.
+//! Adds entries to what a list shows while a file is loaded.
 
 use crate::agents::row::{forwarded, message_head, normalize};
 use crate::session::entry::{EntryIx, Kind, Role};

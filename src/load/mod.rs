@@ -69,7 +69,7 @@ pub struct Options {
     /// Keep the key of each entry, to recognize its copies in forks.
     pub keys: bool,
     /// Collect what a list of sessions shows, and whether an entry is in this period.
-    pub digest: Option<Period>,
+    pub list_stats: Option<Period>,
     /// Keep the places of lines that are not plain: those with a problem, without a newline, or for which this is false.
     pub plain: Option<fn(&Record, &[Block]) -> bool>,
 }

@@ -66,9 +66,9 @@ pub fn ends(source: &dyn ReadAt, bytes: u64) -> Result<Vec<u8>, LoadError> {
 /// Returns the title of a session without a name, if it is within the first `bytes` bytes.
 pub fn opening(source: &dyn ReadAt, bytes: u64) -> Text<'static> {
     let Ok(start) = source.read_range(0..source.len().min(bytes)) else { return Text::default() };
-    let options = Options { digest: Some(Period::default()), ..Options::default() };
+    let options = Options { list_stats: Some(Period::default()), ..Options::default() };
     // A message cut off at the end is not a valid line.
-    let opening = load(&start, &options).ok().and_then(|session| session.collected.digest.opening);
+    let opening = load(&start, &options).ok().and_then(|session| session.collected.list_stats.opening);
     opening.map(|opening| opening.text().clone()).unwrap_or_default()
 }
 

@@ -103,16 +103,17 @@ pub struct ListInput<'a> {
 
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
 pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
-    let options = Options { workers: 1, digest: Some(Period::default()), usage: true, ..Options::default() };
+    let options =
+        Options { workers: 1, list_stats: Some(Period::default()), usage: true, ..Options::default() };
     let agents = SubAgents::default();
     let reading = read(ListInput { path, source, modified, agents: &agents, pruned: None }, &options)?;
     Ok(reading.listed)
 }
 
-/// Reads one session. The options must request a digest and usage.
+/// Reads one session. The options must request what a list shows, and usage.
 pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let mut session = load(file.source, options)?;
-    let digest = std::mem::take(&mut session.collected.digest);
+    let list_stats = std::mem::take(&mut session.collected.list_stats);
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut keys = std::mem::take(&mut session.collected.keys);
     if let Some(pruned) = file.pruned {
@@ -132,9 +133,9 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     let branches = branches(&session, &tree).len() as u32;
     let header = Raw::checked(&session.header.bytes);
     let created = session.header.started_ms();
-    let active = digest.activity.filter(|&time| time > 0.0).map(|time| time as i64);
+    let active = list_stats.activity.filter(|&time| time > 0.0).map(|time| time as i64);
     let modified = active.or(created).unwrap_or(file.modified);
-    let period = options.digest.unwrap_or_default();
+    let period = options.list_stats.unwrap_or_default();
     let listed = Listed {
         path: file.path.to_owned(),
         owner: None,
@@ -147,17 +148,17 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         created,
         modified,
         entries: session.entries.len() as u32,
-        messages: digest.messages,
+        messages: list_stats.messages,
         branches,
-        question_span: digest.question.as_ref().map(|question| session.entry(question.entry).span),
-        question: digest.question,
-        opening: digest.opening,
-        models: digest.models,
+        question_span: list_stats.question.as_ref().map(|question| session.entry(question.entry).span),
+        question: list_stats.question,
+        opening: list_stats.opening,
+        models: list_stats.models,
         usage: billed.iter().map(|request| &request.usage).collect(),
         labels,
         context: (context > 0.0).then_some(context),
         is_torn: session.problems.iter().any(|problem| problem.kind == FindingKind::TornTail),
-        is_in_period: digest.is_in_period || period.has(created.unwrap_or(modified)),
+        is_in_period: list_stats.is_in_period || period.has(created.unwrap_or(modified)),
         id: session.header.id,
     };
     Ok(Reading { listed, keys, billed })

@@ -217,7 +217,7 @@ collected! {
     /// The position of each entry's `message` in its line, empty if it has none, if requested.
     messages: Vec<Range<u32>>,
     /// What a list of sessions shows of it, if requested.
-    digest: ListStats,
+    list_stats: ListStats,
     /// The lines after the header that are not plain, if requested.
     odd_lines: Vec<OddLine>,
     /// The numbers of plain lines that end with LF, and with CR LF, if requested.

@@ -1,6 +1,6 @@
 //! The data of a session that a list of sessions shows: counts, sums and the start of the first question.
 //!
-//! The size of a digest does not depend on the number of entries. It is
+//! Its size does not depend on the number of entries. It is
 //! collected while the file is loaded ([`crate::load`]).
 
 use crate::session::entry::EntryIx;
@@ -83,7 +83,7 @@ pub struct ListStats {
 }
 
 impl ListStats {
-    /// Appends the digest of the next part of the file, whose entries are numbered from `first`.
+    /// Appends that of the next part of the file, whose entries are numbered from `first`.
     pub fn append(&mut self, mut next: ListStats, first: u32) {
         self.messages += next.messages;
         self.activity = [self.activity, next.activity].into_iter().flatten().reduce(f64::max);

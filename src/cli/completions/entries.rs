@@ -80,9 +80,9 @@ impl Entries {
 
 /// Returns the models of the replies in the last MiB.
 pub fn models_near_end(source: &dyn ReadAt) -> Result<Vec<String>, LoadError> {
-    let digest = Some(Period::default());
-    let session = load(&peek::ends(source, TAIL)?, &Options { digest, ..Options::default() })?;
-    Ok(session.collected.digest.models.iter().map(|model| model.to_string_lossy().into_owned()).collect())
+    let list_stats = Some(Period::default());
+    let session = load(&peek::ends(source, TAIL)?, &Options { list_stats, ..Options::default() })?;
+    Ok(session.collected.list_stats.models.iter().map(|model| model.to_string_lossy().into_owned()).collect())
 }
 
 #[cfg(test)]

@@ -29,16 +29,16 @@ impl EntryRows {
     pub fn add<'h>(
         &mut self,
         path: &Path,
-        harvest: &'h SessionStats,
+        stats: &'h SessionStats,
         entries: impl Iterator<Item = &'h Counted>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         let path = path.to_string_lossy();
         for entry in entries.filter(|entry| entry.is_billed) {
             if self.json {
-                ui.print_json(&json(&path, harvest, entry))?;
+                ui.print_json(&json(&path, stats, entry))?;
             } else {
-                self.table.row(self.row(&path, harvest, entry));
+                self.table.row(self.row(&path, stats, entry));
                 self.table.stream(ui)?;
             }
         }
@@ -50,10 +50,10 @@ impl EntryRows {
         self.table.print(ui)
     }
 
-    fn row(&self, path: &str, harvest: &SessionStats, entry: &Counted) -> Vec<Cell> {
+    fn row(&self, path: &str, stats: &SessionStats, entry: &Counted) -> Vec<Cell> {
         let usage = entry.usage.unwrap_or_default();
         let path = if self.paths { format!("{path}:") } else { String::new() };
-        let session = &harvest.session;
+        let session = &stats.session;
         let id = match session.id(entry.by.entry) {
             id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
             id => id.to_string(),
@@ -61,7 +61,7 @@ impl EntryRows {
         let cells = [
             path + &id,
             session.timestamp(entry.by.entry).unwrap_or_default().to_string(),
-            harvest.name(entry.by.tool).unwrap_or_else(|| role(session, entry).into()).into_owned(),
+            stats.name(entry.by.tool).unwrap_or_else(|| role(session, entry).into()).into_owned(),
             js::number(usage.input),
             js::number(usage.output),
             js::number(usage.cache_read),
@@ -69,16 +69,16 @@ impl EntryRows {
             usage.cost.map_or("unpriced".to_owned(), |cost| {
                 format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
             }),
-            harvest.model(entry).unwrap_or_default(),
+            stats.model(entry).unwrap_or_default(),
         ];
         cells.map(|text| vec![(visible(&text), Style::new())]).into()
     }
 }
 
-fn json(path: &str, harvest: &SessionStats, entry: &Counted) -> Vec<u8> {
-    let (session, ix) = (&harvest.session, entry.by.entry);
+fn json(path: &str, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
+    let (session, ix) = (&stats.session, entry.by.entry);
     let [provider, model, tool] =
-        [entry.by.provider, entry.by.model, entry.by.tool].map(|name| harvest.name(name));
+        [entry.by.provider, entry.by.model, entry.by.tool].map(|name| stats.name(name));
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
     let tokens = sums.unwrap_or_else(|| b"null".to_vec());
     let agents = entry.agents.as_ref().map(|agents| places(Path::new(path), agents));

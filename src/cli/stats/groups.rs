@@ -87,36 +87,36 @@ impl Groups {
     pub fn add<'h>(
         &mut self,
         path: &Path,
-        harvest: &'h SessionStats,
+        stats: &'h SessionStats,
         entries: impl Iterator<Item = &'h Counted>,
     ) {
         self.sessions += 1;
         let session = self.sessions;
         if self.by.is_empty() {
-            entries.for_each(|entry| self.total.add(harvest, entry, session));
+            entries.for_each(|entry| self.total.add(stats, entry, session));
             return;
         }
         let is_of_calls = self.by.iter().any(|by| matches!(by, By::Tool | By::File));
         let has_files = self.by.contains(&By::File);
         for entry in entries {
             if is_of_calls {
-                let calls = harvest.calls(entry).iter();
+                let calls = stats.calls(entry).iter();
                 for call in calls.filter(|call| !has_files || call.file.is_some()) {
-                    let at = self.group(path, harvest, entry, Some(call));
-                    self.list[at].totals.add_call(harvest, call, session);
-                    self.total.add_call(harvest, call, session);
+                    let at = self.group(path, stats, entry, Some(call));
+                    self.list[at].totals.add_call(stats, call, session);
+                    self.total.add_call(stats, call, session);
                 }
                 // Results count for their tool.
                 if !has_files && entry.role == Some(Role::ToolResult) {
-                    let at = self.group(path, harvest, entry, None);
+                    let at = self.group(path, stats, entry, None);
                     self.list[at].totals.add_entry(entry, session);
                     self.total.add_entry(entry, session);
                 }
                 continue;
             }
-            let at = self.group(path, harvest, entry, None);
-            self.list[at].totals.add(harvest, entry, session);
-            self.total.add(harvest, entry, session);
+            let at = self.group(path, stats, entry, None);
+            self.list[at].totals.add(stats, entry, session);
+            self.total.add(stats, entry, session);
         }
     }
 
@@ -135,20 +135,20 @@ impl Groups {
     fn group(
         &mut self,
         path: &Path,
-        harvest: &SessionStats,
+        stats: &SessionStats,
         entry: &Counted,
         call: Option<&CountedCall>,
     ) -> usize {
         let (mut whole, mut ends) = (String::new(), Vec::with_capacity(2));
         for &by in &self.by {
-            self.push_key(by, harvest, entry, call, &mut whole);
+            self.push_key(by, stats, entry, call, &mut whole);
             ends.push(whole.len());
             whole.push(BETWEEN);
         }
         let at = match self.table.get(&whole) {
             Some(&at) => at,
             None => {
-                let keys = self.keys(harvest, &whole, &ends);
+                let keys = self.keys(stats, &whole, &ends);
                 let path = self.by.contains(&By::Session).then(|| path.to_string_lossy().into_owned());
                 self.list.push(Group { keys, path, sessions: Vec::new(), totals: Totals::default() });
                 self.table.insert(whole, self.list.len() - 1);
@@ -159,21 +159,21 @@ impl Groups {
             let sessions = &mut self.list[at].sessions;
             let path = path.to_string_lossy();
             if sessions.last().is_none_or(|(last, _)| *last != path) {
-                let id = id_end(&harvest.session.header.id.to_string_lossy(), ID).to_owned();
+                let id = id_end(&stats.session.header.id.to_string_lossy(), ID).to_owned();
                 sessions.push((path.into_owned(), id));
             }
         }
         at
     }
 
-    fn keys(&self, harvest: &SessionStats, whole: &str, ends: &[usize]) -> Vec<Key> {
+    fn keys(&self, stats: &SessionStats, whole: &str, ends: &[usize]) -> Vec<Key> {
         let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
         let named = |(&by, (start, &end)): (&By, (usize, &usize))| {
             let key = &whole[start..end];
             // Two files may contain the same session.
             let name = key.split_once('\0').map_or(key, |(name, _)| name);
             let shown = match by {
-                By::Session => Some(self.shown(&harvest.session.header)),
+                By::Session => Some(self.shown(&stats.session.header)),
                 By::Project | By::File => {
                     Some(below_home(key, self.home.as_deref())).filter(|key| !key.is_empty())
                 }
@@ -188,23 +188,23 @@ impl Groups {
     fn push_key(
         &self,
         by: By,
-        harvest: &SessionStats,
+        stats: &SessionStats,
         entry: &Counted,
         call: Option<&CountedCall>,
         key: &mut String,
     ) {
         match by {
-            By::Session => drop(write!(key, "{}\0{}", harvest.session.header.id, self.sessions)),
-            By::Project => drop(write!(key, "{}", harvest.session.header.cwd.clone().unwrap_or_default())),
-            By::Model => key.push_str(&harvest.model(entry).unwrap_or_default()),
+            By::Session => drop(write!(key, "{}\0{}", stats.session.header.id, self.sessions)),
+            By::Project => drop(write!(key, "{}", stats.session.header.cwd.clone().unwrap_or_default())),
+            By::Model => key.push_str(&stats.model(entry).unwrap_or_default()),
             By::Day | By::Week | By::Month => self.push_date(by, entry.time_ms, key),
             By::Tool => {
-                let tool = harvest.name(call.map_or(entry.by.tool, |call| call.tool));
+                let tool = stats.name(call.map_or(entry.by.tool, |call| call.tool));
                 key.push_str(&tool.unwrap_or_default());
             }
             By::File => {
                 let file = call.and_then(|call| call.file.as_ref());
-                key.push_str(&file.and_then(|file| harvest.name(file.path)).unwrap_or_default());
+                key.push_str(&file.and_then(|file| stats.name(file.path)).unwrap_or_default());
             }
             By::Entry => {}
         }

@@ -40,14 +40,14 @@ impl Links {
 /// Checks all ids and parents of a file with repaired lines.
 pub(super) fn check(
     session: &Session,
-    mending: &LineRepair,
+    repair: &LineRepair,
     active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> Links {
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
-    let odd = mending.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
+    let odd = repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
     let mut graph = Graph {
         session,
         active,
@@ -58,7 +58,7 @@ pub(super) fn check(
         wanted: wanted(session),
     };
     graph.ids();
-    graph.parents(mending);
+    graph.parents(repair);
     graph.links
 }
 
@@ -113,9 +113,9 @@ impl<'s> Graph<'s, '_> {
         id
     }
 
-    fn parents(&mut self, mending: &LineRepair) {
+    fn parents(&mut self, repair: &LineRepair) {
         let session = self.session;
-        let replaced = replaced(session, mending);
+        let replaced = replaced(session, repair);
         let sizes = self.trees.sizes();
         let mut orphans = HashMap::default();
         let by_odd_id = self.odd_ids();
@@ -270,11 +270,11 @@ impl<'s> Graph<'s, '_> {
 }
 
 /// Returns the new parents for children of missing entries, by the missing ids.
-fn replaced(session: &Session, mending: &LineRepair) -> HashMap<Vec<u8>, Option<EntryIx>> {
+fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<EntryIx>> {
     let mut replaced: HashMap<Vec<u8>, Option<EntryIx>> = HashMap::default();
     let known: HashSet<&[u8]> =
-        mending.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
-    for gone in &mending.gone {
+        repair.gone.iter().filter_map(|gone| gone.id.as_ref()).map(Text::as_bytes).collect();
+    for gone in &repair.gone {
         let behind = session.entries.partition_point(|entry| entry.line.0 <= gone.after);
         let nearest = behind.checked_sub(1).map(EntryIx::new);
         let id = match &gone.id {

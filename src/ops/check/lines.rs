@@ -29,10 +29,10 @@ const DEEP: usize = 3000;
 
 /// Checks the lines of a file that is a `session` of the current version: those that are not plain entries, as it was
 /// loaded with [`is_plain`]. Of any other file, checks each line.
-pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
+pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Result<LineRepair> {
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
-    let mut mending = LineRepair {
+    let mut repair = LineRepair {
         file: Pieces::default(),
         findings: Vec::new(),
         incomplete: Vec::new(),
@@ -49,31 +49,31 @@ pub(super) fn mend(source: &dyn ReadAt, session: Option<&Session>) -> io::Result
     };
     match (session, preamble) {
         (Some(session), Some(preamble)) if format == Some(Format::V3) => {
-            mending.odd_lines(source, &preamble, &session.collected)?;
+            repair.odd_lines(source, &preamble, &session.collected)?;
         }
         _ => {
             let mut number = LineNo(0);
             each_line(source, |line| {
                 number.0 += 1;
-                mending.line(number, &line);
+                repair.line(number, &line);
                 Ok::<(), io::Error>(())
             })?;
         }
     }
     // The last value decides the leaf.
-    let last = mending.last;
+    let last = repair.last;
     let ends_with = |finding: &&mut Finding| {
         finding.line == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
     };
-    mending.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
-    if mending.ends == [true, true] {
-        mending.findings.push(Finding::new(
+    repair.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
+    if repair.ends == [true, true] {
+        repair.findings.push(Finding::new(
             LineNo(1),
             K::MixedLineEnds,
             "some lines end with CR LF, some with LF",
         ));
     }
-    Ok(mending)
+    Ok(repair)
 }
 
 /// Whether a record that was read without a problem is certainly an entry with nothing to repair or to report.

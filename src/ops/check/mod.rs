@@ -25,7 +25,7 @@ pub use groups::{grouped, lines_of};
 
 use self::graph::Links;
 use self::line_repair::LineRepair;
-use self::lines::{is_plain, mend};
+use self::lines::{is_plain, repair};
 use crate::load::{LoadError, Options, load};
 use crate::ops::patched::Pieces;
 use crate::ops::plan::copy_all;
@@ -42,7 +42,7 @@ use std::io::{self, Write};
 /// The findings in a file, and what a repair would do.
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
-    mending: LineRepair,
+    repair: LineRepair,
     session: Session,
     links: Links,
     /// Messages to which a repair adds empty content.
@@ -60,14 +60,14 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         Ok(session) => (Some(session), None),
         Err(error) => (None, Some(error)),
     };
-    let mut mending = mend(source, loaded.as_ref())?;
-    let file = mending.file.over(source);
-    let session = match loaded.filter(|_| mending.file.is_whole(source)) {
+    let mut repair = repair(source, loaded.as_ref())?;
+    let file = repair.file.over(source);
+    let session = match loaded.filter(|_| repair.file.is_whole(source)) {
         Some(session) => session,
         // The error of the original file describes it better.
         None => load(&file, options).map_err(|error| refused.unwrap_or(error))?,
     };
-    if matches!(session.format, Format::V1 | Format::Draft) && !mending.by_number {
+    if matches!(session.format, Format::V1 | Format::Draft) && !repair.by_number {
         // The header was found only by repairing lines, which is not allowed if entries refer to each other
         // by number.
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
@@ -76,21 +76,21 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
     let bodies = EntryReader::new(&session, &file);
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
-    let links = graph::check(&session, &mending, &is_active, &mut findings);
+    let links = graph::check(&session, &repair, &is_active, &mut findings);
     let contentless = conversation::check(&bodies, &is_active, &mut findings)?;
     for finding in &mut findings {
-        finding.line = mending.source_line(finding.line);
+        finding.line = repair.source_line(finding.line);
     }
     let is_own = |dialect| dialect == session.dialect && session.format != Format::Draft;
-    let incomplete = std::mem::take(&mut mending.incomplete).into_iter();
-    let mut findings: Vec<_> = std::mem::take(&mut mending.findings)
+    let incomplete = std::mem::take(&mut repair.incomplete).into_iter();
+    let mut findings: Vec<_> = std::mem::take(&mut repair.findings)
         .into_iter()
         .chain(incomplete.filter(|&(dialect, _)| is_own(dialect)).map(|(_, finding)| finding))
         .chain(findings)
         .map(|finding| finding.weighed(session.agent(), session.format))
         .collect();
     findings.sort_by_key(|finding| (finding.line, finding.kind));
-    Ok(Checkup { source, mending, session, links, contentless, findings })
+    Ok(Checkup { source, repair, session, links, contentless, findings })
 }
 
 fn old_version(session: &Session, findings: &mut Vec<Finding>) {
@@ -130,7 +130,7 @@ impl Checkup<'_> {
 
     /// Returns the pieces that a repair removes or converts to UTF-8, in file order.
     pub fn rejected(&self) -> &[Span] {
-        &self.mending.rejected
+        &self.repair.rejected
     }
 
     /// Writes the repaired file.
@@ -138,7 +138,7 @@ impl Checkup<'_> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
         }
-        let (session, file) = (&self.session, self.mending.file.over(self.source));
+        let (session, file) = (&self.session, self.repair.file.over(self.source));
         let mut repaired = Pieces::default();
         let mut at = 0;
         let changed: BTreeSet<_> = self.links.entries().chain(self.contentless.iter().copied()).collect();

@@ -1,7 +1,7 @@
 //! Full-text search: finds the entries that match a pattern, and where.
 //!
 //! ```text
-//!   stretch ── Sieve ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
+//!   chunk ── Prefilter ──> line that may match ── fields ──> decoded text ── Pattern ──> Match
 //! ```
 //!
 //! The prefilter searches raw bytes and rejects almost every line. Lines that pass are parsed, and their texts

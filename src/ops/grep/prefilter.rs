@@ -307,7 +307,7 @@ mod tests {
     /// Asserts that the prefilter passes the spellings that may match, and rejects the other lines.
     fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
         let pattern = pattern(source, ignore_case);
-        let prefilter = pattern.prefilter().unwrap_or_else(|| panic!("{source} has no sieve"));
+        let prefilter = pattern.prefilter().unwrap_or_else(|| panic!("{source} has no prefilter"));
         for line in may {
             assert!(prefilter.positions(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
         }

@@ -179,7 +179,7 @@ fn piece(made: &Made, dice: &mut Dice) -> String {
 #[test]
 fn the_same_hits_as_a_search_through_the_texts() {
     let mut dice = Dice(7);
-    let (mut found, mut sieved) = (0, 0);
+    let (mut found, mut prefiltered) = (0, 0);
     for _ in 0..30 {
         let made = Made::new(&mut dice);
         for _ in 0..8 {
@@ -198,7 +198,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
                 .build()
                 .unwrap();
             let query = query(Pattern::new(std::slice::from_ref(&source), options).unwrap());
-            sieved += usize::from(query.pattern.prefilter().is_some());
+            prefiltered += usize::from(query.pattern.prefilter().is_some());
             let expected = made.matches(&oracle);
             let got: Vec<_> = hits(&made.lines, &query)
                 .into_iter()
@@ -209,7 +209,7 @@ fn the_same_hits_as_a_search_through_the_texts() {
         }
     }
     // With fewer, too little was compared.
-    assert!(found > 240 && sieved > 100, "{found} hits, {sieved} patterns with a sieve");
+    assert!(found > 240 && prefiltered > 100, "{found} hits, {prefiltered} patterns with a prefilter");
 }
 
 const SESSION: &str = concat!(

@@ -55,9 +55,9 @@ impl Made {
     }
 
     fn totals(&self) -> Totals {
-        let harvest = self.collect();
+        let stats = self.collect();
         let mut totals = Totals::default();
-        harvest.entries.iter().for_each(|entry| totals.add(&harvest, entry, 0));
+        stats.entries.iter().for_each(|entry| totals.add(&stats, entry, 0));
         totals
     }
 }
@@ -85,8 +85,8 @@ fn usage_is_found_wherever_an_agent_writes_it() {
     let owner = Path::new("s.jsonl");
     let child = FoundFile { path: "s/1.jsonl".into(), owner: Some(owner.into()), named: false };
     let agents = SubAgents::among(&[child]);
-    let harvest = collect(&source, &options(), Some((owner, &agents)), None).unwrap();
-    assert_eq!(harvest.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
+    let stats = collect(&source, &options(), Some((owner, &agents)), None).unwrap();
+    assert_eq!(stats.entries.iter().filter(|entry| entry.usage.is_some()).count(), 6);
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn damaged_lines_are_passed_and_counted() {
     let mut made = Made::session("s").turn();
     made.lines.insert_str(made.lines.find('\n').unwrap() + 1, "\n{\"torn\n{} {}\nnull\n[1]\n\"x\"\n");
     made.lines += "{\"type\":\"mess";
-    let harvest = made.collect();
-    assert_eq!(harvest.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
-    assert_eq!(harvest.entries.len(), 4);
-    assert_eq!(harvest.entries[0].line, Some(LineNo(8)));
+    let stats = made.collect();
+    assert_eq!(stats.malformed.map(|(count, line)| (count, line.0)), Some((2, 3)));
+    assert_eq!(stats.entries.len(), 4);
+    assert_eq!(stats.entries[0].line, Some(LineNo(8)));
 }

@@ -1,4 +1,4 @@
-//! Sums of harvests.
+//! Sums over the entries of sessions.
 
 use crate::ops::stats::session_stats::{Counted, SessionStats};
 use crate::session::Session;
@@ -14,8 +14,8 @@ use std::hash::BuildHasher;
 /// Returns for each entry of a file whether an earlier file had it, given the keys of their entries, and
 /// adds those of this file, if the session was loaded with them. An entry that is in one file twice counts twice, as in
 /// the agents.
-pub fn copies(earlier: &mut HashSet<u128>, harvest: &SessionStats) -> Vec<bool> {
-    let session = &harvest.session;
+pub fn copies(earlier: &mut HashSet<u128>, stats: &SessionStats) -> Vec<bool> {
+    let session = &stats.session;
     let key = |entry: &Counted| match session.collected.keys.get(entry.by.entry.at())?.key {
         // An entry without an id is identified by session, line and time.
         EntryKey::NONE => {
@@ -24,7 +24,7 @@ pub fn copies(earlier: &mut HashSet<u128>, harvest: &SessionStats) -> Vec<bool> 
         }
         key => Some(key),
     };
-    let keys: Vec<_> = harvest.entries.iter().map(key).collect();
+    let keys: Vec<_> = stats.entries.iter().map(key).collect();
     let copies = keys.iter().map(|key| key.is_some_and(|key| earlier.contains(&key))).collect();
     earlier.extend(keys.into_iter().flatten());
     copies
@@ -64,15 +64,15 @@ pub struct Totals {
 
 impl Totals {
     /// Adds an entry with its tool calls; `session` is the number of its file.
-    pub fn add(&mut self, harvest: &SessionStats, entry: &Counted, session: usize) {
+    pub fn add(&mut self, stats: &SessionStats, entry: &Counted, session: usize) {
         self.add_entry(entry, session);
-        harvest.calls(entry).iter().for_each(|call| self.count(&harvest.session, call));
+        stats.calls(entry).iter().for_each(|call| self.count(&stats.session, call));
     }
 
     /// Adds a tool call alone.
-    pub fn add_call(&mut self, harvest: &SessionStats, call: &CountedCall, session: usize) {
+    pub fn add_call(&mut self, stats: &SessionStats, call: &CountedCall, session: usize) {
         self.begin(session);
-        self.count(&harvest.session, call);
+        self.count(&stats.session, call);
     }
 
     fn count(&mut self, session: &Session, call: &CountedCall) {
