@@ -113,11 +113,11 @@ fn a_long_line_takes_a_small_multiple_of_its_size() {
     let checked = peak(|| check(&bytes, &Options::default()).unwrap());
     let forked = peak(|| {
         let session = load(&bytes, &Options::default()).unwrap();
-        let bodies = EntryReader::new(&session, &bytes);
+        let reader = EntryReader::new(&session, &bytes);
         let mut candidates = || "b".to_owned();
         let mut fresh = IdSource::new(0, &mut candidates);
         let options = ForkOptions { session_id: "t".to_owned(), source: None, cwd: None };
-        let new = fork(&bodies, session.leaf, &options, &mut fresh).unwrap();
+        let new = fork(&reader, session.leaf, &options, &mut fresh).unwrap();
         new.write(&session, &bytes, &mut std::io::sink()).unwrap();
     });
     for (held, what) in [(loaded, "loading"), (checked, "checking"), (forked, "forking")] {
@@ -204,42 +204,42 @@ impl ReadAt for Counted {
 /// Gives the sort key of an entry, from its index in the file and the number of entries.
 type Order = fn(usize, usize) -> usize;
 
-/// Reads bodies as a command does.
+/// Reads entries as a command does.
 type Reads = fn(&Session, &EntryReader) -> io::Result<()>;
 
 const READS: &[(&str, Reads)] = &[
-    ("context", |session, bodies| {
-        let context = (session.agent().context)(&session.path(session.leaf), bodies)?;
-        (session.agent().transcript)(&context.messages, bodies, &mut io::sink())?;
-        (session.agent().for_model)(&context.messages, bodies, &mut |_| Ok(()))
+    ("context", |session, reader| {
+        let context = (session.agent().context)(&session.path(session.leaf), reader)?;
+        (session.agent().transcript)(&context.messages, reader, &mut io::sink())?;
+        (session.agent().for_model)(&context.messages, reader, &mut |_| Ok(()))
     }),
-    ("context --tokens", |session, bodies| {
-        (session.agent().tokens)(&session.path(session.leaf), bodies).map(drop)
+    ("context --tokens", |session, reader| {
+        (session.agent().tokens)(&session.path(session.leaf), reader).map(drop)
     }),
-    ("path", |session, bodies| {
-        session.path(session.leaf).into_iter().try_for_each(|ix| bodies.line(ix).map(drop))
+    ("path", |session, reader| {
+        session.path(session.leaf).into_iter().try_for_each(|ix| reader.line(ix).map(drop))
     }),
-    ("path, from the leaf", |session, bodies| {
-        session.upwards(session.leaf).try_for_each(|ix| bodies.line(ix).map(drop))
+    ("path, from the leaf", |session, reader| {
+        session.upwards(session.leaf).try_for_each(|ix| reader.line(ix).map(drop))
     }),
-    ("show", |session, bodies| {
+    ("show", |session, reader| {
         let kind = |ix| session.entry(ix).kind;
-        let show = |ix| bodies.with_line(ix, |line| drop(parts(Raw::checked(line), kind(ix))));
+        let show = |ix| reader.with_line(ix, |line| drop(parts(Raw::checked(line), kind(ix))));
         session.path(session.leaf).into_iter().try_for_each(show)
     }),
-    ("compact --prepare", |session, bodies| {
+    ("compact --prepare", |session, reader| {
         let path = session.path(session.leaf);
-        let Some(prepared) = (session.agent().prepare_compaction)(&path, bodies, 20_000, None)? else {
+        let Some(prepared) = (session.agent().prepare_compaction)(&path, reader, 20_000, None)? else {
             return Ok(());
         };
-        agents::prompt::compaction_prompts(&prepared, &Instructions::default(), bodies).map(drop)
+        agents::prompt::compaction_prompts(&prepared, &Instructions::default(), reader).map(drop)
     }),
-    ("summarize --prepare", |session, bodies| {
-        (session.agent().prepare_branch)(&session.path(session.leaf), bodies, BRANCH_BUDGET).map(drop)
+    ("summarize --prepare", |session, reader| {
+        (session.agent().prepare_branch)(&session.path(session.leaf), reader, BRANCH_BUDGET).map(drop)
     }),
-    ("branches", |session, bodies| {
+    ("branches", |session, reader| {
         let tips: Vec<_> = session.all().collect();
-        (session.agent().sizes)(&Tree::new(session), &tips, bodies).map(drop)
+        (session.agent().sizes)(&Tree::new(session), &tips, reader).map(drop)
     }),
 ];
 

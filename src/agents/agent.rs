@@ -20,7 +20,7 @@ use std::io::{self, Write};
 /// Receives the JSON of a message.
 pub type Emit<'a> = dyn FnMut(&[u8]) -> io::Result<()> + 'a;
 
-/// An agent. Functions that read bodies fail if a line cannot be read.
+/// An agent. Functions that read entries fail if a line cannot be read.
 #[derive(Debug)]
 #[allow(clippy::type_complexity, reason = "a name for each signature would be used once")]
 pub struct Agent {
@@ -97,35 +97,35 @@ pub struct Agent {
     pub fuzzy_search: fn(typed: &str) -> Option<Query>,
 
     /// Returns the context of its model at the end of `path`.
-    pub context: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context>,
+    pub context: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>,
     /// Converts messages for the model, and calls `emit` with the JSON of each.
-    pub for_model: fn(messages: &[Message], bodies: &EntryReader, emit: &mut Emit) -> io::Result<()>,
+    pub for_model: fn(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()>,
     /// Writes the transcript that its summarizer reads.
-    pub transcript: fn(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()>,
+    pub transcript: fn(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()>,
     /// Returns its estimate of the context at the end of `path`, in tokens, as it stores it in
     /// `tokensBefore`.
-    pub tokens: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<f64>,
+    pub tokens: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<f64>,
     /// Returns its estimate of one message, in tokens.
     pub message_tokens: fn(message: Raw) -> u64,
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
     /// to the size of the file, not of the paths; tips that would take longer are omitted.
-    pub sizes: fn(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
+    pub sizes: fn(tree: &Tree, tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
     /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
     pub prepare_compaction: fn(
         path: &[EntryIx],
-        bodies: &EntryReader,
+        reader: &EntryReader,
         keep_recent_tokens: u64,
         first_kept: Option<FirstKept>,
     ) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.
-    pub used_above: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>>,
+    pub used_above: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>>,
     /// Returns the input for a branch summary of `entries`: the newest messages of at most `budget` tokens.
     pub prepare_branch:
-        fn(entries: &[EntryIx], bodies: &EntryReader, budget: u64) -> io::Result<(Vec<Message>, FileOps)>,
+        fn(entries: &[EntryIx], reader: &EntryReader, budget: u64) -> io::Result<(Vec<Message>, FileOps)>,
     /// Returns the system message for a compaction at the end of `path`, if the agent stores one. Its
     /// timestamp is 0; the caller sets it to that of the compaction.
-    pub checkpoint: fn(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>>,
+    pub checkpoint: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>>,
     /// Whether summaries list the files of calls that the result of another call records as nested.
     pub lists_nested_calls: bool,
     /// Whether summaries list a file with this path.
@@ -135,11 +135,11 @@ pub struct Agent {
     /// Returns a summary followed by its files. `read` are all files that were read, whether changed or not.
     pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
-    pub draft_text: fn(bodies: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
+    pub draft_text: fn(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the
     /// text archived with it.
     pub previous_summary:
-        fn(preparation: &Preparation, bodies: &EntryReader) -> io::Result<Option<Text<'static>>>,
+        fn(preparation: &Preparation, reader: &EntryReader) -> io::Result<Option<Text<'static>>>,
 }
 
 impl Agent {

@@ -56,15 +56,15 @@ impl Preparation {
 
     /// Adds the files of the messages, and the compactions on the path. Returns `None` if there are no messages, or the first
     /// kept entry has no id.
-    pub fn completed(mut self, path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Self>> {
-        let session = bodies.session();
+    pub fn completed(mut self, path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Self>> {
+        let session = reader.session();
         let has_id = self.first_kept.is_none_or(|kept| !session.entry(kept).id.is_empty());
         let messages = || self.messages_to_summarize.iter().chain(&self.turn_prefix_messages);
         if !has_id || messages().next().is_none() {
             return Ok(None);
         }
         for message in messages() {
-            self.file_ops.add_message(message, bodies)?;
+            self.file_ops.add_message(message, reader)?;
         }
         let compactions = path.iter().rev().filter(|&&ix| session.entry(ix).kind == Kind::Compaction);
         self.previous_compactions = compactions.copied().collect();
@@ -117,8 +117,8 @@ pub struct FileOps {
 impl FileOps {
     /// Adds the files named by a message's calls (`extractFileOpsFromMessage`): those of an assistant message and, for pi,
     /// those that a tool result records as nested.
-    pub fn add_message(&mut self, message: &Message, bodies: &EntryReader) -> io::Result<()> {
-        let session = bodies.session();
+    pub fn add_message(&mut self, message: &Message, reader: &EntryReader) -> io::Result<()> {
+        let session = reader.session();
         let role = session.entry(message.entry).role;
         let is_result = role == Role::ToolResult && session.agent().lists_nested_calls;
         if role != Role::Assistant && !is_result {
@@ -128,7 +128,7 @@ impl FileOps {
             calls.iter().for_each(|call| self.add(call.tool, session.text(call.path), session));
             return Ok(());
         }
-        message.with(bodies, |json| {
+        message.with(reader, |json| {
             let nested = || json.get("nestedCalls").and_then(|nested| nested.get("calls"));
             let calls = if is_result { nested() } else { json.get("content") };
             for call in calls.into_iter().flat_map(Raw::items) {
@@ -231,21 +231,21 @@ pub const BRANCH_BUDGET: u64 = 128_000 - 16_384;
 /// entry, and `estimate` its tokens.
 pub fn prepare_branch(
     branch: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     budget: u64,
     estimate: fn(Raw) -> u64,
     message: impl Fn(EntryIx) -> io::Result<Option<Message>>,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    let session = bodies.session();
+    let session = reader.session();
     let mut ops = FileOps::default();
     for &ix in branch.iter().filter(|&&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        bodies.with_entry(ix, |line| ops.add_details(line, session))?;
+        reader.with_entry(ix, |line| ops.add_details(line, session))?;
     }
     let (mut messages, mut total) = (Vec::new(), 0);
     for &ix in branch.iter().rev() {
         let Some(message) = message(ix)? else { continue };
-        ops.add_message(&message, bodies)?;
-        let tokens = message.with(bodies, estimate)?;
+        ops.add_message(&message, reader)?;
+        let tokens = message.with(reader, estimate)?;
         let full = total + tokens > budget;
         let summary = matches!(session.entry(ix).kind, Kind::Compaction | Kind::BranchSummary);
         // A summary that does not fit is still included if more than a tenth of the budget is left.
@@ -272,7 +272,7 @@ mod tests {
         let mut ops = FileOps::default();
         for entry in sample.path() {
             let message = Message { entry, body: Body::Stored };
-            ops.add_message(&message, &sample.bodies()).unwrap();
+            ops.add_message(&message, &sample.reader()).unwrap();
         }
         [ops.read, ops.written, ops.edited].map(|paths| paths.iter().map(Text::to_string).collect())
     }

@@ -26,18 +26,18 @@ fn needs_history(preparation: &Preparation) -> bool {
 pub fn compaction_prompts(
     preparation: &Preparation,
     instructions: &Instructions,
-    bodies: &EntryReader,
+    reader: &EntryReader,
 ) -> io::Result<Vec<Vec<u8>>> {
-    let agent = bodies.session().agent();
+    let agent = reader.session().agent();
     let mut prompts = Vec::new();
     if needs_history(preparation) {
-        let previous = (agent.previous_summary)(preparation, bodies)?;
+        let previous = (agent.previous_summary)(preparation, reader)?;
         let request = agent.requests.history(previous.as_ref(), instructions);
-        prompts.push(prompt(&preparation.messages_to_summarize, bodies, &request)?);
+        prompts.push(prompt(&preparation.messages_to_summarize, reader, &request)?);
     }
     if !preparation.turn_prefix_messages.is_empty() {
         let request = instructions.after(&[&agent.requests.turn_prefix]);
-        prompts.push(prompt(&preparation.turn_prefix_messages, bodies, &request)?);
+        prompts.push(prompt(&preparation.turn_prefix_messages, reader, &request)?);
     }
     Ok(prompts)
 }
@@ -46,16 +46,16 @@ pub fn compaction_prompts(
 pub fn branch_prompt(
     messages: &[Message],
     instructions: &Instructions,
-    bodies: &EntryReader,
+    reader: &EntryReader,
 ) -> io::Result<Vec<u8>> {
-    let requests = &bodies.session().agent().requests;
-    prompt(messages, bodies, &instructions.after(&[&requests.branch, &requests.branch_sections]))
+    let requests = &reader.session().agent().requests;
+    prompt(messages, reader, &instructions.after(&[&requests.branch, &requests.branch_sections]))
 }
 
 /// Returns a prompt: the transcript of messages, and what is requested.
-fn prompt(messages: &[Message], bodies: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
+fn prompt(messages: &[Message], reader: &EntryReader, request: &Text) -> io::Result<Vec<u8>> {
     let mut prompt = b"<conversation>\n".to_vec();
-    (bodies.session().agent().transcript)(messages, bodies, &mut prompt)?;
+    (reader.session().agent().transcript)(messages, reader, &mut prompt)?;
     write!(prompt, "\n</conversation>\n\n{request}")?;
     Ok(prompt)
 }
@@ -163,7 +163,7 @@ mod tests {
 
     fn prompts(entries: &[String], instructions: &Instructions) -> Vec<String> {
         let made = chain(entries);
-        let prompts = compaction_prompts(&made.prepared(1, None).unwrap(), instructions, &made.bodies());
+        let prompts = compaction_prompts(&made.prepared(1, None).unwrap(), instructions, &made.reader());
         prompts.unwrap().into_iter().map(|prompt| String::from_utf8(prompt).unwrap()).collect()
     }
 
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn a_branch_has_its_own_sections() {
         let made = chain(&[user("a")]);
-        let bodies = made.bodies();
+        let reader = made.reader();
         let (messages, _) =
-            (made.session.agent().prepare_branch)(&made.path(), &bodies, BRANCH_BUDGET).unwrap();
-        let prompt = branch_prompt(&messages, &Instructions::default(), &bodies).unwrap();
+            (made.session.agent().prepare_branch)(&made.path(), &reader, BRANCH_BUDGET).unwrap();
+        let prompt = branch_prompt(&messages, &Instructions::default(), &reader).unwrap();
         let prompt = String::from_utf8(prompt).unwrap();
         assert!(prompt.contains("## Next Steps") && !prompt.contains("## Critical Context"));
     }

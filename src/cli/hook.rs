@@ -120,8 +120,8 @@ impl Notification {
 }
 
 /// Returns entries as they are stored, or would be after a migration.
-pub fn entries(entries: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<u8>> {
-    let lines = entries.iter().map(|&ix| Ok(bodies.line(ix)?.trim_ascii().to_vec()));
+pub fn entries(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
+    let lines = entries.iter().map(|&ix| Ok(reader.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 

@@ -121,7 +121,7 @@ impl<'a> Move<'a> {
 
     /// Returns the summary at the leaf if the branch that is left contains nothing else.
     fn left_already(&self) -> Result<Option<EntryIx>, Failure> {
-        let place = self.open.input.read(behind_notes(&self.open.bodies(), self.navigation.old_leaf))?;
+        let place = self.open.input.read(behind_notes(&self.open.reader(), self.navigation.old_leaf))?;
         Ok(place.filter(|&ix| {
             let entry = self.open.session.entry(ix);
             entry.kind == Kind::BranchSummary && entry.parent == self.navigation.new_leaf
@@ -175,7 +175,7 @@ impl<'a> Move<'a> {
             let found = |id: Option<&Text>| id.and_then(|id| now.session.find(id));
             now.label_is_free(found(labelled), name.as_ref())?;
             let label = found(labelled).zip(name.as_ref());
-            let change = now.input.read(switch(&now.bodies(), found(place), label, fresh))?;
+            let change = now.input.read(switch(&now.reader(), found(place), label, fresh))?;
             let old = id_of(&now.session, now.session.leaf);
             let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), None));
             Ok(Decision { change, reported: 1, editor_text: draft.clone(), notification })
@@ -196,7 +196,7 @@ impl<'a> Move<'a> {
     /// Returns the text of the target to be edited again, if the target has one.
     pub fn draft(&self) -> Result<Option<Text<'static>>, Failure> {
         let edited = self.navigation.target.filter(|_| self.navigation.edits_target);
-        let draft = edited.map(|target| (self.open.session.agent().draft_text)(&self.open.bodies(), target));
+        let draft = edited.map(|target| (self.open.session.agent().draft_text)(&self.open.reader(), target));
         self.open.input.read(draft.transpose())
     }
 
@@ -248,17 +248,17 @@ impl<'a> Move<'a> {
 
     /// Returns the summary from the first of its sources.
     fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
-        let (session, bodies) = (&self.open.session, self.open.bodies());
+        let (session, reader) = (&self.open.session, self.open.reader());
         let (_, file_ops) = self.open.input.read((session.agent().prepare_branch)(
             &self.navigation.abandoned,
-            &bodies,
+            &reader,
             BRANCH_BUDGET,
         ))?;
         let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
             let material = Material {
-                messages: &self.left(&bodies)?,
+                messages: &self.left(&reader)?,
                 turn_prefix: &[],
                 previous_summary: None,
                 instructions: self.options.summary.instructions.as_deref(),
@@ -275,14 +275,14 @@ impl<'a> Move<'a> {
     /// Returns the messages of the branch that is left for the built-in summary: those for a prompt, with the results of
     /// tools, which pi leaves out, after the request that the branch continues. Compactions are left out: they repeat messages
     /// that are here, or are about what precedes the branch.
-    fn left(&self, bodies: &EntryReader) -> Result<Vec<Message>, Failure> {
+    fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
-        let prepared = (session.agent().prepare_branch)(&navigation.abandoned, bodies, WHOLE_BRANCH);
+        let prepared = (session.agent().prepare_branch)(&navigation.abandoned, reader, WHOLE_BRANCH);
         let (prepared, _) = self.open.input.read(prepared)?;
         let edits = self.open.edits(navigation.old_leaf)?;
         let mut prepared = prepared.into_iter().peekable();
         let request = navigation.continued_request(session).map(|request| [request]);
-        let request = request.map(|request| (session.agent().context)(&request, bodies)).transpose();
+        let request = request.map(|request| (session.agent().context)(&request, reader)).transpose();
         let mut left = self.open.input.read(request)?.map_or_else(Vec::new, |context| context.messages);
         for &ix in &navigation.abandoned {
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
@@ -294,10 +294,10 @@ impl<'a> Move<'a> {
     }
 
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
-        let (session, bodies) = (&self.open.session, self.open.bodies());
-        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &bodies, BRANCH_BUDGET)
+        let (session, reader) = (&self.open.session, self.open.reader());
+        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &reader, BRANCH_BUDGET)
             .and_then(|(messages, _)| {
-                prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &bodies)
+                prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &reader)
             });
         self.open.input.read(prompt)
     }
@@ -306,11 +306,11 @@ impl<'a> Move<'a> {
     /// `session_before_tree`.
     fn preparation(&self) -> Result<Vec<u8>, Failure> {
         let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
-        let (session, bodies) = (&open.session, open.bodies());
+        let (session, reader) = (&open.session, open.reader());
         let id = |place: Position| place.map(|ix| session.id(ix));
         let (_, file_ops) = open.input.read((session.agent().prepare_branch)(
             &navigation.abandoned,
-            &bodies,
+            &reader,
             BRANCH_BUDGET,
         ))?;
         let files = file_ops.lists(session);
@@ -319,7 +319,7 @@ impl<'a> Move<'a> {
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
             .text_or_null("commonAncestorId", id(navigation.common_ancestor).as_ref())
             .text_or_null("newLeafId", id(navigation.new_leaf).as_ref())
-            .json("entriesToSummarize", &open.input.read(entries(&navigation.abandoned, &bodies))?)
+            .json("entriesToSummarize", &open.input.read(entries(&navigation.abandoned, &reader))?)
             .json("readFiles", &texts(&files.read_files))
             .json("modifiedFiles", &texts(&files.modified_files))
             .text_or_null("editorText", self.draft()?.as_ref())

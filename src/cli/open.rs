@@ -240,7 +240,7 @@ impl OpenSession {
         append(&mut self.session, input.source(), &self.options).map_err(|error| input.failed(error))
     }
 
-    pub fn bodies(&self) -> EntryReader<'_> {
+    pub fn reader(&self) -> EntryReader<'_> {
         EntryReader::new(&self.session, self.input.source())
     }
 
@@ -266,7 +266,7 @@ impl OpenSession {
 
     fn resolve_from(&self, leaf: Position, reference: &str) -> Result<Position, Failure> {
         if reference == PREVIOUS {
-            return self.input.read(previous_leaf(&self.bodies()))?.ok_or_else(|| {
+            return self.input.read(previous_leaf(&self.reader()))?.ok_or_else(|| {
                 let failure = self.input.unresolved("there is no previous leaf: the leaf has never moved");
                 failure.hint("`pisess branches` lists the branches; an entry with the id - is `id:-`")
             });
@@ -276,7 +276,7 @@ impl OpenSession {
 
     /// Returns the entries that would be edited or omitted if the leaf were at this position.
     pub fn edits(&self, leaf: Position) -> Result<HashMap<EntryIx, Edit>, Failure> {
-        self.input.read(edited(&self.bodies(), leaf))
+        self.input.read(edited(&self.reader(), leaf))
     }
 
     /// Fails if an entry other than `target` has the label; `None` is an entry that is not written yet.

@@ -99,7 +99,7 @@ impl RendererArgs {
 impl Renderer {
     /// Returns the lines of those entries that have its type, and these entries.
     fn input(&self, open: &OpenSession, custom: &[EntryIx]) -> Result<(Vec<u8>, HashSet<EntryIx>), Failure> {
-        let (mut lines, mut asked, bodies) = (Vec::new(), HashSet::default(), open.bodies());
+        let (mut lines, mut asked, reader) = (Vec::new(), HashSet::default(), open.reader());
         for &ix in custom {
             let mut add = |line: &[u8]| {
                 let entry = Raw::checked(line.trim_ascii());
@@ -110,7 +110,7 @@ impl Renderer {
                     asked.insert(ix);
                 }
             };
-            open.input.read(bodies.with_line(ix, &mut add))?;
+            open.input.read(reader.with_line(ix, &mut add))?;
         }
         Ok((lines, asked))
     }

@@ -63,7 +63,7 @@ fn of_text(text: Text<'static>) -> Summary {
 /// Returns the built-in summary of these messages. Its placeholders are those of a copy that `redact` writes.
 pub fn extract(open: &OpenSession, material: &Material) -> Result<Text<'static>, Failure> {
     let workers = open.workers();
-    let made = |redactor| summary::extract(material, &open.session, redactor, workers, || open.bodies());
+    let made = |redactor| summary::extract(material, &open.session, redactor, workers, || open.reader());
     let text = made(Redactor::default()).and_then(|text| {
         if !text.contains(redact::START) {
             return Ok(text);

@@ -157,7 +157,7 @@ fn lines(
 ) -> Result<Appended, Failure> {
     let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
     let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
-    append(&open.bodies(), place, entries, fresh).map_err(|refused| {
+    append(&open.reader(), place, entries, fresh).map_err(|refused| {
         let line = numbers[refused.number] + 1;
         let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
         // Plain text instead of JSON.
@@ -204,7 +204,7 @@ impl Args {
 
     fn append(&self, open: &OpenSession, place: Position, fresh: &mut IdSource) -> Result<Appended, Failure> {
         let lines = self.lines(open, place)?;
-        let mut appended = append(&open.bodies(), place, lines.iter().map(Vec::as_slice), fresh)
+        let mut appended = append(&open.reader(), place, lines.iter().map(Vec::as_slice), fresh)
             .map_err(|refused| open.input.cannot(refused.what))?;
         if let Some(name) = &self.name {
             let agent = open.session.agent();
@@ -254,8 +254,8 @@ fn reply(
     place: Position,
     asked: Option<(Text<'static>, Text<'static>)>,
 ) -> Result<Vec<u8>, Failure> {
-    let (session, bodies) = (&open.session, open.bodies());
-    let line = |ix: EntryIx| open.input.read(bodies.line(ix));
+    let (session, reader) = (&open.session, open.reader());
+    let line = |ix: EntryIx| open.input.read(reader.line(ix));
     let cannot = |what: String| {
         open.input
             .cannot(format_args!("--assistant: {what}"))

@@ -71,18 +71,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let tree = Tree::new(session);
     let branches = branches(session, &tree);
     let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-    let bodies = open.bodies();
-    let sizes = open.input.read((session.agent().sizes)(&tree, &tips, &bodies))?;
+    let reader = open.reader();
+    let sizes = open.input.read((session.agent().sizes)(&tree, &tips, &reader))?;
     let mut marks = Vec::new();
     for tip in tips {
-        if open.input.read(is_mark(&bodies, tip))? {
+        if open.input.read(is_mark(&reader, tip))? {
             marks.push(tip);
         }
     }
     let mut typed = HashMap::default();
     let is_skill = |ix: &EntryIx| session.entry(*ix).flags.has(Flags::SKILL_PROMPT);
     for request in branches.iter().filter_map(|branch| branch.request).filter(is_skill) {
-        let text = open.input.read((session.agent().draft_text)(&bodies, request))?;
+        let text = open.input.read((session.agent().draft_text)(&reader, request))?;
         typed.insert(request, on_one_line(&text));
     }
     // Only these rows are shown.
@@ -93,7 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     open.add_rows(&shown, Options { timestamps: args.json, ..row_options(ui, form) })?;
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
-    drawing.set_undone(open.input.read(undone(session, &open.bodies()))?);
+    drawing.set_undone(open.input.read(undone(session, &open.reader()))?);
     let listing = BranchList { session, drawing, branches, sizes, marks, typed };
     if args.json {
         listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?

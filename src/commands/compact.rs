@@ -85,7 +85,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { messages: true, file_calls: true, ..Options::default() };
     let mut open = OpenSession::open(&args.session, options.clone(), ui)?;
-    let mut step = Compact { args: args.clone(), open: &open, bodies: open.bodies() };
+    let mut step = Compact { args: args.clone(), open: &open, reader: open.reader() };
     if args.summary.prepare {
         return step.print_preparation(ui);
     }
@@ -137,9 +137,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the number of tokens of a session's context, as `context --tokens` prints it.
-fn size(bodies: &EntryReader) -> io::Result<f64> {
-    let session = bodies.session();
-    (session.agent().tokens)(&session.path(session.leaf), bodies)
+fn size(reader: &EntryReader) -> io::Result<f64> {
+    let session = reader.session();
+    (session.agent().tokens)(&session.path(session.leaf), reader)
 }
 
 /// Returns the size of the context of a session to which a compaction was added, if it can be read. What was loaded is
@@ -176,7 +176,7 @@ struct Compact<'a> {
     /// The options, of which a hook may change the instructions.
     args: Args,
     open: &'a OpenSession,
-    bodies: EntryReader<'a>,
+    reader: EntryReader<'a>,
 }
 
 impl Compact<'_> {
@@ -187,7 +187,7 @@ impl Compact<'_> {
     }
 
     fn size(&self) -> Result<f64, Failure> {
-        self.open.input.read(size(&self.bodies))
+        self.open.input.read(size(&self.reader))
     }
 
     /// Returns the first entry to keep, if `--first-kept` is given.
@@ -214,7 +214,7 @@ impl Compact<'_> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
         self.open.input.read((session.agent().prepare_compaction)(
             &session.path(session.leaf),
-            &self.bodies,
+            &self.reader,
             tokens,
             kept,
         ))
@@ -257,14 +257,14 @@ impl Compact<'_> {
         let Some(all) = self.prepared(Some(FirstKept::Nothing))? else { return Ok((0.0, 1.0)) };
         let agent = self.open.session.agent();
         let messages = all.messages_to_summarize.iter().chain(&all.turn_prefix_messages);
-        let sizes = messages.map(|message| message.with(&self.bodies, |json| (agent.message_tokens)(json)));
+        let sizes = messages.map(|message| message.with(&self.reader, |json| (agent.message_tokens)(json)));
         let sum = self.open.input.read(sizes.sum::<io::Result<u64>>())?;
         Ok((sum as f64, all.scale))
     }
 
     fn prompts(&self, preparation: &Preparation) -> Result<Vec<Vec<u8>>, Failure> {
         let options = self.args.summary.prompt_of();
-        self.open.input.read(prompt::compaction_prompts(preparation, &options, &self.bodies))
+        self.open.input.read(prompt::compaction_prompts(preparation, &options, &self.reader))
     }
 
     fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
@@ -285,7 +285,7 @@ impl Compact<'_> {
             summary: stored(given, hooked, files, made)?,
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
-            system_message: self.open.input.read((session.agent().checkpoint)(&path, &self.bodies))?,
+            system_message: self.open.input.read((session.agent().checkpoint)(&path, &self.reader))?,
         })
     }
 
@@ -319,13 +319,13 @@ impl Compact<'_> {
     fn event(&self, preparation: &Preparation) -> io::Result<Object> {
         let session = &self.open.session;
         let path = session.path(session.leaf);
-        let settings = (session.agent().context)(&path, &self.bodies)?.settings;
+        let settings = (session.agent().context)(&path, &self.reader)?.settings;
         let model = settings.iter().find(|(name, _)| *name == "model");
         let event = Object::new()
             .str("type", "session_before_compact")
             .json("preparation", &self.preparation_json(preparation)?)
-            .json("branchEntries", &entries(&path, &self.bodies)?)
-            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
+            .json("branchEntries", &entries(&path, &self.reader)?)
+            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.reader)?)
             .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
             .json("model", model.map_or(b"null", |(_, model)| model));
         Ok(occasion(&self.args, event))
@@ -333,7 +333,7 @@ impl Compact<'_> {
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let session = &self.open.session;
-        let previous = self.open.input.read((session.agent().previous_summary)(preparation, &self.bodies))?;
+        let previous = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
         let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
@@ -360,7 +360,7 @@ impl Compact<'_> {
             .number("keepRecentTokens", self.args.keep_recent_tokens as f64)
             .finish();
         let kept = preparation.first_kept.map(|ix| self.open.session.id(ix));
-        let messages = |messages| messages_json(messages, &self.bodies);
+        let messages = |messages| messages_json(messages, &self.reader);
         Ok(Object::new()
             .text_or_null("firstKeptEntryId", kept.as_ref())
             .bool("isSplitTurn", preparation.is_split_turn)
@@ -370,7 +370,7 @@ impl Compact<'_> {
             .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages)?)
             .json("fileOps", &preparation.file_ops.json())
             .json("settings", &settings)
-            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.bodies)?)
+            .json("previousCompactions", &entries(&preparation.previous_compactions, &self.reader)?)
             .str_or_null("customInstructions", self.args.summary.instructions.as_deref())
             .finish())
     }
@@ -396,7 +396,7 @@ fn occasion(args: &Args, event: Object) -> Object {
     event.str("reason", reason).bool("willRetry", false)
 }
 
-fn messages_json(messages: &[Message], bodies: &EntryReader) -> io::Result<Vec<u8>> {
-    let json = messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
+fn messages_json(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
+    let json = messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
     Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }

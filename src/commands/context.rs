@@ -122,16 +122,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { messages: true, ..Options::default() };
     let open = OpenSession::open(&args.session, options, ui)?;
     let path = open.session.path(open.resolve(&args.at)?);
-    let (session, bodies) = (&open.session, open.bodies());
+    let (session, reader) = (&open.session, open.reader());
     let unreadable = |error: io::Error| output_or_input(&open.input, error);
     if args.tokens {
-        let tokens = (session.agent().tokens)(&path, &bodies).map_err(unreadable)?;
+        let tokens = (session.agent().tokens)(&path, &reader).map_err(unreadable)?;
         ui.print(&format!("{}\n", js::number(tokens)))?;
         return Ok(Exit::Done);
     }
-    let mut context = (session.agent().context)(&path, &bodies).map_err(unreadable)?;
+    let mut context = (session.agent().context)(&path, &reader).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
-        let event = event(&context, &path, &bodies).map_err(unreadable)?;
+        let event = event(&context, &path, &reader).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
             let messages = Raw::checked(&messages);
             check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
@@ -139,12 +139,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         }
     }
     if let Some(request) = request {
-        return body(&context, &request, &bodies, ui, unreadable);
+        return body(&context, &request, &reader, ui, unreadable);
     }
     match args.form {
         ContextFormat::Messages => messages(&context, &open, ui),
-        ContextFormat::Llm => for_model(&context, &bodies, &mut ui.verbatim()),
-        _ => transcript(&context, &bodies, &mut ui.verbatim()),
+        ContextFormat::Llm => for_model(&context, &reader, &mut ui.verbatim()),
+        _ => transcript(&context, &reader, &mut ui.verbatim()),
     }
     .map_err(unreadable)?;
     Ok(Exit::Done)
@@ -171,12 +171,12 @@ impl Args {
 fn body(
     context: &Context,
     request: &Request,
-    bodies: &EntryReader,
+    reader: &EntryReader,
     ui: &mut Ui,
     unreadable: impl Fn(io::Error) -> Failure,
 ) -> Result<Exit, Failure> {
     let mut out = ui.verbatim();
-    let written = request::write(&context.messages, request, bodies, &mut out);
+    let written = request::write(&context.messages, request, reader, &mut out);
     let Some(ends_with_answer) = written.map_err(&unreadable)? else {
         return Err(Failure::no("the context has no message to send"));
     };
@@ -192,11 +192,11 @@ fn body(
 
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
 /// from, as the hook may need data that only they contain.
-fn event(context: &Context, path: &[EntryIx], bodies: &EntryReader) -> io::Result<Object> {
-    let json = context.messages.iter().map(|message| message.with(bodies, |json| json.bytes().to_vec()));
+fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
+    let json = context.messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
     let event = Object::new().str("type", "context").json("messages", &messages);
-    Ok(event.json("branchEntries", &entries(path, bodies)?))
+    Ok(event.json("branchEntries", &entries(path, reader)?))
 }
 
 fn unknown(hook: &Shell, refused: Invalid) -> Failure {
@@ -218,10 +218,10 @@ fn answered(before: &[Message], messages: Raw) -> Vec<Message> {
 fn messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Result<()> {
     ui.verbatim().write_all(b"{\"messages\":[")?;
     if !sent(&context.messages, open, ui)? {
-        let (bodies, is_utf8, mut out) = (open.bodies(), open.session.is_utf8(), ui.verbatim());
+        let (reader, is_utf8, mut out) = (open.reader(), open.session.is_utf8(), ui.verbatim());
         for (at, message) in context.messages.iter().enumerate() {
             out.write_all(if at == 0 { b"" } else { b"," })?;
-            message.with(&bodies, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
+            message.with(&reader, |json| write_valid(&mut out, json.bytes(), is_utf8))??;
         }
     }
     let mut out = ui.verbatim();
@@ -255,11 +255,11 @@ fn piece<'m>(session: &Session, message: &'m Message) -> Option<Piece<'m>> {
     }
 }
 
-fn for_model(context: &Context, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    let session = bodies.session();
+fn for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    let session = reader.session();
     out.write_all(b"[")?;
     let mut first = true;
-    (session.agent().for_model)(&context.messages, bodies, &mut |json| {
+    (session.agent().for_model)(&context.messages, reader, &mut |json| {
         out.write_all(if first { b"" } else { b"," })?;
         first = false;
         write_valid(out, json, session.is_utf8())
@@ -268,8 +268,8 @@ fn for_model(context: &Context, bodies: &EntryReader, out: &mut dyn Write) -> io
     out.flush()
 }
 
-fn transcript(context: &Context, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    (bodies.session().agent().transcript)(&context.messages, bodies, out)?;
+fn transcript(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    (reader.session().agent().transcript)(&context.messages, reader, out)?;
     out.write_all(b"\n")?;
     out.flush()
 }

@@ -85,7 +85,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             );
         }
         let targets = now.entries(&args.targets)?;
-        let change = edit(&now.bodies(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
+        let change = edit(&now.reader(), &targets, wanted, fresh).map_err(|refusal| now.refused(refusal))?;
         Ok(change.into())
     })
 }

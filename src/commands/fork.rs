@@ -107,23 +107,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let event = open.input.read(event(args, &open, chosen))?;
         hook.ask(event, &Context::of(&open), ui)?;
     }
-    let text = |message| (open.session.agent().draft_text)(&open.bodies(), message);
+    let text = |message| (open.session.agent().draft_text)(&open.reader(), message);
     let editor_text = open.input.read(message.map(text).transpose())?;
     let end = message.map_or(chosen, |message| open.session.entry(message).parent);
     let mut ids = Ids::new(ui)?;
     let cwd = args.cwd.as_deref().map(|cwd| without_dots(&ui.folder().join(cwd)));
     let source = open.input.file().map(|file| Text::from(file.resolved().to_string_lossy().into_owned()));
     let options = ForkOptions { session_id: ids.session_id(ui)?, source, cwd: cwd.map(Text::from) };
-    let (session, bodies) = (&open.session, open.bodies());
+    let (session, reader) = (&open.session, open.reader());
     let is_for_other = args.agent.is_some_and(|agent| agent != session.dialect);
     let new = ids.issue(ui, |fresh| {
         let new = match (args.branches, args.subtree) {
             (true, _) => Ok(fork_all(session, &options, fresh)),
-            (false, true) => fork_subtree(&bodies, end, &options, fresh),
-            (false, false) => fork(&bodies, end, &options, fresh),
+            (false, true) => fork_subtree(&reader, end, &options, fresh),
+            (false, false) => fork(&reader, end, &options, fresh),
         };
         let converted =
-            new.and_then(|new| if is_for_other { convert(&bodies, new, &options, fresh) } else { Ok(new) });
+            new.and_then(|new| if is_for_other { convert(&reader, new, &options, fresh) } else { Ok(new) });
         open.input.read(converted)
     })?;
     let folder = project_folder(args, &open, ui);
@@ -135,7 +135,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Returns the event for a hook before a fork: pi's `session_before_fork`, with the entry itself.
 fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object> {
     let entry = match chosen {
-        Some(ix) => open.bodies().line(ix)?.trim_ascii().to_vec(),
+        Some(ix) => open.reader().line(ix)?.trim_ascii().to_vec(),
         None => b"null".to_vec(),
     };
     Ok(Object::new()

@@ -93,7 +93,7 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
 fn already(step: &Move) -> io::Result<Position> {
     let session = &step.open.session;
     let Some(from) = step.navigation.old_leaf.map(|ix| session.id(ix)) else { return Ok(None) };
-    brought_back(&step.open.bodies(), &from, step.navigation.common_ancestor)
+    brought_back(&step.open.reader(), &from, step.navigation.common_ancestor)
 }
 
 /// Returns the move from the entry to the leaf. The summary goes under the leaf even if that is a user

@@ -48,7 +48,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let at = now.resolve(&args.at)?;
         now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
-        let picked = pick(&now.bodies(), &chosen, at, fresh).map_err(|refusal| now.refused(refusal))?;
+        let picked = pick(&now.reader(), &chosen, at, fresh).map_err(|refusal| now.refused(refusal))?;
         along = ids(&now.session, &picked.along);
         Ok(picked.change.into())
     })?;

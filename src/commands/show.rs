@@ -144,13 +144,13 @@ fn print_whole(
     rendered: &HashMap<EntryIx, String>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let (session, bodies, clock) = (&open.session, open.bodies(), Clock::new(ui));
+    let (session, reader, clock) = (&open.session, open.reader(), Clock::new(ui));
     let (drawing, edits) = (rows(session, session.leaf), open.edits(session.leaf)?);
     let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs: Glyphs::UNICODE };
     for (at, &ix) in entries.iter().enumerate() {
         let mut out = String::from(if at == 0 { "" } else { "\n" });
         push_heading(&look, &clock, ix, &mut out);
-        let line = open.input.read(bodies.line(ix))?;
+        let line = open.input.read(reader.line(ix))?;
         let parts = match rendered.get(&ix) {
             Some(markdown) => vec![Part::Body(Text::from(markdown.clone()))],
             None => parts(Raw::checked(line.trim_ascii()), session.entry(ix).kind),

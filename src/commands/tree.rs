@@ -174,7 +174,7 @@ fn print(
         let drawn = Drawn { around, folds: false, ..args.drawn(0) };
         return Painter::new(drawn, &drawing, &HashMap::default(), ui)?.paint(usage, ui);
     }
-    drawing.set_undone(open.input.read(undone(&open.session, &open.bodies()))?);
+    drawing.set_undone(open.input.read(undone(&open.session, &open.reader()))?);
     let pruned = pruned(open).iter().map(|operation| operation.entries).sum();
     Painter::new(args.drawn(pruned), &drawing, &open.edits(drawing.leaf())?, ui)?.paint(usage, ui)
 }

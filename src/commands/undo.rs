@@ -61,8 +61,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if !args.write.change.force {
             not_rewritten(now)?;
         }
-        let bodies = now.bodies();
-        let undone = undo(&bodies, fresh).map_err(|refusal| match refusal {
+        let reader = now.reader();
+        let undone = undo(&reader, fresh).map_err(|refusal| match refusal {
             Refusal::Unreadable(error) => now.input.unreadable(error),
             impossible => explained(&impossible, |what| now.input.no(what)),
         })?;
@@ -118,8 +118,8 @@ fn described(open: &OpenSession, undone: &Undone) -> io::Result<String> {
 }
 
 fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
-    let (session, bodies) = (&open.session, open.bodies());
-    let line = bodies.line(ix)?;
+    let (session, reader) = (&open.session, open.reader());
+    let line = reader.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
     let text = |keys: &[&str]| keys.iter().find_map(|key| entry.get_text(key)).unwrap_or_default();
     let named = |what: &str, name: &Text| {
@@ -133,7 +133,7 @@ fn entry(open: &OpenSession, ix: EntryIx) -> io::Result<String> {
         Kind::Label => format!("{} on {}", named("label", &text(&["label"])), text(&["targetId"])),
         Kind::SessionInfo | Kind::TitleChange => named("name", &text(&["name", "title"])),
         Kind::ContextEdit => format!("the edit of {}", text(&["targetId"])),
-        Kind::Custom if moved(&bodies, ix)?.is_some() => {
+        Kind::Custom if moved(&reader, ix)?.is_some() => {
             let to = entry.get("data").and_then(|data| data.get_text("to"));
             format!("the switch to {}", to.unwrap_or_else(|| Text::from("root")))
         }

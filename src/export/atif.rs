@@ -169,7 +169,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         path: &[EntryIx],
     ) -> io::Result<()> {
         let session = self.source.session;
-        let line = self.source.bodies.line(compaction)?;
+        let line = self.source.reader.line(compaction)?;
         let line = Raw::checked(line.trim_ascii());
         let named = line.get_text("firstKeptEntryId").and_then(|id| session.find(&id));
         let kept = named.or_else(|| native::first_kept(session, compaction, line));
@@ -189,7 +189,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
 
     /// Writes the step of an entry, if it has one.
     fn entry(&mut self, ix: EntryIx, copied: Copied) -> io::Result<()> {
-        let line = self.source.bodies.line(ix)?;
+        let line = self.source.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         if self.source.session.entry(ix).kind == Kind::ThinkingLevelChange {
             self.effort = line.get_text("thinkingLevel").map(|level| level.to_string_lossy().into_owned());
@@ -208,7 +208,7 @@ impl<'a, 'o> Trajectory<'a, 'o> {
         let head = head.with(id, |head, id| head.str("trajectory_id", id));
         let agent = Object::new().str("name", session.agent().name).str("version", "unknown");
         let agent = agent.with(self.last_model(path)?, |agent, model| agent.str("model_name", &model));
-        let tools = step::definitions((session.agent().checkpoint)(path, &self.source.bodies)?);
+        let tools = step::definitions((session.agent().checkpoint)(path, &self.source.reader)?);
         let agent = agent.with(tools, |agent, tools| agent.json("tool_definitions", &tools));
         let mut head = head.json("agent", &agent.finish()).finish();
         head.pop();

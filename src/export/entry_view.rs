@@ -13,7 +13,7 @@ use std::io;
 /// Returns the article of an entry.
 pub fn article<'s>(source: &'s Source<'s>, ix: EntryIx) -> io::Result<EntryView<'s>> {
     let mut article = EntryView::new(source, ix);
-    let line = source.bodies.line(ix)?;
+    let line = source.reader.line(ix)?;
     let line = Raw::checked(line.trim_ascii());
     match source.rendered.get(&ix) {
         Some(rendered) => article.prose(rendered, Breaks::Soft),

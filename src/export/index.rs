@@ -1,7 +1,7 @@
 //! The page's data about all entries: the tree, and a few facts about each entry.
 //!
 //! The first part precedes the entries, so that the tree can be drawn while the rest is still loading. The
-//! facts that require reading the bodies follow the entries.
+//! facts that require reading the entries follow the entries.
 
 use super::commonmark;
 use super::markup::visible;
@@ -164,7 +164,7 @@ fn order(contents: &Contents, tree: &Tree) -> Vec<u8> {
     array(siblings)
 }
 
-/// The facts that require reading the bodies.
+/// The facts that require reading the entries.
 #[derive(Debug, Default)]
 pub struct Late {
     models: Vec<String>,

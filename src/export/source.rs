@@ -230,8 +230,8 @@ impl<'a> Contents<'a> {
 pub struct Source<'a> {
     contents: &'a Contents<'a>,
     /// The lines.
-    pub bodies: EntryReader<'a>,
-    /// A second reader for the calls, which may be far before the entry that `bodies` reads.
+    pub reader: EntryReader<'a>,
+    /// Another one for the calls, which may be far before the entry that `reader` reads.
     earlier: EntryReader<'a>,
     /// The call that was read last, with its line.
     last: RefCell<(Option<EntryIx>, Vec<u8>)>,
@@ -250,7 +250,7 @@ impl<'a> Source<'a> {
     pub fn new(contents: &'a Contents<'a>) -> Source<'a> {
         Source {
             contents,
-            bodies: EntryReader::new(contents.session, contents.file),
+            reader: EntryReader::new(contents.session, contents.file),
             earlier: EntryReader::new(contents.session, contents.file),
             last: RefCell::default(),
         }

@@ -93,7 +93,7 @@ fn in_words(name: &str) -> String {
 pub(super) fn edit_notes(source: &Source, path: &[EntryIx]) -> io::Result<HashMap<EntryIx, &'static str>> {
     let mut notes = HashMap::default();
     for &ix in path.iter().filter(|&&ix| source.session.entry(ix).kind == Kind::ContextEdit) {
-        let line = source.bodies.line(ix)?;
+        let line = source.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let Some(target) = line.get_text("targetId").and_then(|id| source.session.find(&id)) else {
             continue;

@@ -30,10 +30,10 @@ pub fn add_rows(
         agent: session.agent(),
         cwd: session.header.cwd.as_ref(),
     };
-    let bodies = EntryReader::new(session, source);
+    let reader = EntryReader::new(session, source);
     for &ix in entries {
         let (kind, role, span) = (session.entry(ix).kind, session.entry(ix).role, session.entry(ix).span);
-        bodies.with_stored(span, |line| {
+        reader.with_stored(span, |line| {
             let mut blocks = Vec::new();
             // The line parsed when it was loaded; if the file has changed meanwhile, its row is empty.
             let record = scan(&mut Scanner::new(line), &mut blocks).unwrap_or_default();

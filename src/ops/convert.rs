@@ -26,12 +26,12 @@ use std::io;
 
 /// Returns a fork of a session as a session of the other agent.
 pub fn convert(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
-    let session = bodies.session();
+    let session = reader.session();
     let to = match session.dialect {
         Dialect::Pi => Dialect::OhMyPi,
         Dialect::OhMyPi => Dialect::Pi,
@@ -41,13 +41,13 @@ pub fn convert(
     let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
     let title = if name.is_some() { title } else { Title::default() };
     let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
-    let new = listed(bodies, new, options, fresh)?;
+    let new = listed(reader, new, options, fresh)?;
     let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
-    let edits = edited(bodies, session.leaf)?;
-    let pieces = pieces.into_iter().map(|piece| converted(piece, bodies, to, &edits));
+    let edits = edited(reader, session.leaf)?;
+    let pieces = pieces.into_iter().map(|piece| converted(piece, reader, to, &edits));
     let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
     let mut leaf = new.leaf;
-    if to == Dialect::Pi && name != last_title(bodies, &pieces)? {
+    if to == Dialect::Pi && name != last_title(reader, &pieces)? {
         let (id, name) = (fresh.entry_id(session), name.unwrap_or_default());
         let entry = NewEntry::new("session_info", id, leaf.as_ref(), &new.timestamp, |entry| {
             entry.text("name", &name)
@@ -61,46 +61,46 @@ pub fn convert(
 /// Returns the new session with its entries listed one by one. If the file has an older format, or contains
 /// leaf or head records, the whole tree is forked as a subtree.
 fn listed(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     new: NewSession,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
-    let session = bodies.session();
+    let session = reader.session();
     if new.entries != Entries::All {
         return Ok(new);
     }
     let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.all().any(has_head) {
-        return fork_subtree(bodies, None, options, fresh);
+        return fork_subtree(reader, None, options, fresh);
     }
     Ok(NewSession { entries: Entries::Some(session.all().map(Piece::copied).collect()), ..new })
 }
 
 fn converted(
     piece: Piece,
-    bodies: &EntryReader,
+    reader: &EntryReader,
     to: Dialect,
     edits: &HashMap<EntryIx, Edit>,
 ) -> io::Result<Piece> {
-    let session = bodies.session();
+    let session = reader.session();
     let Piece::Copied { entry, parent, mut first_kept, .. } = piece else { return Ok(piece) };
     if to == Dialect::Pi && first_kept.is_none() && session.entry(entry).kind == Kind::Compaction {
         // pi knows no native snapshots.
-        let kept = bodies.with_entry(entry, |line| native::first_kept(session, entry, line))?;
+        let kept = reader.with_entry(entry, |line| native::first_kept(session, entry, line))?;
         first_kept = kept.map(|kept| session.id(kept).into_owned());
     }
     Ok(Piece::Copied { entry, parent, first_kept, to: Some(to), edit: edits.get(&entry).copied() })
 }
 
 /// Returns the title in the last `title_change` among the copies, from which pi gets the session's name.
-fn last_title(bodies: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
-    let is_change = |ix: &EntryIx| bodies.session().entry(*ix).kind == Kind::TitleChange;
+fn last_title(reader: &EntryReader, pieces: &[Piece]) -> io::Result<Option<Text<'static>>> {
+    let is_change = |ix: &EntryIx| reader.session().entry(*ix).kind == Kind::TitleChange;
     let change = pieces.iter().rev().find_map(|piece| match piece {
         Piece::Copied { entry, .. } => Some(*entry).filter(is_change),
         Piece::New(_) => None,
     });
     let Some(ix) = change else { return Ok(None) };
-    let title = bodies.with_entry(ix, |entry| entry.get_text("title").map(Text::into_owned))?;
+    let title = reader.with_entry(ix, |entry| entry.get_text("title").map(Text::into_owned))?;
     Ok(title.filter(|title| !title.is_blank()))
 }

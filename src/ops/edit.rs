@@ -37,12 +37,12 @@ type Seen = Option<Vec<u8>>;
 
 /// Returns edits of the entries, in path order; none if nothing changes.
 pub fn edit(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     targets: &[EntryIx],
     wanted: Wanted,
     fresh: &mut IdSource,
 ) -> Result<Change, Refusal> {
-    let session = bodies.session();
+    let session = reader.session();
     let path = session.path(session.leaf);
     let on_path: HashSet<_> = path.iter().copied().collect();
     if let Some(&off) = targets.iter().find(|ix| !on_path.contains(ix)) {
@@ -58,7 +58,7 @@ pub fn edit(
             "pi supports edits of user, assistant, toolResult and custom messages",
         ));
     }
-    let context: Vec<_> = in_force(&path, bodies)?.map(|place| path[place as usize]).collect();
+    let context: Vec<_> = in_force(&path, reader)?.map(|place| path[place as usize]).collect();
     let speaking: HashSet<_> = context.iter().copied().collect();
     if let Some(&gone) = targets.iter().find(|ix| !speaking.contains(ix)) {
         return Err(Refusal::with_hint(
@@ -66,13 +66,13 @@ pub fn edit(
             "`pisess context` prints what the model sees",
         ));
     }
-    let edits = Edits::among(context.iter().copied(), bodies)?;
+    let edits = Edits::among(context.iter().copied(), reader)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
     for &target in targets {
-        let before = seen(bodies, target, &edits)?;
-        changes.insert(target, (before, becomes(bodies, target, wanted)?));
+        let before = seen(reader, target, &edits)?;
+        changes.insert(target, (before, becomes(reader, target, wanted)?));
     }
-    if let Some(named) = halves(bodies, &context, &edits, &changes)? {
+    if let Some(named) = halves(reader, &context, &edits, &changes)? {
         return Err(half(session, named, wanted));
     }
     let mut chain = Chain::under(session, session.leaf, fresh);
@@ -106,25 +106,25 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees.
-fn seen(bodies: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
-    match edits.of(bodies.session(), ix) {
-        None => stored(bodies, ix),
+fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+    match edits.of(reader.session(), ix) {
+        None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(by)) => replaced(bodies, by),
+        Some(Edit::Replace(by)) => replaced(reader, by),
     }
 }
 
 /// Returns what an edit shows of its target.
-pub(super) fn replaced(bodies: &EntryReader, edit: EntryIx) -> io::Result<Seen> {
-    bodies.with_entry(edit, |edit| match edit.get("replacement") {
+pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Seen> {
+    reader.with_entry(edit, |edit| match edit.get("replacement") {
         Some(replacement) if replacement.is_null() => None,
         replacement => content(replacement.and_then(|replacement| replacement.get("content"))),
     })
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-pub(super) fn stored(bodies: &EntryReader, ix: EntryIx) -> io::Result<Seen> {
-    bodies.with_entry(ix, |entry| content(entry.get("message").unwrap_or(entry).get("content")))
+pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Seen> {
+    reader.with_entry(ix, |entry| content(entry.get("message").unwrap_or(entry).get("content")))
 }
 
 pub(super) fn content(content: Option<Raw>) -> Seen {
@@ -133,11 +133,11 @@ pub(super) fn content(content: Option<Raw>) -> Seen {
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
-fn becomes(bodies: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
-    let takes_blocks = matches!(bodies.session().entry(ix).role, Role::Assistant | Role::ToolResult);
+fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+    let takes_blocks = matches!(reader.session().entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
         Wanted::Omit => Ok(None),
-        Wanted::Undo => stored(bodies, ix),
+        Wanted::Undo => stored(reader, ix),
         Wanted::Replace(text) if takes_blocks => Ok(Some(text_content(text))),
         Wanted::Replace(text) => Ok(Some(encoded(text))),
     }
@@ -146,17 +146,17 @@ fn becomes(bodies: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen
 /// Returns the entries of calls that a change would separate from their results, unless they were separate before: those
 /// that change, and their counterparts.
 fn halves(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     context: &[EntryIx],
     edits: &Edits,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
 ) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
     let states = |ix: EntryIx| match changes.get(&ix) {
         Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
-        None => seen(bodies, ix, edits).map(|seen| (seen.clone(), seen)),
+        None => seen(reader, ix, edits).map(|seen| (seen.clone(), seen)),
     };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
-    let pairs = pairs(bodies, context)?;
+    let pairs = pairs(reader, context)?;
     // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
     let mut parted = HashSet::default();
@@ -206,17 +206,17 @@ fn half(session: &Session, [named, others]: [Vec<EntryIx>; 2], wanted: Wanted) -
 }
 
 /// Returns the calling messages and the results in the context, in pairs, with the ids that link them.
-fn pairs(bodies: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
-    let session = bodies.session();
+fn pairs(reader: &EntryReader, context: &[EntryIx]) -> io::Result<Vec<(EntryIx, EntryIx, Text<'static>)>> {
+    let session = reader.session();
     let mut callers: HashMap<Text<'static>, EntryIx> = HashMap::default();
     let mut pairs = Vec::new();
     for &ix in context {
         if session.is_message(ix, Role::Assistant) {
-            bodies.with_message(ix, |message| {
+            reader.with_message(ix, |message| {
                 callers.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), ix)));
             })?;
         } else if session.is_message(ix, Role::ToolResult) {
-            bodies.with_message(ix, |message| {
+            reader.with_message(ix, |message| {
                 let id = message.get_text("toolCallId").map(Text::into_owned);
                 pairs.extend(id.and_then(|id| Some((*callers.get(&id)?, ix, id))));
             })?;

@@ -37,33 +37,33 @@ pub struct ForkOptions<'a> {
 
 /// Forks the path to `end`.
 pub fn fork(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     end: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
-    let session = bodies.session();
+    let session = reader.session();
     let path = session.path(end);
-    let pieces = without_labels(bodies, &path)?;
+    let pieces = without_labels(reader, &path)?;
     Ok(finished(session, pieces, end, options, fresh))
 }
 
 /// Forks the path to `top` and all its descendants, in file order. The leaf is that of the source if it is
 /// `top` or a descendant, else the last of these in the file.
 pub fn fork_subtree(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     top: Position,
     options: &ForkOptions,
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
-    let session = bodies.session();
+    let session = reader.session();
     let subtree = subtree(&Tree::new(session), top);
     let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
     let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
     let leaf = in_subtree.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
     let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
-    let mut pieces = without_labels(bodies, &entries)?;
+    let mut pieces = without_labels(reader, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
 }
@@ -134,8 +134,8 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 
 /// Returns copies of the entries that are not left out, each under its nearest ancestor among them. `entries`
 /// must list parents before their descendants, and one whole branch before the next.
-fn without_labels(bodies: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
-    let session = bodies.session();
+fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
+    let session = reader.session();
     let mut copies = Vec::with_capacity(entries.len());
     let mut way = Trail::default();
     for &ix in entries {
@@ -150,7 +150,7 @@ fn without_labels(bodies: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
-            Kind::Compaction if !way.left_out.is_empty() => first_kept(bodies, ix, &way)?,
+            Kind::Compaction if !way.left_out.is_empty() => first_kept(reader, ix, &way)?,
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
@@ -197,10 +197,10 @@ fn is_left_out(kind: Kind) -> bool {
 }
 
 /// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
-fn first_kept(bodies: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
-    let session = bodies.session();
+fn first_kept(reader: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
+    let session = reader.session();
     // A native snapshot names the entry before the first that it keeps.
-    let kept = bodies.with_entry(ix, |line| {
+    let kept = reader.with_entry(ix, |line| {
         let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
         kept.and_then(|kept| session.find(&kept))
     })?;

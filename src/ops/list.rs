@@ -126,8 +126,8 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
     billed.retain(|request| !request.is_elsewhere(file.path, file.agents));
     let tree = Tree::new(&session);
     let path = session.path(session.leaf);
-    let bodies = EntryReader::new(&session, file.source);
-    let context = (session.agent().tokens)(&path, &bodies)?;
+    let reader = EntryReader::new(&session, file.source);
+    let context = (session.agent().tokens)(&path, &reader)?;
     let labels = Labels::new(&session);
     let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
     let branches = branches(&session, &tree).len() as u32;

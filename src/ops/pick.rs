@@ -38,21 +38,21 @@ pub struct Picked {
 
 /// Copies the entries under `onto`, in tree order.
 pub fn pick(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     chosen: &[EntryIx],
     onto: Position,
     fresh: &mut IdSource,
 ) -> Result<Picked, Refusal> {
-    let session = bodies.session();
+    let session = reader.session();
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
         return Err(Refusal::new(format!("{} is a leaf record, not an entry", session.id(record))));
     }
     let tree = Tree::new(session);
     let chosen: BTreeSet<_> = chosen.iter().copied().collect();
-    let mut picked = with_calls(bodies, &tree, &chosen)?;
+    let mut picked = with_calls(reader, &tree, &chosen)?;
     let labels = picked.iter().copied().filter(|&ix| session.entry(ix).kind == Kind::Label);
     for label in labels.collect::<Vec<_>>() {
-        let target = named(bodies, label, "targetId")?;
+        let target = named(reader, label, "targetId")?;
         if !target.is_some_and(|target| picked.contains(&target)) {
             return Err(Refusal::with_hint(
                 format!("{} labels an entry that is not picked", session.id(label)),
@@ -65,7 +65,7 @@ pub fn pick(
     let along = order.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
     let mut graft = Graft {
         session,
-        bodies,
+        reader,
         ancestry: Ancestry::new(session),
         above: session.path(onto).into_iter().collect(),
         ids: HashMap::default(),
@@ -83,11 +83,11 @@ pub fn pick(
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.
 fn with_calls(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     tree: &Tree,
     chosen: &BTreeSet<EntryIx>,
 ) -> Result<BTreeSet<EntryIx>, Refusal> {
-    let session = bodies.session();
+    let session = reader.session();
     let mut picked = chosen.clone();
     let mut turns: HashMap<EntryIx, Position> = HashMap::default();
     let mut calling = BTreeSet::new();
@@ -101,7 +101,7 @@ fn with_calls(
     let is_active = active(session, session.leaf);
     let mut answering = HashSet::default();
     for &turn in &calling {
-        for (_, results) in results_of(bodies, tree, turn)? {
+        for (_, results) in results_of(reader, tree, turn)? {
             let mut named = results.iter().copied().filter(|ix| chosen.contains(ix));
             let result = match (named.next(), named.next()) {
                 (Some(one), Some(other)) => {
@@ -151,13 +151,13 @@ fn turn_of(session: &Session, result: EntryIx, known: &mut HashMap<EntryIx, Posi
 /// Returns the calls of an assistant message by id, each with its results before the next assistant
 /// message, on all branches.
 fn results_of(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     tree: &Tree,
     turn: EntryIx,
 ) -> io::Result<HashMap<Text<'static>, Vec<EntryIx>>> {
-    let session = bodies.session();
+    let session = reader.session();
     let mut calls: HashMap<_, Vec<_>> = HashMap::default();
-    bodies.with_message(turn, |message| {
+    reader.with_message(turn, |message| {
         calls.extend(call_ids(message.get("content")).map(|id| (id.into_owned(), Vec::new())));
     })?;
     let mut below = if calls.is_empty() { Vec::new() } else { tree.children(turn).to_vec() };
@@ -166,7 +166,7 @@ fn results_of(
             continue;
         }
         if session.is_message(ix, Role::ToolResult) {
-            bodies.with_message(ix, |message| {
+            reader.with_message(ix, |message| {
                 let id = message.get_text("toolCallId").unwrap_or_default().into_owned();
                 calls.entry(id).and_modify(|results| results.push(ix));
             })?;
@@ -180,7 +180,7 @@ fn results_of(
 /// Copies in progress.
 struct Graft<'a> {
     session: &'a Session,
-    bodies: &'a EntryReader<'a>,
+    reader: &'a EntryReader<'a>,
     ancestry: Ancestry,
     /// Entries on the path to the target position.
     above: HashSet<EntryIx>,
@@ -193,7 +193,7 @@ struct Graft<'a> {
 impl Graft<'_> {
     /// Returns a copy of an entry, and makes it the parent of the next.
     fn copy(&mut self, ix: EntryIx, timestamp: &str) -> Result<NewEntry, Refusal> {
-        let line = self.bodies.line(ix)?;
+        let line = self.reader.line(ix)?;
         let entry = Raw::checked(line.trim_ascii());
         let mut edit = Edit::new(entry.bytes()).map_err(io::Error::from)?;
         let id = self.ids[&ix].clone();

@@ -220,10 +220,10 @@ impl NewSession {
             }
             Entries::Some(pieces) => pieces,
         };
-        let bodies = EntryReader::new(session, source);
+        let reader = EntryReader::new(session, source);
         for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
             let mut line = Vec::new();
-            piece.write(&bodies, &mut line)?;
+            piece.write(&reader, &mut line)?;
             own.push(line);
         }
         Ok((self.head.len() + pieces.len(), own))
@@ -244,9 +244,9 @@ impl NewSession {
                 session.migration_tail().iter().try_for_each(|tail| write_line(tail, out))?;
             }
             Entries::Some(pieces) => {
-                let bodies = EntryReader::new(session, source);
+                let reader = EntryReader::new(session, source);
                 for piece in pieces {
-                    piece.write(&bodies, out)?;
+                    piece.write(&reader, out)?;
                     out.write_all(b"\n")?;
                 }
             }
@@ -267,13 +267,13 @@ impl Piece {
     }
 
     /// Writes a line of the new file, without its newline. An unchanged line is not copied in memory first.
-    pub fn write(&self, bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
         let (entry, parent, first_kept, to, edit) = match self {
             Piece::New(entry) => return out.write_all(&entry.line),
             Piece::Copied { entry, parent, first_kept, to, edit } => (*entry, parent, first_kept, to, edit),
         };
-        let seen = edit.map(|edit| seen(edit, bodies)).transpose()?;
-        bodies.with_line(entry, |line| {
+        let seen = edit.map(|edit| seen(edit, reader)).transpose()?;
+        reader.with_line(entry, |line| {
             let line = match (parent, first_kept) {
                 (None, None) => Cow::Borrowed(line.strip_suffix(b"\r").unwrap_or(line)),
                 _ => Cow::Owned(relinked(line, parent.as_ref(), first_kept.as_ref())?),
@@ -287,9 +287,9 @@ impl Piece {
 }
 
 /// Returns what the model sees of an edit's target.
-fn seen(edit: Edit, bodies: &EntryReader) -> io::Result<Seen> {
+fn seen(edit: Edit, reader: &EntryReader) -> io::Result<Seen> {
     let Edit::Replace(by) = edit else { return Ok(Seen::Omitted) };
-    bodies.with_entry(by, |edit| {
+    reader.with_entry(by, |edit| {
         let content = edit.get("replacement").and_then(|new| new.get("content"));
         Seen::Replaced(content.map(|content| content.bytes().to_vec()))
     })
@@ -313,16 +313,16 @@ fn relinked(
 
 /// Copies everything from an offset after the header on, replacing migrated lines and keeping all other bytes.
 fn write_rest(session: &Session, source: &dyn ReadAt, mut at: u64, out: &mut dyn Write) -> io::Result<()> {
-    let bodies = EntryReader::new(session, source);
+    let reader = EntryReader::new(session, source);
     for ix in session.all().filter(|&ix| session.is_migrated(ix)) {
         let span = session.entry(ix).span;
         if span.start - at < 64 {
             // Usually a newline, which is already in the window.
-            bodies.with_stored(Span { start: at, len: span.start - at }, |gap| out.write_all(gap))??;
+            reader.with_stored(Span { start: at, len: span.start - at }, |gap| out.write_all(gap))??;
         } else {
             copy_range(source, at..span.start, out)?;
         }
-        bodies.with_line(ix, |line| out.write_all(line))??;
+        reader.with_line(ix, |line| out.write_all(line))??;
         at = span.end();
     }
     copy_range(source, at..session.len, out)

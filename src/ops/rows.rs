@@ -170,15 +170,15 @@ pub fn folded<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Folded<'a> {
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path
 /// to `leaf`, the last edit on that path counts, for any other the last edit in the file.
-pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
-    let session = bodies.session();
+pub fn edited(reader: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryIx, Edit>> {
+    let session = reader.session();
     let mut edits = HashMap::default();
     if !session.agent().follows_edits || !session.has(Kind::ContextEdit) {
         return Ok(edits);
     }
     let is_active = active(session, leaf);
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-        let line = bodies.line(ix)?;
+        let line = reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let Some(target) = line.get_text("targetId").and_then(|id| session.find(&id)) else { continue };
         if is_active[target.at()] && !is_active[ix.at()] {
@@ -187,7 +187,7 @@ pub fn edited(bodies: &EntryReader, leaf: Position) -> io::Result<HashMap<EntryI
         match line.get("replacement") {
             Some(new) if new.is_null() => drop(edits.insert(target, Edit::Omit)),
             // The content that the entry itself has undoes earlier edits.
-            Some(new) if content(new.get("content")) != stored(bodies, target)? => {
+            Some(new) if content(new.get("content")) != stored(reader, target)? => {
                 edits.insert(target, Edit::Replace(ix));
             }
             _ => drop(edits.remove(&target)),

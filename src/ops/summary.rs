@@ -79,12 +79,12 @@ pub fn branch(
 }
 
 /// Returns the branch summary with this `fromId` that is on the path to the leaf, after `behind`.
-pub fn brought_back(bodies: &EntryReader, from: &Text, behind: Position) -> io::Result<Position> {
-    let session = bodies.session();
+pub fn brought_back(reader: &EntryReader, from: &Text, behind: Position) -> io::Result<Position> {
+    let session = reader.session();
     let upwards = session.upwards(session.leaf);
     let way = upwards.take_while(|&ix| Some(ix) != behind);
     for ix in way.filter(|&ix| session.entry(ix).kind == Kind::BranchSummary) {
-        if bodies.with_entry(ix, |entry| entry.get_text("fromId").as_ref() == Some(from))? {
+        if reader.with_entry(ix, |entry| entry.get_text("fromId").as_ref() == Some(from))? {
             return Ok(Some(ix));
         }
     }

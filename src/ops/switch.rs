@@ -24,14 +24,14 @@ pub const MARK: &str = "pisess.switch";
 /// Returns a mark at the position, unless the leaf is there already, and a label of an entry, unless it is set already;
 /// the change is empty if there is nothing to do.
 pub fn switch(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     place: Position,
     label: Option<(EntryIx, &Text)>,
     fresh: &mut IdSource,
 ) -> io::Result<Change> {
-    let session = bodies.session();
+    let session = reader.session();
     let mut chain = Chain::under(session, session.leaf, fresh);
-    if !is_at(bodies, place)? {
+    if !is_at(reader, place)? {
         let (id, to) = (chain.fresh.entry_id(session), parent_id(session, place));
         chain.push(mark(chain.parent.as_ref(), to.as_ref(), id, &chain.fresh.timestamp()));
     }
@@ -44,12 +44,12 @@ pub fn switch(
 }
 
 /// Whether the position is the leaf, or only marks and labels lie between the two.
-fn is_at(bodies: &EntryReader, place: Position) -> io::Result<bool> {
-    let session = bodies.session();
+fn is_at(reader: &EntryReader, place: Position) -> io::Result<bool> {
+    let session = reader.session();
     let mut at = session.leaf;
     while at != place {
         match at {
-            Some(ix) if is_passing(bodies, ix)? => at = session.entry(ix).parent,
+            Some(ix) if is_passing(reader, ix)? => at = session.entry(ix).parent,
             _ => return Ok(false),
         }
     }
@@ -68,12 +68,12 @@ pub struct Moved {
 }
 
 /// Returns the move that an entry records; `None` if it is not a mark.
-pub fn moved(bodies: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
-    let session = bodies.session();
+pub fn moved(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
+    let session = reader.session();
     if session.entry(ix).kind != Kind::Custom {
         return Ok(None);
     }
-    let line = bodies.line(ix)?;
+    let line = reader.line(ix)?;
     let entry = Raw::checked(line.trim_ascii());
     if !entry.get("customType").is_some_and(|kind| kind.is(MARK)) {
         return Ok(None);
@@ -89,18 +89,18 @@ pub fn moved(bodies: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
 }
 
 /// Whether an entry is a mark.
-pub fn is_mark(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    moved(bodies, ix).map(|moved| moved.is_some())
+pub fn is_mark(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+    moved(reader, ix).map(|moved| moved.is_some())
 }
 
 /// Returns the nearest entry at or above a position that is not a mark.
-pub fn behind_marks(bodies: &EntryReader, place: Position) -> io::Result<Position> {
-    nearest(bodies.session(), place, |ix| is_mark(bodies, ix))
+pub fn behind_marks(reader: &EntryReader, place: Position) -> io::Result<Position> {
+    nearest(reader.session(), place, |ix| is_mark(reader, ix))
 }
 
 /// Returns the nearest entry at or above a position that is neither a mark nor a label.
-pub fn behind_notes(bodies: &EntryReader, place: Position) -> io::Result<Position> {
-    nearest(bodies.session(), place, |ix| is_passing(bodies, ix))
+pub fn behind_notes(reader: &EntryReader, place: Position) -> io::Result<Position> {
+    nearest(reader.session(), place, |ix| is_passing(reader, ix))
 }
 
 /// Returns the nearest entry at or above a position for which `is_skipped` is false.
@@ -118,38 +118,38 @@ fn nearest(
     Ok(at)
 }
 
-fn is_passing(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    Ok(bodies.session().entry(ix).kind == Kind::Label || is_mark(bodies, ix)?)
+fn is_passing(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+    Ok(reader.session().entry(ix).kind == Kind::Label || is_mark(reader, ix)?)
 }
 
 /// Returns the leaf as it was before an entry was appended.
-pub fn leaf_before(bodies: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+pub fn leaf_before(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
     let last = std::iter::successors(ix.before(), |ix| ix.before());
-    match last.into_iter().find(|&ix| !bodies.session().entry(ix).id.is_empty()) {
-        Some(last) => leaf_after(bodies, last),
+    match last.into_iter().find(|&ix| !reader.session().entry(ix).id.is_empty()) {
+        Some(last) => leaf_after(reader, last),
         None => Ok(None),
     }
 }
 
 /// Returns the leaf as it was after an entry was appended: the entry itself, or the target of a `leaf` record.
-fn leaf_after(bodies: &EntryReader, ix: EntryIx) -> io::Result<Position> {
-    if bodies.session().entry(ix).kind != Kind::Leaf {
+fn leaf_after(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+    if reader.session().entry(ix).kind != Kind::Leaf {
         return Ok(Some(ix));
     }
-    named(bodies, ix, "targetId")
+    named(reader, ix, "targetId")
 }
 
 /// Returns the leaf before its last move to another branch, or to another entry of the same branch. A mark records
 /// it; otherwise the order of the file shows it: an entry that does not follow the leaf before it was appended
 /// after a move. Returns `None` if the leaf never moved.
-pub fn previous_leaf(bodies: &EntryReader) -> io::Result<Option<Position>> {
-    let session = bodies.session();
+pub fn previous_leaf(reader: &EntryReader) -> io::Result<Option<Position>> {
+    let session = reader.session();
     let mut ancestry = None;
     for ix in session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()) {
-        let before = leaf_before(bodies, ix)?;
-        let after = leaf_after(bodies, ix)?;
+        let before = leaf_before(reader, ix)?;
+        let after = leaf_after(reader, ix)?;
         let place = if after == Some(ix) { session.entry(ix).parent } else { after };
-        let mark = moved(bodies, ix)?;
+        let mark = moved(reader, ix)?;
         let from = match mark.as_ref().and_then(|mark| mark.from) {
             // A mark of `undo` that only restores a label, a name or an edit.
             Some(from) if mark.as_ref().is_some_and(|mark| mark.to == Some(from)) => continue,
@@ -157,7 +157,7 @@ pub fn previous_leaf(bodies: &EntryReader) -> io::Result<Option<Position>> {
             None if before == place => continue,
             None if mark.is_some() => before,
             // Another program may have appended a label or a mark below the leaf of a running agent.
-            None => match behind_notes(bodies, before)?.zip(after) {
+            None => match behind_notes(reader, before)?.zip(after) {
                 Some((above, after))
                     if !ancestry.get_or_insert_with(|| Ancestry::new(session)).is_above(above, after) =>
                 {
@@ -166,7 +166,7 @@ pub fn previous_leaf(bodies: &EntryReader) -> io::Result<Option<Position>> {
                 _ => continue,
             },
         };
-        return behind_marks(bodies, from).map(Some);
+        return behind_marks(reader, from).map(Some);
     }
     Ok(None)
 }

@@ -40,15 +40,15 @@ pub struct Undone {
 }
 
 /// Takes back the last operation that was not taken back before.
-pub fn undo(bodies: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
-    let session = bodies.session();
-    let (first, last) = last_operation(bodies)?.ok_or_else(|| {
+pub fn undo(reader: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
+    let session = reader.session();
+    let (first, last) = last_operation(reader)?.ok_or_else(|| {
         let hint = "what rewrites the file is not undone: see `pisess undo --help`";
         Refusal::with_hint("there is nothing to undo", hint)
     })?;
     let replies = [(Role::Assistant, "reply"), (Role::ToolResult, "tool result")];
     if let Some((_, what)) = replies.into_iter().find(|&(role, _)| session.is_message(last, role))
-        && !is_copy(bodies, last)?
+        && !is_copy(reader, last)?
     {
         return Err(Refusal::with_hint(
             format!("the last operation is the {what} {}", session.id(last)),
@@ -60,14 +60,14 @@ pub fn undo(bodies: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusa
     let back_to = if entries.iter().all(|&ix| step(session, ix) == Step::Annotation) {
         None
     } else {
-        Some(before(bodies, first)?)
+        Some(before(reader, first)?)
     };
     let to = back_to.unwrap_or(session.leaf);
     let mut chain = Chain::under(session, to, fresh);
     restore_labels(first, &entries, &mut chain);
-    restore_name(bodies, first, &entries, &mut chain)?;
+    restore_name(reader, first, &entries, &mut chain)?;
     if back_to.is_none() {
-        restore_edits(bodies, first, &entries, &mut chain)?;
+        restore_edits(reader, first, &entries, &mut chain)?;
     }
     let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
     let data = Object::new()
@@ -80,7 +80,7 @@ pub fn undo(bodies: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusa
 }
 
 /// Returns the entries that were taken back, except those from which the conversation went on.
-pub fn undone(session: &Session, bodies: &EntryReader) -> io::Result<HashSet<EntryIx>> {
+pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<EntryIx>> {
     // The mark of an operation that moved the leaf is on another branch, perhaps below labels that were restored.
     let may_be_mark = |ix: &EntryIx| {
         let (entry, before) = (session.entry(*ix), ix.before());
@@ -89,7 +89,7 @@ pub fn undone(session: &Session, bodies: &EntryReader) -> io::Result<HashSet<Ent
     };
     let mut undone = HashSet::default();
     for mark in session.all().filter(may_be_mark) {
-        let undid = moved(bodies, mark)?.map(|mark| mark.undid).unwrap_or_default();
+        let undid = moved(reader, mark)?.map(|mark| mark.undid).unwrap_or_default();
         undone.extend(undid.iter().filter_map(|id| session.find(id)));
     }
     if undone.is_empty() {
@@ -106,16 +106,16 @@ pub fn undone(session: &Session, bodies: &EntryReader) -> io::Result<HashSet<Ent
 }
 
 /// Returns the first and the last entry of the last operation that was not taken back.
-fn last_operation(bodies: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
-    let session = bodies.session();
+fn last_operation(reader: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+    let session = reader.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
     let mut at = session.all().next_back();
     while let Some(last) = at {
         at = last.before();
-        if is_record(bodies, last)? || undone.contains(&session.id(last)) {
+        if is_record(reader, last)? || undone.contains(&session.id(last)) {
             continue;
         }
-        match moved(bodies, last)? {
+        match moved(reader, last)? {
             Some(mark) if !mark.undid.is_empty() => {
                 // With the labels, names and edits that were restored in the same write.
                 let mut above = session.entry(last).parent;
@@ -124,7 +124,7 @@ fn last_operation(bodies: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>
                 }
                 undone.extend(mark.undid);
             }
-            _ => return Ok(Some((start_of_write(bodies, last)?, last))),
+            _ => return Ok(Some((start_of_write(reader, last)?, last))),
         }
     }
     Ok(None)
@@ -177,10 +177,10 @@ fn step(session: &Session, ix: EntryIx) -> Step {
 }
 
 /// Whether an entry is a record that an agent keeps for itself, and not an operation.
-fn is_record(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
-    let session = bodies.session();
+fn is_record(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+    let session = reader.session();
     if session.entry(ix).kind == Kind::Custom && !session.entry(ix).id.is_empty() {
-        return bodies
+        return reader
             .with_entry(ix, |entry| entry.get("customType").is_some_and(|kind| kind.is(SESSION_EXIT)));
     }
     Ok(session.entry(ix).id.is_empty() || step(session, ix) == Step::Record)
@@ -188,16 +188,16 @@ fn is_record(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 
 /// Returns the first entry of the write that ends with this one: those before it in the file and on its path that have
 /// the same timestamp. A mark is the first of its write.
-fn start_of_write(bodies: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
-    let session = bodies.session();
+fn start_of_write(reader: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
+    let session = reader.session();
     let time = |ix: EntryIx| session.entry(ix).time_ms;
     let mut first = last;
     while let Some(before) = first.before().filter(|&before| {
         session.entry(first).parent == Some(before)
             && time(before) == time(last)
             && time(last) != Entry::NO_TIME
-    }) && moved(bodies, first)?.is_none()
-        && moved(bodies, before)?.is_none_or(|mark| mark.undid.is_empty())
+    }) && moved(reader, first)?.is_none()
+        && moved(reader, before)?.is_none_or(|mark| mark.undid.is_empty())
     {
         first = before;
     }
@@ -206,16 +206,16 @@ fn start_of_write(bodies: &EntryReader, last: EntryIx) -> io::Result<EntryIx> {
 
 /// Whether a message is a copy of an earlier one, which `pisess pick` made: an agent never stores a message, which
 /// includes its time, twice.
-fn is_copy(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
+fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     /// By how much the lengths of ids and times differ at most.
     const ENVELOPE: u64 = 256;
-    let session = bodies.session();
-    let message = bodies.with_message(ix, |copy| copy.bytes().to_vec())?;
+    let session = reader.session();
+    let message = reader.with_message(ix, |copy| copy.bytes().to_vec())?;
     let (role, len) = (session.entry(ix).role, session.entry(ix).span.len);
     let earlier = (0..ix.at()).rev().map(EntryIx::new);
     for other in earlier.filter(|&other| session.is_message(other, role)) {
         if session.entry(other).span.len.abs_diff(len) <= ENVELOPE
-            && bodies.with_message(other, |original| original.bytes() == message)?
+            && reader.with_message(other, |original| original.bytes() == message)?
         {
             return Ok(true);
         }
@@ -224,10 +224,10 @@ fn is_copy(bodies: &EntryReader, ix: EntryIx) -> io::Result<bool> {
 }
 
 /// Returns the leaf before an operation.
-fn before(bodies: &EntryReader, first: EntryIx) -> io::Result<Position> {
-    let recorded = moved(bodies, first)?.and_then(|mark| mark.from);
-    let leaf = recorded.map_or_else(|| leaf_before(bodies, first), Ok)?;
-    behind_marks(bodies, leaf)
+fn before(reader: &EntryReader, first: EntryIx) -> io::Result<Position> {
+    let recorded = moved(reader, first)?.and_then(|mark| mark.from);
+    let leaf = recorded.map_or_else(|| leaf_before(reader, first), Ok)?;
+    behind_marks(reader, leaf)
 }
 
 /// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
@@ -266,7 +266,7 @@ fn is_name(session: &Session, ix: EntryIx) -> bool {
 
 /// Restores the name that the operation replaced.
 fn restore_name(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,
@@ -275,7 +275,7 @@ fn restore_name(
     let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
     let field = |ix: EntryIx, keys: [&str; 2]| {
         let found = |entry: Raw| keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
-        bodies.with_entry(ix, found).map(Option::unwrap_or_default)
+        reader.with_entry(ix, found).map(Option::unwrap_or_default)
     };
     let earlier = (0..first.at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
     let old = match earlier {
@@ -296,13 +296,13 @@ fn restore_name(
 
 /// Shows the targets of edits as they were seen before.
 fn restore_edits(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     first: EntryIx,
     entries: &[EntryIx],
     chain: &mut Chain,
 ) -> io::Result<()> {
     let session = chain.session;
-    let target = |edit: EntryIx| named(bodies, edit, "targetId");
+    let target = |edit: EntryIx| named(reader, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let mut earlier = HashMap::default();
     for edit in session.upwards(session.entry(first).parent).filter(is_edit) {
@@ -312,8 +312,8 @@ fn restore_edits(
     for edit in entries.iter().copied().filter(is_edit) {
         let Some(edited) = target(edit)?.filter(|&edited| seen.insert(edited)) else { continue };
         let before = match earlier.get(&Some(edited)) {
-            Some(&edit) => replaced(bodies, edit)?,
-            None => stored(bodies, edited)?,
+            Some(&edit) => replaced(reader, edit)?,
+            None => stored(reader, edited)?,
         };
         show(chain, edited, before);
     }

@@ -62,7 +62,7 @@ pub fn extract<'b>(
     session: &Session,
     redactor: Redactor,
     workers: usize,
-    bodies: impl Fn() -> EntryReader<'b> + Sync,
+    reader: impl Fn() -> EntryReader<'b> + Sync,
 ) -> io::Result<String> {
     let folders = Folders { cwd: session.header.cwd.as_ref(), home: None };
     let mut extract = Extract { is_split: !material.turn_prefix.is_empty(), redactor, ..Extract::default() };
@@ -72,7 +72,7 @@ pub fn extract<'b>(
     messages.retain(|message| !session.is_message(message.entry, Role::ToolResult));
     messages.extend(recent);
     let take = |entry, message| extract.add(&session.id(entry).to_string_lossy(), message);
-    read_in_order(&messages, workers, bodies, |json| message::read(json, folders), take)?;
+    read_in_order(&messages, workers, reader, |json| message::read(json, folders), take)?;
     extract.note("Asked of this summary", material.instructions.unwrap_or_default());
     Ok(extract.finish())
 }

@@ -87,7 +87,7 @@ pub static OH_MY_PI: Agent = Agent {
     transcript: transcript::write,
     tokens: sizes::size,
     message_tokens: tokens::estimate,
-    sizes: |_, tips, bodies| sizes::sizes(tips, bodies),
+    sizes: |_, tips, reader| sizes::sizes(tips, reader),
     prepare_compaction: compaction::prepare,
     used_above: context::used_above,
     prepare_branch: branch::prepare,
@@ -97,5 +97,5 @@ pub static OH_MY_PI: Agent = Agent {
     read_path: files::without_selector,
     with_files: files::append,
     draft_text: message::draft_text,
-    previous_summary: |preparation, bodies| prompt::previous_summary(preparation, bodies).map(Some),
+    previous_summary: |preparation, reader| prompt::previous_summary(preparation, reader).map(Some),
 };

@@ -12,15 +12,15 @@ use std::io;
 /// marked useless.
 pub fn prepare(
     entries: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    prepare_branch(entries, bodies, budget, tokens::estimate_in_branch, |ix| message_of(ix, bodies))
+    prepare_branch(entries, reader, budget, tokens::estimate_in_branch, |ix| message_of(ix, reader))
 }
 
 /// Returns the message of an entry of the branch, unless it is a useless result.
-fn message_of(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Message>> {
-    let entry = bodies.session().entry(ix);
+fn message_of(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Message>> {
+    let entry = reader.session().entry(ix);
     if !matches!(entry.kind, Kind::Message | Kind::CustomMessage | Kind::BranchSummary | Kind::Compaction) {
         return Ok(None);
     }
@@ -28,7 +28,7 @@ fn message_of(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Message>> 
         let message = line.get("message").filter(|_| entry.role == Role::ToolResult);
         message.is_some_and(|message| is_useless(message, message.get("isError")))
     };
-    let body = bodies.with_entry(ix, |line| message::plain(line, entry).filter(|_| !is_dropped(line)))?;
+    let body = reader.with_entry(ix, |line| message::plain(line, entry).filter(|_| !is_dropped(line)))?;
     Ok(body.map(|body| Message { entry: ix, body }))
 }
 
@@ -44,7 +44,7 @@ mod tests {
         let made = chain(&[user("a"), call("write", "w.ts"), result("r"), useless, compacted("e0", "")])
             .of_oh_my_pi();
         let path = made.path();
-        let (messages, ops) = prepare(&path, &made.bodies(), BRANCH_BUDGET).unwrap();
+        let (messages, ops) = prepare(&path, &made.reader(), BRANCH_BUDGET).unwrap();
         assert_eq!(made.ids(&messages), ["e0", "e1", "e2", "e4"]);
         assert_eq!(ops.written.iter().as_slice(), ["w.ts"]);
     }
@@ -52,7 +52,7 @@ mod tests {
     #[test]
     fn the_newest_that_fit_are_included() {
         let made = chain(&[user("aaaa"), compacted("none", ""), user("bbbb"), user("cccc")]).of_oh_my_pi();
-        let (messages, _) = prepare(&made.path(), &made.bodies(), 2).unwrap();
+        let (messages, _) = prepare(&made.path(), &made.reader(), 2).unwrap();
         assert_eq!(made.ids(&messages), ["e2", "e3"]);
     }
 }

@@ -26,18 +26,18 @@ use std::io;
 /// the entry at the cut has no id.
 pub fn prepare(
     path: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
-    let session = bodies.session();
-    if ends_compacted(path, bodies)? {
+    let session = reader.session();
+    if ends_compacted(path, reader)? {
         return Ok(None);
     }
     let mut preparation = Preparation::default();
-    let start = start(path, bodies, &mut preparation)?;
-    let said = said(path, start, bodies)?;
-    let usage = tokens::last_counted(path, bodies)?.map(|(_, usage)| usage);
+    let start = start(path, reader, &mut preparation)?;
+    let said = said(path, start, reader)?;
+    let usage = tokens::last_counted(path, reader)?.map(|(_, usage)| usage);
     let scale = scale(usage, &said);
     let (cut, kept) = match first_kept {
         Some(FirstKept::Nothing) => (said.len(), None),
@@ -66,16 +66,16 @@ pub fn prepare(
         turn_prefix_messages: prefix,
         ..preparation
     };
-    preparation.completed(path, bodies)
+    preparation.completed(path, reader)
 }
 
 /// Whether the path ends in a compaction. One that a provider replays does not count: it need not cover all
 /// messages before it.
-fn ends_compacted(path: &[EntryIx], bodies: &EntryReader) -> io::Result<bool> {
-    let Some(&last) = path.last().filter(|&&ix| bodies.session().entry(ix).kind == Kind::Compaction) else {
+fn ends_compacted(path: &[EntryIx], reader: &EntryReader) -> io::Result<bool> {
+    let Some(&last) = path.last().filter(|&&ix| reader.session().entry(ix).kind == Kind::Compaction) else {
         return Ok(false);
     };
-    bodies.with_entry(last, |line| !content::truthy(line, "providerReplayThroughEntryId"))
+    reader.with_entry(last, |line| !content::truthy(line, "providerReplayThroughEntryId"))
 }
 
 /// Returns how many tokens the provider counted for each estimated one, at least 1.
@@ -92,12 +92,12 @@ fn budget(keep: f64, scale: f64) -> f64 {
 
 /// Returns the index on the path of the part to be summarized: after the last reset, starting with the entries that the
 /// last compaction kept, from which `preparation` continues.
-fn start(path: &[EntryIx], bodies: &EntryReader, preparation: &mut Preparation) -> io::Result<usize> {
-    let session = bodies.session();
+fn start(path: &[EntryIx], reader: &EntryReader, preparation: &mut Preparation) -> io::Result<usize> {
+    let session = reader.session();
     let last = |kind| session.last_on(path, kind);
     let reset = last(Kind::ResetBoundary).map_or(0, |at| at + 1);
     let Some(previous) = last(Kind::Compaction).filter(|&at| at >= reset) else { return Ok(reset) };
-    bodies.with_entry(path[previous], |line| {
+    reader.with_entry(path[previous], |line| {
         preparation.continue_from(line, session);
         let place = |key| session.place_on(&path[..previous], &line.get_text(key)?);
         let through = place("providerReplayThroughEntryId").map(|through| through + 1);
@@ -134,17 +134,17 @@ struct Said {
 }
 
 /// Returns the messages of a path from this index on.
-fn said(path: &[EntryIx], start: usize, bodies: &EntryReader) -> io::Result<Vec<Said>> {
-    let session = bodies.session();
+fn said(path: &[EntryIx], start: usize, reader: &EntryReader) -> io::Result<Vec<Said>> {
+    let session = reader.session();
     let mut said = Vec::new();
     for (place, &entry) in path.iter().enumerate().skip(start) {
         if session.entry(entry).kind == Kind::Compaction {
             continue;
         }
-        let body = bodies.with_entry(entry, |line| message::plain(line, session.entry(entry)))?;
+        let body = reader.with_entry(entry, |line| message::plain(line, session.entry(entry)))?;
         let Some(body) = body else { continue };
         let message = Message { entry, body };
-        let tokens = message.with(bodies, tokens::estimate)?;
+        let tokens = message.with(reader, tokens::estimate)?;
         said.push(Said { message, tokens, place });
     }
     Ok(said)

@@ -19,42 +19,42 @@ use pisess_json::write::Object;
 use std::io;
 
 /// Builds the context for the leaf at the end of `path` (root first; empty for the empty conversation).
-pub fn build(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context> {
-    let settings = settings::read(path, bodies)?;
-    let mut emitter = Emitter { path, bodies, items: Vec::new() };
-    if let Some(notes) = notes::message(path, bodies)? {
+pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
+    let settings = settings::read(path, reader)?;
+    let mut emitter = Emitter { path, reader, items: Vec::new() };
+    if let Some(notes) = notes::message(path, reader)? {
         emitter.items.push((notes, MessageKind::Other));
     }
     emitter.emit()?;
-    Ok(Context { messages: repaired(emitter.items, bodies)?, settings })
+    Ok(Context { messages: repaired(emitter.items, reader)?, settings })
 }
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it and the next compaction use: what
 /// it keeps or a provider replays, the settings, the last count of a provider, and the request of a rollover.
-pub fn used_above(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
+pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let Some((&compaction, above)) = path.split_last() else { return Ok(Vec::new()) };
-    let line = bodies.line(compaction)?;
+    let line = reader.line(compaction)?;
     let line = Raw::checked(line.trim_ascii());
-    let emitter = Emitter { path, bodies, items: Vec::new() };
+    let emitter = Emitter { path, reader, items: Vec::new() };
     let named = ["firstKeptEntryId", "providerReplayThroughEntryId"];
     let first = named.into_iter().filter_map(|key| emitter.place(line.get_text(key))).min();
     let mut used = above[first.unwrap_or(above.len()).min(above.len())..].to_vec();
-    used.extend(settings::used(above, bodies)?);
-    used.extend(tokens::last_counted(above, bodies)?.map(|(ix, _)| ix));
-    let reset = bodies.session().last_on(above, Kind::ResetBoundary);
+    used.extend(settings::used(above, reader)?);
+    used.extend(tokens::last_counted(above, reader)?.map(|(ix, _)| ix));
+    let reset = reader.session().last_on(above, Kind::ResetBoundary);
     used.extend(emitter.request(above.len(), reset)?.map(|place| path[place]));
     Ok(used)
 }
 
 struct Emitter<'a> {
     path: &'a [EntryIx],
-    bodies: &'a EntryReader<'a>,
+    reader: &'a EntryReader<'a>,
     items: Vec<Item>,
 }
 
 impl Emitter<'_> {
     fn session(&self) -> &Session {
-        self.bodies.session()
+        self.reader.session()
     }
 
     fn emit(&mut self) -> io::Result<()> {
@@ -71,7 +71,7 @@ impl Emitter<'_> {
     /// Adds the summary of the compaction at `at`, the entries it kept, and those that follow it.
     fn compacted(&mut self, at: usize, reset: Option<usize>) -> io::Result<()> {
         let ix = self.path[at];
-        let line = self.bodies.line(ix)?;
+        let line = self.reader.line(ix)?;
         let line = Raw::checked(line.trim_ascii());
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
         let first_kept = self.place(line.get_text("firstKeptEntryId"));
@@ -130,7 +130,7 @@ impl Emitter<'_> {
         match (entry.kind, entry.role) {
             (Kind::Message, Role::User) => Ok(true),
             (Kind::Message, Role::Custom) | (Kind::CustomMessage, _) => {
-                self.bodies.with_entry(ix, |line| message::is_user_request(line, entry.kind, entry.role))
+                self.reader.with_entry(ix, |line| message::is_user_request(line, entry.kind, entry.role))
             }
             _ => Ok(false),
         }
@@ -145,13 +145,13 @@ impl Emitter<'_> {
         let entry = self.session().entry(ix);
         let item = match entry.kind {
             Kind::Message => self.stored(ix)?,
-            Kind::CustomMessage => self.bodies.with_entry(ix, |line| {
+            Kind::CustomMessage => self.reader.with_entry(ix, |line| {
                 let transient = message::TRANSIENT.iter().any(|name| content::is(line, "customType", name));
                 let json = message::custom(line, entry).filter(|_| !transient)?;
                 let kind = MessageKind::of(Raw::checked(&json))?;
                 Some((Message { entry: ix, body: Body::built(json) }, kind))
             })?,
-            Kind::BranchSummary => self.bodies.with_entry(ix, |line| {
+            Kind::BranchSummary => self.reader.with_entry(ix, |line| {
                 let body = message::plain(line, entry).filter(|_| content::truthy(line, "summary"))?;
                 Some((Message { entry: ix, body }, MessageKind::Other))
             })?,
@@ -167,7 +167,7 @@ impl Emitter<'_> {
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
             return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
         }
-        self.bodies.with_entry(ix, |line| {
+        self.reader.with_entry(ix, |line| {
             let message = line.get("message")?;
             let body = message::loaded(message, role);
             let kind =
@@ -199,7 +199,7 @@ mod tests {
     /// Returns the messages of the context, each with its entry and its text.
     fn context(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         let shown = |json: &String| {
             let json = Raw::checked(json.as_bytes());
             let text = content::joined_text(json.get("content").or(json.get("summary")), "");
@@ -210,7 +210,7 @@ mod tests {
 
     fn setting(entries: &[String], name: &str) -> Option<String> {
         let made = chain(entries);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         let value = context.settings.into_iter().find(|(key, _)| *key == name);
         value.map(|(_, json)| String::from_utf8(json).unwrap())
     }
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn the_empty_conversation_has_settings() {
         let made = chain(&[]);
-        let context = build(&[], &made.bodies()).unwrap();
+        let context = build(&[], &made.reader()).unwrap();
         assert!(context.messages.is_empty());
         let keys: Vec<_> = context.settings.iter().map(|(key, _)| *key).collect();
         assert_eq!(keys, ["thinkingLevel", "model", "models", "mode", "injectedTtsrRules"]);
@@ -291,7 +291,7 @@ mod tests {
     fn a_native_summary_rewrites_history_before_what_it_keeps() {
         let native = r#","preserveData":{"anthropicCompaction":{"provider":"anthropic","content":"C"}}"#;
         let made = chain(&[user("a"), user("b"), user("c"), compacted("e2", native)]);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let payload =
             r#""providerPayload":{"type":"anthropicCompaction","provider":"anthropic","content":"C"}"#;
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(context(&[user("a"), user("b"), compacted("", unreadable), user("c")]), none);
         // Its history is rewritten before the first entry that it keeps.
         let made = chain(&[user("a"), user("b"), compacted("", &snapshot("e0"))]);
-        let built = build(&made.path(), &made.bodies()).unwrap();
+        let built = build(&made.path(), &made.reader()).unwrap();
         let summary = made.json(&built.messages).remove(0);
         assert!(summary.contains(r#""historyRewriteAt":1767225600000,"#), "{summary}");
     }
@@ -359,13 +359,13 @@ mod tests {
             result("r"),
             call("read", "p"),
         ]);
-        let context = build(&made.path()[..2], &made.bodies()).unwrap();
+        let context = build(&made.path()[..2], &made.reader()).unwrap();
         assert_eq!(
             made.json(&context.messages)[0],
             r#"{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"toolCall","id":"c"}],"x":1}"#
         );
         let made = chain(&[call("read", "p")]);
-        assert!(build(&made.path(), &made.bodies()).unwrap().messages.is_empty());
+        assert!(build(&made.path(), &made.reader()).unwrap().messages.is_empty());
     }
 
     #[test]
@@ -395,7 +395,7 @@ mod tests {
             frame("AAAA")
         );
         let made = chain(&[user("a"), compacted("none", &archive)]);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         let summary = made.json(&context.messages).remove(0);
         let blocks = Raw::checked(summary.as_bytes()).get("blocks").unwrap();
         let texts: Vec<_> =
@@ -418,7 +418,7 @@ mod tests {
             r#""content":[{"type":"thinking","thinking":"t","thinkingSignature":"s"}],"provider":"github-copilot","providerPayload":{"type":"openaiResponsesHistory"}"#,
         );
         let made = chain(&[turn]);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         assert_eq!(
             made.json(&context.messages),
             [

@@ -19,11 +19,11 @@ use pisess_json::{Raw, string as json_string};
 use std::io;
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-pub fn convert(messages: &[Message], bodies: &EntryReader, emit: &mut Emit) -> io::Result<()> {
+pub fn convert(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
     // A turn that ends in thinking: the next message decides how it is converted.
     let mut held = None;
     for message in messages {
-        message.with(bodies, |raw| take(&mut held, raw, emit))??;
+        message.with(reader, |raw| take(&mut held, raw, emit))??;
     }
     release(&mut held, false, emit)
 }
@@ -302,13 +302,13 @@ mod tests {
 
     fn converted(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        let context = crate::agents::oh_my_pi::context::build(&made.path(), &made.bodies()).unwrap();
+        let context = crate::agents::oh_my_pi::context::build(&made.path(), &made.reader()).unwrap();
         let mut out = Vec::new();
         let mut take = |json: &[u8]| {
             out.push(String::from_utf8(json.to_vec()).unwrap());
             Ok(())
         };
-        convert(&context.messages, &made.bodies(), &mut take).unwrap();
+        convert(&context.messages, &made.reader(), &mut take).unwrap();
         out
     }
 

@@ -157,9 +157,9 @@ pub fn is_empty_turn(content: Raw) -> bool {
 }
 
 /// Returns the text for the editor when the leaf moves to before an entry.
-pub fn draft_text(bodies: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
-    let entry = bodies.session().entry(ix);
-    bodies.with_entry(ix, |line| {
+pub fn draft_text(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>> {
+    let entry = reader.session().entry(ix);
+    reader.with_entry(ix, |line| {
         editor_text(line, entry.kind, entry.role).unwrap_or_else(|| content::entry_text(line))
     })
 }

@@ -13,13 +13,13 @@ const ENTRY_TYPE: &str = "experimental_context_notes";
 const MAX_BYTES: usize = 16_384;
 
 /// Returns the notebook as a message; `None` if the path has none since its last reset, or an empty one.
-pub fn message(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Message>> {
-    let session = bodies.session();
+pub fn message(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Message>> {
+    let session = reader.session();
     for &ix in path.iter().rev() {
         match session.entry(ix).kind {
             Kind::ResetBoundary => return Ok(None),
             Kind::Custom => {
-                let line = bodies.line(ix)?;
+                let line = reader.line(ix)?;
                 let Some(notes) = notes(Raw::checked(line.trim_ascii())) else { continue };
                 if notes.is_empty() {
                     return Ok(None);

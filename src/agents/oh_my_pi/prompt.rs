@@ -120,11 +120,11 @@ the session.",
 
 /// Returns the summary of the compaction in effect, with the text of its archive: a snapcompact compaction
 /// contains little else.
-pub fn previous_summary(preparation: &Preparation, bodies: &EntryReader) -> io::Result<Text<'static>> {
+pub fn previous_summary(preparation: &Preparation, reader: &EntryReader) -> io::Result<Text<'static>> {
     let Some(text) = preparation.previous_summary.clone() else { return Ok(Text::default()) };
     let Some(&compaction) = preparation.previous_compactions.first() else { return Ok(text) };
     let archived = |line: Raw| archive::source_text(line.get("preserveData").unwrap_or(Raw::NULL));
-    if let Some(archived) = bodies.with_entry(compaction, archived)? {
+    if let Some(archived) = reader.with_entry(compaction, archived)? {
         let gap = if text.is_empty() { "" } else { "\n\n" };
         return Ok(concat(&[&text, &gap, &"Text that was archived then:\n\n", &archived]));
     }

@@ -49,14 +49,14 @@ impl MessageKind {
 pub type Item = (Message, MessageKind);
 
 /// Removes the messages that cannot be sent, and returns the others, in order.
-pub fn repaired(items: Vec<Item>, bodies: &EntryReader) -> io::Result<Vec<Message>> {
-    let items = without_dangling_calls(items, bodies)?;
+pub fn repaired(items: Vec<Item>, reader: &EntryReader) -> io::Result<Vec<Message>> {
+    let items = without_dangling_calls(items, reader)?;
     Ok(without_failed_turns(items))
 }
 
 /// Each call needs its result in the list. A turn that loses a call also loses the provider's signatures,
 /// since they would no longer match.
-fn without_dangling_calls(items: Vec<Item>, bodies: &EntryReader) -> io::Result<Vec<Item>> {
+fn without_dangling_calls(items: Vec<Item>, reader: &EntryReader) -> io::Result<Vec<Item>> {
     let results = items.iter().filter_map(|(_, kind)| match kind {
         MessageKind::Result(id) => Some(id.clone()),
         _ => None,
@@ -67,7 +67,7 @@ fn without_dangling_calls(items: Vec<Item>, bodies: &EntryReader) -> io::Result<
         if let MessageKind::Turn { calls, .. } = &mut kind
             && calls.iter().any(|id| !answered.contains(id))
         {
-            let Some(body) = message.with(bodies, |raw| stripped(raw, &answered))? else { continue };
+            let Some(body) = message.with(reader, |raw| stripped(raw, &answered))? else { continue };
             message.body = Body::built(body);
             calls.retain(|id| answered.contains(id));
         }

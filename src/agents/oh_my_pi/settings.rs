@@ -10,8 +10,8 @@ use pisess_json::{Raw, js, string};
 use std::io;
 
 /// Reads the settings, the last of each on the path (the first loop of `buildSessionContext`).
-pub fn read(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
-    let session = bodies.session();
+pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let session = reader.session();
     let mut settings = Settings::new();
     for &ix in path {
         let entry = session.entry(ix);
@@ -24,18 +24,18 @@ pub fn read(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<(&'static 
                 | Kind::TtsrInjection
                 | Kind::ModeChange,
                 _,
-            ) => bodies.with_entry(ix, |line| settings.change(entry.kind, line))?,
+            ) => reader.with_entry(ix, |line| settings.change(entry.kind, line))?,
             _ => {}
         }
     }
-    settings.infer_model(bodies)?;
+    settings.infer_model(reader)?;
     Ok(settings.members())
 }
 
 /// Returns the entries that determine the settings at the end of the path. Each choice of a model counts, because the
 /// first for a role determines its place among the models.
-pub fn used(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
-    let session = bodies.session();
+pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+    let session = reader.session();
     let last =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
     let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
@@ -44,7 +44,7 @@ pub fn used(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> 
     for &ix in path {
         match session.entry(ix).kind {
             Kind::ModelChange => {
-                bodies.with_entry(ix, |line| settings.change(Kind::ModelChange, line))?;
+                reader.with_entry(ix, |line| settings.change(Kind::ModelChange, line))?;
                 used.push(ix);
             }
             _ if session.is_message(ix, Role::Assistant) => {
@@ -125,9 +125,9 @@ impl Settings {
         }
     }
 
-    fn infer_model(&mut self, bodies: &EntryReader) -> io::Result<()> {
+    fn infer_model(&mut self, reader: &EntryReader) -> io::Result<()> {
         let Some((ix, place)) = self.inferred else { return Ok(()) };
-        let model = bodies.with_entry(ix, |line| {
+        let model = reader.with_entry(ix, |line| {
             let message = line.get("message").unwrap_or(Raw::NULL);
             concat(&[&js::template(message.get("provider")), &"/", &js::template(message.get("model"))])
         })?;

@@ -89,10 +89,10 @@ pub struct ContextUsage {
 
 /// Returns the turn with the provider's last count on the path, among those that neither failed nor were aborted, and the
 /// count. Its `context` is what compactions store as `tokensBefore`.
-pub fn last_counted(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<(EntryIx, ContextUsage)>> {
-    for &ix in path.iter().rev().filter(|&&ix| bodies.session().is_message(ix, Role::Assistant)) {
+pub fn last_counted(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<(EntryIx, ContextUsage)>> {
+    for &ix in path.iter().rev().filter(|&&ix| reader.session().is_message(ix, Role::Assistant)) {
         let recorded = |line: Raw| ContextUsage::recorded(line.get("message").unwrap_or(Raw::NULL));
-        if let Some(usage) = bodies.with_entry(ix, recorded)? {
+        if let Some(usage) = reader.with_entry(ix, recorded)? {
             return Ok(Some((ix, usage)));
         }
     }

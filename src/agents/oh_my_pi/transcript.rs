@@ -18,21 +18,21 @@ use std::sync::LazyLock;
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end. Lone surrogates
 /// become U+FFFD.
-pub fn write(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
-    let useless = useless_calls(messages, bodies)?;
+pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    let useless = useless_calls(messages, reader)?;
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json), &useless))
+    llm::convert(messages, reader, &mut |json| push_message(&mut transcript, Raw::checked(json), &useless))
 }
 
 /// Returns the calls whose results are useless.
-fn useless_calls(messages: &[Message], bodies: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
-    let session = bodies.session();
+fn useless_calls(messages: &[Message], reader: &EntryReader) -> io::Result<HashSet<Text<'static>>> {
+    let session = reader.session();
     let mut useless = HashSet::default();
     for message in messages {
         if matches!(message.body, Body::Stored) && session.entry(message.entry).role != Role::ToolResult {
             continue;
         }
-        let call = message.with(bodies, |raw| {
+        let call = message.with(reader, |raw| {
             let [role, call, error] = content::members(raw, ["role", "toolCallId", "isError"]);
             let result = role.is_some_and(|role| role.is("toolResult")) && is_useless(raw, error);
             call.and_then(Raw::text).filter(|_| result).map(Text::into_owned)

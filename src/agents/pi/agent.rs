@@ -56,7 +56,7 @@ pub static PI: Agent = Agent {
     context: context::build,
     for_model: llm::convert_all,
     transcript: transcript::write,
-    tokens: |path, bodies| tokens::context(&context::Projection::of(path, bodies)?),
+    tokens: |path, reader| tokens::context(&context::Projection::of(path, reader)?),
     message_tokens: tokens::estimate,
     sizes: tips::sizes,
     prepare_compaction: compaction::prepare,
@@ -67,6 +67,6 @@ pub static PI: Agent = Agent {
     lists_path: |_| true,
     read_path: |path| path,
     with_files: |summary, files, _| files::append(summary, files),
-    draft_text: |bodies, ix| bodies.with_entry(ix, content::entry_text),
+    draft_text: |reader, ix| reader.with_entry(ix, content::entry_text),
     previous_summary: |preparation, _| Ok(preparation.previous_summary.clone()),
 };

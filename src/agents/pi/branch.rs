@@ -12,22 +12,22 @@ use std::io;
 /// Prepares the summary of `entries`, oldest first. Tool results are omitted. Edits on the branch apply to its entries.
 pub fn prepare(
     entries: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     budget: u64,
 ) -> io::Result<(Vec<Message>, FileOps)> {
-    let edits = Edits::among(entries.iter().copied(), bodies)?;
-    prepare_branch(entries, bodies, budget, tokens::estimate, |ix| message(ix, &edits, bodies))
+    let edits = Edits::among(entries.iter().copied(), reader)?;
+    prepare_branch(entries, reader, budget, tokens::estimate, |ix| message(ix, &edits, reader))
 }
 
 /// Returns the message of an entry of the branch. Edits do not apply to summaries here.
-fn message(ix: EntryIx, edits: &Edits, bodies: &EntryReader) -> io::Result<Option<Message>> {
-    let session = bodies.session();
+fn message(ix: EntryIx, edits: &Edits, reader: &EntryReader) -> io::Result<Option<Message>> {
+    let session = reader.session();
     let entry = session.entry(ix);
     let edit = edits.of(session, ix).filter(|_| matches!(entry.kind, Kind::Message | Kind::CustomMessage));
-    let built = |make: &dyn Fn(Raw) -> Vec<u8>| bodies.with_entry(ix, |line| Some(Body::built(make(line))));
+    let built = |make: &dyn Fn(Raw) -> Vec<u8>| reader.with_entry(ix, |line| Some(Body::built(make(line))));
     let body = match entry.kind {
         Kind::Message if entry.role == Role::ToolResult => None,
-        Kind::Message if edit.is_some() || entry.role == Role::Missing => context::message(ix, bodies)?,
+        Kind::Message if edit.is_some() || entry.role == Role::Missing => context::message(ix, reader)?,
         Kind::Message => Some(Body::Stored),
         Kind::CustomMessage => built(&|line| context::custom(line, edit.map(|_| &b"[]"[..])))?,
         Kind::BranchSummary => built(&context::branch_summary)?,
@@ -36,7 +36,7 @@ fn message(ix: EntryIx, edits: &Edits, bodies: &EntryReader) -> io::Result<Optio
     };
     let message = body.map(|body| Message { entry: ix, body });
     match (message, edit) {
-        (Some(message), Some(edit)) => edited(message, edit, bodies),
+        (Some(message), Some(edit)) => edited(message, edit, reader),
         (message, _) => Ok(message),
     }
 }
@@ -50,7 +50,7 @@ mod tests {
 
     fn prepared(entries: &[String], budget: u64) -> (Vec<String>, FileOps) {
         let made = chain(entries);
-        let (messages, ops) = prepare(&made.path(), &made.bodies(), budget).unwrap();
+        let (messages, ops) = prepare(&made.path(), &made.reader(), budget).unwrap();
         (made.ids(&messages), ops)
     }
 

@@ -24,15 +24,15 @@ use std::ops::Range;
 /// the entry at the cut has no id.
 pub fn prepare(
     path: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     keep_recent_tokens: u64,
     first_kept: Option<FirstKept>,
 ) -> io::Result<Option<Preparation>> {
-    let session = bodies.session();
+    let session = reader.session();
     if path.last().is_some_and(|&ix| session.entry(ix).kind == Kind::Compaction) {
         return Ok(None);
     }
-    let projection = Projection::of(path, bodies)?;
+    let projection = Projection::of(path, reader)?;
     let previous = projection.previous_compaction();
     let start = previous.map_or(0, |at| at + 1);
     let (cut, kept) = match first_kept {
@@ -61,15 +61,15 @@ pub fn prepare(
         ..Preparation::default()
     };
     if let Some(at) = previous {
-        bodies.with_entry(projection.entry(at), |line| preparation.continue_from(line, session))?;
+        reader.with_entry(projection.entry(at), |line| preparation.continue_from(line, session))?;
     }
-    preparation.completed(path, bodies)
+    preparation.completed(path, reader)
 }
 
 /// What a cut is chosen from; positions are indexes among the entries of the projection.
 impl Projection<'_> {
     fn session(&self) -> &Session {
-        self.bodies.session()
+        self.reader.session()
     }
 
     fn entry(&self, at: usize) -> EntryIx {
@@ -147,7 +147,7 @@ impl Projection<'_> {
         for at in (start..self.end()).rev() {
             let mut tokens = 0;
             for message in self.messages_of(at) {
-                tokens += message.with(self.bodies, tokens::estimate)?;
+                tokens += message.with(self.reader, tokens::estimate)?;
             }
             total += tokens;
             if tokens > 0 && total >= keep {
@@ -171,7 +171,7 @@ impl Projection<'_> {
         let omitted = (from..self.end()).filter(|&at| self.is_omitted(at));
         let omitted: HashSet<_> = omitted.map(|at| self.session().id(self.entry(at))).collect();
         for at in (from..self.end()).filter(|&at| self.kind(at) == Kind::ContextEdit) {
-            let replaces = self.bodies.with_entry(self.entry(at), |line| {
+            let replaces = self.reader.with_entry(self.entry(at), |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 let known = target.and_then(Raw::text).is_some_and(|target| omitted.contains(&target));
                 !replacement.is_some_and(Raw::is_null) && !known

@@ -16,9 +16,9 @@ use pisess_json::{Raw, string, write};
 use std::io;
 
 /// Returns the messages and settings at the end of `path`, which runs from a root to the leaf.
-pub fn build(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Context> {
-    let settings = settings(path, bodies)?;
-    Ok(Context { messages: project(path, bodies, |_| {})?, settings })
+pub fn build(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context> {
+    let settings = settings(path, reader)?;
+    Ok(Context { messages: project(path, reader, |_| {})?, settings })
 }
 
 /// The entries of a context, each with its messages.
@@ -26,7 +26,7 @@ pub struct Projection<'a> {
     /// The path that it is the context of.
     pub path: &'a [EntryIx],
     /// The reader of its session.
-    pub bodies: &'a EntryReader<'a>,
+    pub reader: &'a EntryReader<'a>,
     /// All messages, in order.
     pub messages: Vec<Message>,
     /// The entries in the order of their messages; the compaction in effect comes first.
@@ -46,10 +46,10 @@ pub struct Projected {
 
 impl<'a> Projection<'a> {
     /// Returns the entries in effect at the end of `path`, and their messages.
-    pub fn of(path: &'a [EntryIx], bodies: &'a EntryReader) -> io::Result<Self> {
+    pub fn of(path: &'a [EntryIx], reader: &'a EntryReader) -> io::Result<Self> {
         let mut entries = Vec::new();
-        let messages = project(path, bodies, |entry| entries.push(entry))?;
-        Ok(Projection { path, bodies, messages, entries })
+        let messages = project(path, reader, |entry| entries.push(entry))?;
+        Ok(Projection { path, reader, messages, entries })
     }
 
     /// Returns the messages of the entry at `index`.
@@ -62,18 +62,18 @@ impl<'a> Projection<'a> {
 /// Returns the messages in effect at the end of `path`, and passes each entry to `each`.
 fn project(
     path: &[EntryIx],
-    bodies: &EntryReader,
+    reader: &EntryReader,
     mut each: impl FnMut(Projected),
 ) -> io::Result<Vec<Message>> {
-    let session = bodies.session();
-    let places = in_force(path, bodies)?;
-    let edits = Edits::among(places.clone().map(|place| path[place as usize]), bodies)?;
+    let session = reader.session();
+    let places = in_force(path, reader)?;
+    let edits = Edits::among(places.clone().map(|place| path[place as usize]), reader)?;
     let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
         let visible =
-            if superseded { true } else { speak(entry, edits.of(session, entry), bodies, &mut messages)? };
+            if superseded { true } else { speak(entry, edits.of(session, entry), reader, &mut messages)? };
         each(Projected { place, visible, end: messages.len() as u32 });
     }
     Ok(messages)
@@ -94,13 +94,13 @@ pub fn role(session: &Session, message: &Message) -> Role {
 /// messages (its checkpoint has their state), and what follows it; without a compaction, the whole path.
 pub(crate) fn in_force<'a>(
     path: &'a [EntryIx],
-    bodies: &'a EntryReader<'a>,
+    reader: &'a EntryReader<'a>,
 ) -> io::Result<impl Iterator<Item = u32> + Clone + use<'a>> {
-    let session = bodies.session();
+    let session = reader.session();
     let compaction = session.last_on(path, Kind::Compaction);
     let kept = match compaction {
         None => 0..0,
-        Some(at) => first_kept(&path[..=at], bodies)? as u32..at as u32,
+        Some(at) => first_kept(&path[..=at], reader)? as u32..at as u32,
     };
     let kept = kept.filter(|&place| !session.is_message(path[place as usize], Role::System));
     let after = compaction.map_or(0, |at| at + 1) as u32..path.len() as u32;
@@ -108,20 +108,20 @@ pub(crate) fn in_force<'a>(
 }
 
 /// Returns the index of the first entry that a compaction, the last of `path`, keeps; its own if it keeps none.
-fn first_kept(path: &[EntryIx], bodies: &EntryReader) -> io::Result<usize> {
+fn first_kept(path: &[EntryIx], reader: &EntryReader) -> io::Result<usize> {
     let at = path.len() - 1;
-    let first = bodies.with_entry(path[at], |line| {
-        bodies.session().place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
+    let first = reader.with_entry(path[at], |line| {
+        reader.session().place_on(&path[..at], &line.get_text("firstKeptEntryId")?)
     })?;
     Ok(first.unwrap_or(at))
 }
 
 /// Returns the entries above a compaction, the last of `path`, that contexts below it use: what it keeps, the model, the
 /// thinking level and the tools.
-pub fn used_above(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<EntryIx>> {
-    let session = bodies.session();
+pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
+    let session = reader.session();
     let Some((_, above)) = path.split_last() else { return Ok(Vec::new()) };
-    let mut used = above[first_kept(path, bodies)?..].to_vec();
+    let mut used = above[first_kept(path, reader)?..].to_vec();
     let settings =
         [Kind::ThinkingLevelChange, Kind::ActiveToolsChange].map(|kind| session.last_on(above, kind));
     let model = above.iter().rposition(|&ix| sets_model(session, ix));
@@ -138,7 +138,7 @@ fn sets_model(session: &Session, ix: EntryIx) -> bool {
 pub(super) fn speak(
     ix: EntryIx,
     edit: Option<Edit>,
-    bodies: &EntryReader,
+    reader: &EntryReader,
     out: &mut Vec<Message>,
 ) -> io::Result<bool> {
     let mut visible = false;
@@ -147,21 +147,21 @@ pub(super) fn speak(
         let message = Message { entry: ix, body };
         match edit {
             None => out.push(message),
-            Some(edit) => out.extend(edited(message, edit, bodies)?),
+            Some(edit) => out.extend(edited(message, edit, reader)?),
         }
         Ok(())
     };
-    match bodies.session().entry(ix).kind {
-        Kind::Message => message(ix, bodies)?.map_or(Ok(()), add)?,
-        Kind::CustomMessage => add(Body::built(bodies.with_entry(ix, |line| custom(line, Some(b"[]")))?))?,
+    match reader.session().entry(ix).kind {
+        Kind::Message => message(ix, reader)?.map_or(Ok(()), add)?,
+        Kind::CustomMessage => add(Body::built(reader.with_entry(ix, |line| custom(line, Some(b"[]")))?))?,
         Kind::BranchSummary => {
-            let added = bodies.with_entry(ix, |line| {
+            let added = reader.with_entry(ix, |line| {
                 content::truthy(line, "summary").then(|| Body::built(branch_summary(line)))
             })?;
             added.map_or(Ok(()), add)?;
         }
         Kind::Compaction => {
-            let (checkpoint, summary) = bodies.with_entry(ix, |line| {
+            let (checkpoint, summary) = reader.with_entry(ix, |line| {
                 let checkpoint = line.get("systemMessage").filter(|system| system.is_truthy());
                 (checkpoint.map(|system| system.bytes().to_vec()), compaction_summary(line))
             })?;
@@ -173,11 +173,11 @@ pub(super) fn speak(
 }
 
 /// Returns a stored message, with empty content if it has none; `None` if the line has no message.
-pub(super) fn message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Body>> {
-    let entry = bodies.session().entry(ix);
+pub(super) fn message(ix: EntryIx, reader: &EntryReader) -> io::Result<Option<Body>> {
+    let entry = reader.session().entry(ix);
     let empty: &[u8] = match entry.role {
         Role::Missing => {
-            let there = bodies.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
+            let there = reader.with_entry(ix, |line| line.get("message").is_some_and(Raw::is_object))?;
             return Ok(there.then_some(Body::Stored));
         }
         _ if !entry.flags.has(Flags::NO_CONTENT) => return Ok(Some(Body::Stored)),
@@ -185,7 +185,7 @@ pub(super) fn message(ix: EntryIx, bodies: &EntryReader) -> io::Result<Option<Bo
         Role::User | Role::Assistant | Role::ToolResult => b"[]",
         _ => return Ok(Some(Body::Stored)),
     };
-    let filled = bodies
+    let filled = reader
         .with_entry(ix, |line| line.get("message").map(|message| with_content(message, Some(empty))))?;
     Ok(Some(filled.map_or(Body::Stored, Body::built)))
 }
@@ -225,18 +225,18 @@ fn milliseconds(timestamp: Option<Raw>) -> Vec<u8> {
 
 /// Returns the settings in effect at the end of the path; what is undefined in pi is omitted, as by
 /// `JSON.stringify`.
-fn settings(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
-    let session = bodies.session();
+fn settings(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
+    let session = reader.session();
     let thinking = session.last_on(path, Kind::ThinkingLevelChange).map(|at| path[at]);
     let model = path.iter().rev().copied().find(|&ix| sets_model(session, ix));
     let level = match thinking {
         Some(ix) => {
-            bodies.with_entry(ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
+            reader.with_entry(ix, |line| line.get("thinkingLevel").map(|level| level.bytes().to_vec()))?
         }
         None => Some(string::encoded(&Text::from("off"))),
     };
     let model = match model {
-        Some(ix) => bodies.with_entry(ix, |line| model_of(session.entry(ix).kind, line))?,
+        Some(ix) => reader.with_entry(ix, |line| model_of(session.entry(ix).kind, line))?,
         None => b"null".to_vec(),
     };
     Ok(level.map(|level| ("thinkingLevel", level)).into_iter().chain([("model", model)]).collect())
@@ -261,14 +261,14 @@ mod tests {
 
     fn context(entries: &[String]) -> (Vec<String>, Vec<(&'static str, String)>) {
         let made = chain(entries);
-        let context = build(&made.path(), &made.bodies()).unwrap();
+        let context = build(&made.path(), &made.reader()).unwrap();
         let setting = |(name, json): (_, Vec<u8>)| (name, String::from_utf8(json).unwrap());
         (made.json(&context.messages), context.settings.into_iter().map(setting).collect())
     }
 
     fn speakers(entries: &[String]) -> Vec<String> {
         let made = chain(entries);
-        made.ids(&Projection::of(&made.path(), &made.bodies()).unwrap().messages)
+        made.ids(&Projection::of(&made.path(), &made.reader()).unwrap().messages)
     }
 
     #[test]

@@ -24,11 +24,11 @@ pub struct Edits(HashMap<Vec<u8>, Edit>);
 
 impl Edits {
     /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(entries: impl Iterator<Item = EntryIx>, bodies: &EntryReader) -> io::Result<Self> {
-        let session = bodies.session();
+    pub fn among(entries: impl Iterator<Item = EntryIx>, reader: &EntryReader) -> io::Result<Self> {
+        let session = reader.session();
         let mut edits = HashMap::default();
         for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-            let (target, replacement) = bodies.with_entry(ix, |line| {
+            let (target, replacement) = reader.with_entry(ix, |line| {
                 let [target, replacement] = content::members(line, ["targetId", "replacement"]);
                 (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
             })?;
@@ -52,12 +52,12 @@ impl Edits {
 }
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
-pub fn edited(message: Message, edit: Edit, bodies: &EntryReader) -> io::Result<Option<Message>> {
+pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
     let Edit::Replace(by) = edit else { return Ok(None) };
-    let content = bodies.with_entry(by, |line| {
+    let content = reader.with_entry(by, |line| {
         line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
     })?;
-    let changed = message.with(bodies, |json| replaced(json, content.as_deref()))?;
+    let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
         Some(json) => Message { body: Body::built(json), ..message },
         None => message,

@@ -17,9 +17,9 @@ const BRANCH_BEFORE: &str =
 const BRANCH_AFTER: &str = "</summary>";
 
 /// Calls `emit` with each message for the model, in order, as a JSON object.
-pub fn convert_all(messages: &[Message], bodies: &EntryReader, emit: &mut Emit) -> io::Result<()> {
+pub fn convert_all(messages: &[Message], reader: &EntryReader, emit: &mut Emit) -> io::Result<()> {
     messages.iter().try_for_each(|message| {
-        message.with(bodies, |json| convert(json).map_or(Ok(()), |json| emit(&json)))?
+        message.with(reader, |json| convert(json).map_or(Ok(()), |json| emit(&json)))?
     })
 }
 

@@ -12,22 +12,22 @@ use std::io;
 
 /// Returns the `systemMessage` of a compaction appended at the end of `path`, as JSON, with the time 0; `None` if there is
 /// nothing to carry.
-pub fn checkpoint(path: &[EntryIx], bodies: &EntryReader) -> io::Result<Option<Vec<u8>>> {
-    let session = bodies.session();
+pub fn checkpoint(path: &[EntryIx], reader: &EntryReader) -> io::Result<Option<Vec<u8>>> {
+    let session = reader.session();
     let has_state =
         |&ix: &EntryIx| session.entry(ix).kind == Kind::Compaction || session.is_message(ix, Role::System);
     if !path.iter().any(has_state) {
         return Ok(None);
     }
-    Ok(current(&Projection::of(path, bodies)?)?.map(|system| system.message(b"0")))
+    Ok(current(&Projection::of(path, reader)?)?.map(|system| system.message(b"0")))
 }
 
 /// Returns the system messages of a context combined into one; `None` if pi would have none.
 pub fn current(projection: &Projection) -> io::Result<Option<System>> {
     let mut system = System::default();
-    let is_system = |message: &&Message| role(projection.bodies.session(), message) == Role::System;
+    let is_system = |message: &&Message| role(projection.reader.session(), message) == Role::System;
     for message in projection.messages.iter().filter(is_system) {
-        message.with(projection.bodies, |json| system.replay(json))?;
+        message.with(projection.reader, |json| system.replay(json))?;
     }
     Ok((system.timestamp.is_some() || !system.tools.is_empty()).then_some(system))
 }
@@ -147,7 +147,7 @@ mod tests {
 
     fn at(entries: &[String]) -> Option<String> {
         let made = chain(entries);
-        let json = checkpoint(&made.path(), &made.bodies()).unwrap();
+        let json = checkpoint(&made.path(), &made.reader()).unwrap();
         json.map(|json| String::from_utf8(json).unwrap())
     }
 

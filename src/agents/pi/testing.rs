@@ -39,7 +39,7 @@ impl Sample {
         Sample { session: load::load(&self.file, options).unwrap(), ..self }
     }
 
-    pub fn bodies(&self) -> EntryReader<'_> {
+    pub fn reader(&self) -> EntryReader<'_> {
         EntryReader::new(&self.session, &self.file)
     }
 
@@ -53,7 +53,7 @@ impl Sample {
 
     pub fn json(&self, messages: &[Message]) -> Vec<String> {
         let json = |json: Raw| String::from_utf8(json.bytes().to_vec()).unwrap();
-        messages.iter().map(|message| message.with(&self.bodies(), json).unwrap()).collect()
+        messages.iter().map(|message| message.with(&self.reader(), json).unwrap()).collect()
     }
 
     /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
@@ -62,7 +62,7 @@ impl Sample {
             "none" => FirstKept::Nothing,
             id => FirstKept::Entry(self.ix(id)),
         });
-        (self.session.agent().prepare_compaction)(&self.path(), &self.bodies(), keep, first_kept).unwrap()
+        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, first_kept).unwrap()
     }
 
     /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of

@@ -1,7 +1,7 @@
 //! The size of the context at many entries at once: the result of [`super::tokens::context`] for each.
 //!
 //! If a provider has counted since the last change, its count is used: usually the tip is the response that it counted,
-//! and only the tips are read. Otherwise every body is read, once and in file order, and the size is computed from sums:
+//! and only the tips are read. Otherwise every entry is read, once and in file order, and the size is computed from sums:
 //!
 //! ```text
 //! path:      a  b  C1  c  d  e  C2  f  g       C2 keeps from c
@@ -25,14 +25,14 @@ use std::io;
 const SINGLE: (usize, usize) = (32, 100_000);
 
 /// Returns the size at each of `tips`, in tokens, except those that would take too long.
-pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
-    let session = bodies.session();
+pub fn sizes(tree: &Tree, tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>> {
+    let session = reader.session();
     let mut sizes = HashMap::with_capacity_and_hasher(tips.len(), Default::default());
     let mut counts = HashMap::default();
     // An edit can change what precedes it, so a count is valid only on some of the paths that contain it.
     let has_edits = session.has(Kind::ContextEdit);
     for &tip in if has_edits { &[] } else { tips } {
-        match count_at(tip, bodies, &mut counts)? {
+        match count_at(tip, reader, &mut counts)? {
             Some((usage, since)) => sizes.insert(tip, usage + since as f64),
             None => break,
         };
@@ -40,7 +40,7 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<
     if sizes.len() == tips.len() {
         return Ok(sizes);
     }
-    let states = states(tree, bodies)?;
+    let states = states(tree, reader)?;
     let mut budget = SINGLE.0 * session.entries.len() + SINGLE.1;
     for &tip in tips {
         let state = &states[tip.at()];
@@ -51,7 +51,7 @@ pub fn sizes(tree: &Tree, tips: &[EntryIx], bodies: &EntryReader) -> io::Result<
                 let Some(left) = budget.checked_sub(state.entries as usize) else { continue };
                 budget = left;
                 let path = session.path(Some(tip));
-                tokens::context(&Projection::of(&path, bodies)?)?
+                tokens::context(&Projection::of(&path, reader)?)?
             }
         };
         sizes.insert(tip, size);
@@ -66,10 +66,10 @@ type Count = (f64, u64);
 /// are not read again: `None` where there is none since the last compaction.
 fn count_at(
     tip: EntryIx,
-    bodies: &EntryReader,
+    reader: &EntryReader,
     known: &mut HashMap<EntryIx, Option<Count>>,
 ) -> io::Result<Option<Count>> {
-    let session = bodies.session();
+    let session = reader.session();
     let (mut counted, mut below) = (None, Vec::new());
     for ix in session.upwards(Some(tip)) {
         if let Some(&count) = known.get(&ix) {
@@ -77,7 +77,7 @@ fn count_at(
             break;
         }
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
-        let step = if is_compaction { Step::default() } else { step(ix, bodies)? };
+        let step = if is_compaction { Step::default() } else { step(ix, reader)? };
         below.push((ix, step));
         if is_compaction || step.usage.is_some() {
             break;
@@ -128,9 +128,9 @@ impl Step {
     }
 }
 
-fn states(tree: &Tree, bodies: &EntryReader) -> io::Result<Vec<State>> {
-    let session = bodies.session();
-    let steps = session.all().map(|ix| step(ix, bodies)).collect::<io::Result<Vec<_>>>()?;
+fn states(tree: &Tree, reader: &EntryReader) -> io::Result<Vec<State>> {
+    let session = reader.session();
+    let steps = session.all().map(|ix| step(ix, reader)).collect::<io::Result<Vec<_>>>()?;
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let edited: HashSet<_> = session.all().filter(is_edit).filter_map(|ix| steps[ix.at()].target).collect();
     let is_edited = |ix| session.find(&session.id(ix)).is_some_and(|ix| edited.contains(&ix));
@@ -162,8 +162,8 @@ fn states(tree: &Tree, bodies: &EntryReader) -> io::Result<Vec<State>> {
     Ok(states)
 }
 
-fn step(ix: EntryIx, bodies: &EntryReader) -> io::Result<Step> {
-    let session = bodies.session();
+fn step(ix: EntryIx, reader: &EntryReader) -> io::Result<Step> {
+    let session = reader.session();
     let (mut step, mut messages) = (Step::default(), Vec::new());
     let kind = session.entry(ix).kind;
     let name = match kind {
@@ -172,18 +172,18 @@ fn step(ix: EntryIx, bodies: &EntryReader) -> io::Result<Step> {
         _ => None,
     };
     if let Some(name) = name {
-        step.target = bodies.with_entry(ix, |line| {
+        step.target = reader.with_entry(ix, |line| {
             let id = line.get_text(name).filter(|id| !id.is_empty());
             id.and_then(|id| session.find(&id))
         })?;
     }
     if kind != Kind::ContextEdit {
-        speak(ix, None, bodies, &mut messages)?;
+        speak(ix, None, reader, &mut messages)?;
     }
     for message in &messages {
         let is_system = role(session, message) == Role::System;
         step.is_system |= is_system;
-        let (usage, estimate) = message.with(bodies, |json| (tokens::usage(json), tokens::estimate(json)))?;
+        let (usage, estimate) = message.with(reader, |json| (tokens::usage(json), tokens::estimate(json)))?;
         step.usage = step.usage.or(usage);
         step.estimate += if is_system && kind == Kind::Compaction { 0 } else { estimate };
     }

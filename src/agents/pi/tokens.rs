@@ -40,12 +40,12 @@ pub fn context(projection: &Projection) -> io::Result<f64> {
     if let Some(counted) = counted(projection)? {
         return Ok(counted);
     }
-    let bodies = projection.bodies;
+    let reader = projection.reader;
     let system = system::current(projection)?;
     let mut tokens = system.map_or(0, |system| estimate(Raw::checked(&system.message(b"0"))));
     for message in &projection.messages {
-        if context::role(bodies.session(), message) != Role::System {
-            tokens += message.with(bodies, estimate)?;
+        if context::role(reader.session(), message) != Role::System {
+            tokens += message.with(reader, estimate)?;
         }
     }
     Ok(tokens as f64)
@@ -53,8 +53,8 @@ pub fn context(projection: &Projection) -> io::Result<f64> {
 
 /// Returns the last count of a provider that is still valid, and an estimate of what follows.
 fn counted(projection: &Projection) -> io::Result<Option<f64>> {
-    let Projection { path, bodies, .. } = *projection;
-    let session = bodies.session();
+    let Projection { path, reader, .. } = *projection;
+    let session = reader.session();
     let changes = |&ix: &EntryIx| matches!(session.entry(ix).kind, Kind::ContextEdit | Kind::Compaction);
     let changed = path.iter().rposition(changes);
     let mut trailing = 0;
@@ -63,7 +63,7 @@ fn counted(projection: &Projection) -> io::Result<Option<f64>> {
             break;
         }
         for message in projection.messages_of(index).iter().rev() {
-            let (usage, tokens) = message.with(bodies, |json| (usage(json), estimate(json)))?;
+            let (usage, tokens) = message.with(reader, |json| (usage(json), estimate(json)))?;
             if let Some(usage) = usage {
                 return Ok(Some(usage + trailing as f64));
             }
@@ -144,7 +144,7 @@ mod tests {
 
     fn of_context(entries: &[String]) -> f64 {
         let made = chain(entries);
-        super::context(&Projection::of(&made.path(), &made.bodies()).unwrap()).unwrap()
+        super::context(&Projection::of(&made.path(), &made.reader()).unwrap()).unwrap()
     }
 
     fn counted(usage: &str, stop_reason: &str) -> String {

@@ -13,9 +13,9 @@ use pisess_json::{Raw, js, string};
 use std::io::{self, Write};
 
 /// Writes messages as one text, with a blank line between parts and no newline at the end.
-pub fn write(messages: &[Message], bodies: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(messages: &[Message], reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
     let mut transcript = TranscriptWriter::new(out);
-    llm::convert_all(messages, bodies, &mut |json| push_message(&mut transcript, Raw::checked(json)))
+    llm::convert_all(messages, reader, &mut |json| push_message(&mut transcript, Raw::checked(json)))
 }
 
 fn push_message(out: &mut TranscriptWriter, message: Raw) -> io::Result<()> {
@@ -76,9 +76,9 @@ mod tests {
 
     fn transcript(entries: &[String]) -> String {
         let made = chain(entries);
-        let messages = context::build(&made.path(), &made.bodies()).unwrap().messages;
+        let messages = context::build(&made.path(), &made.reader()).unwrap().messages;
         let mut out = Vec::new();
-        write(&messages, &made.bodies(), &mut out).unwrap();
+        write(&messages, &made.reader(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -120,10 +120,10 @@ struct Target {
 pub fn write(
     messages: &[Message],
     request: &Request,
-    bodies: &EntryReader,
+    reader: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<bool>> {
-    let (target, late) = Target::of(messages, request, bodies)?;
+    let (target, late) = Target::of(messages, request, reader)?;
     let sink = Sink::new(out, target.agent.half_pair);
     let body: Box<dyn replay::Writer + '_> = match request.api {
         Api::Anthropic => Box::new(anthropic::Body::new(&target, sink)),
@@ -132,6 +132,6 @@ pub fn write(
         Api::Google => Box::new(google::Body::new(&target, sink)),
     };
     let mut replay = Replay::new(&target, late, body);
-    (target.agent.for_model)(messages, bodies, &mut |json| replay.take(json))?;
+    (target.agent.for_model)(messages, reader, &mut |json| replay.take(json))?;
     replay.finish()
 }

@@ -14,11 +14,11 @@ use std::io;
 
 impl Target {
     /// Reads the messages in a first pass. Also returns the results that come too late, if the agent moves them.
-    pub fn of(messages: &[Message], request: &Request, bodies: &EntryReader) -> io::Result<(Self, Late)> {
-        let (api, agent) = (request.api, bodies.session().agent());
+    pub fn of(messages: &[Message], request: &Request, reader: &EntryReader) -> io::Result<(Self, Late)> {
+        let (api, agent) = (request.api, reader.session().agent());
         let (mut system, mut last_model, mut late) = (System::default(), None, Late::default());
         let mut number = 0;
-        (agent.for_model)(messages, bodies, &mut |json| {
+        (agent.for_model)(messages, reader, &mut |json| {
             let message = Raw::checked(json);
             number += 1;
             if agent.rescues_results {

@@ -260,10 +260,10 @@ impl Importer<'_> {
 
 /// Returns the last record of an import in a session, and whether it is the last entry.
 fn record_in(session: &Session, input: &Input) -> io::Result<Option<(Record, bool)>> {
-    let bodies = EntryReader::new(session, input.source());
+    let reader = EntryReader::new(session, input.source());
     let customs = session.all().filter(|ix| session.entry(*ix).kind == Kind::Custom);
     for ix in customs.collect::<Vec<_>>().into_iter().rev() {
-        if let Some(record) = Record::of(&bodies.line(ix)?) {
+        if let Some(record) = Record::of(&reader.line(ix)?) {
             return Ok(Some((record, ix.at() + 1 == session.entries.len())));
         }
     }

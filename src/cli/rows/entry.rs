@@ -70,7 +70,7 @@ pub fn edit_mark(edited: Edit) -> &'static str {
 
 /// Prints entries as stored in version 3, one per line.
 pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Result<(), Failure> {
-    let (bodies, is_utf8, is_terminal) = (open.bodies(), open.session.is_utf8(), ui.stdout_is_terminal());
+    let (reader, is_utf8, is_terminal) = (open.reader(), open.session.is_utf8(), ui.stdout_is_terminal());
     let print_line = |ix: EntryIx, ui: &mut Ui| {
         let write = |line: &[u8]| {
             let (line, out) = (line.trim_ascii(), ui.stdout());
@@ -81,7 +81,7 @@ pub fn print_stored(open: &OpenSession, entries: &[EntryIx], ui: &mut Ui) -> Res
             }
             out.write_all(b"\n")
         };
-        let written = open.input.read(bodies.with_line(ix, write))?;
+        let written = open.input.read(reader.with_line(ix, write))?;
         written.map_err(Failure::output)
     };
     let mut rest = entries;

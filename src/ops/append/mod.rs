@@ -48,16 +48,16 @@ pub struct Appended {
 /// # Errors
 /// The first that is not valid.
 pub fn append<'a>(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     place: Position,
     entries: impl IntoIterator<Item = &'a [u8]>,
     fresh: &mut IdSource,
 ) -> Result<Appended, Invalid> {
-    let session = bodies.session();
+    let session = reader.session();
     let parent = parent_id(session, place).map(Text::into_owned);
     let mut batch = Batch {
         session,
-        bodies,
+        reader,
         ids: HashMap::default(),
         parents: Vec::new(),
         entries: Vec::new(),
@@ -83,7 +83,7 @@ pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
 /// The entries validated so far.
 struct Batch<'s> {
     session: &'s Session,
-    bodies: &'s EntryReader<'s>,
+    reader: &'s EntryReader<'s>,
     /// Their indexes, by id.
     ids: HashMap<Text<'static>, usize>,
     parents: Vec<Option<Text<'static>>>,
@@ -246,7 +246,7 @@ impl Batch<'_> {
         let mut look = |message: Raw| calls = call_ids(message.get("content")).any(|call| call == *id);
         match above {
             Above::Stored(ix) if self.session.is_message(ix, Role::Assistant) => {
-                self.bodies.with_message(ix, &mut look)?;
+                self.reader.with_message(ix, &mut look)?;
             }
             Above::Stored(_) => {}
             Above::New(number) => {

@@ -13,16 +13,16 @@ use std::io;
 
 /// Checks all entries of a file with repaired lines. Returns the messages to which a repair adds empty content.
 pub(super) fn check(
-    bodies: &EntryReader,
+    reader: &EntryReader,
     active: &[bool],
     findings: &mut Vec<Finding>,
 ) -> io::Result<Vec<EntryIx>> {
-    let session = bodies.session();
+    let session = reader.session();
     for ix in session.all() {
         envelope(session, ix, active, findings);
     }
     labels(session, findings);
-    summaries(bodies, active, findings)?;
+    summaries(reader, active, findings)?;
     tools(session, findings);
     Ok(session.all().filter(|&ix| stops_oh_my_pi(session.entry(ix))).collect())
 }
@@ -95,13 +95,13 @@ fn labels(session: &Session, findings: &mut Vec<Finding>) {
     }
 }
 
-fn summaries(bodies: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
-    let session = bodies.session();
+fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>) -> io::Result<()> {
+    let session = reader.session();
     let is_summary = |ix: &EntryIx| matches!(session.entry(*ix).kind, Kind::Compaction | Kind::BranchSummary);
     let summaries: Vec<_> = session.all().filter(is_summary).collect();
     let ancestry = (!summaries.is_empty()).then(|| Ancestry::new(session));
     for ix in summaries {
-        let line = bodies.line(ix)?;
+        let line = reader.line(ix)?;
         let body = Raw::checked(line.trim_ascii());
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
         let is_blank = body.get_text("summary").is_none_or(|summary| summary.is_blank());

@@ -73,11 +73,11 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         return Err(load(source, options).err().unwrap_or(LoadError::Io(io::ErrorKind::InvalidData.into())));
     }
     let is_active = active(&session, session.leaf);
-    let bodies = EntryReader::new(&session, &file);
+    let reader = EntryReader::new(&session, &file);
     let mut findings = Vec::new();
     old_version(&session, &mut findings);
     let links = graph::check(&session, &repair, &is_active, &mut findings);
-    let contentless = conversation::check(&bodies, &is_active, &mut findings)?;
+    let contentless = conversation::check(&reader, &is_active, &mut findings)?;
     for finding in &mut findings {
         finding.line = repair.source_line(finding.line);
     }

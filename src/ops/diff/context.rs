@@ -173,9 +173,9 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
 /// Calls `see` with each message, in the form of a model's API.
 fn each(side: &Side, see: &mut dyn FnMut(usize, Raw)) -> io::Result<()> {
     let agent = side.session.agent();
-    let context = (agent.context)(&side.path, side.bodies)?;
+    let context = (agent.context)(&side.path, side.reader)?;
     let mut at = 0;
-    (agent.for_model)(&context.messages, side.bodies, &mut |json| {
+    (agent.for_model)(&context.messages, side.reader, &mut |json| {
         see(at, Raw::checked(json));
         at += 1;
         Ok(())

@@ -23,7 +23,7 @@ pub struct Side<'a> {
     /// The entries, starting at the root.
     pub path: Vec<EntryIx>,
     /// The lines of its entries.
-    pub bodies: &'a EntryReader<'a>,
+    pub reader: &'a EntryReader<'a>,
 }
 
 /// The differences of two paths. Entries are those of the left session, unless stated otherwise.
@@ -141,7 +141,7 @@ fn contents(side: &Side) -> io::Result<Vec<[u8; 32]>> {
     let mut contents = Vec::with_capacity(side.path.len());
     for &ix in &side.path {
         let kind = side.session.entry(ix).kind;
-        contents.push(side.bodies.with_entry(ix, |entry| content(entry, kind))?);
+        contents.push(side.reader.with_entry(ix, |entry| content(entry, kind))?);
     }
     Ok(contents)
 }
@@ -193,11 +193,11 @@ mod tests {
     fn compared(left: &[(&str, &str)], right: &[(&str, &str)]) -> String {
         let files = [file(left), file(right)];
         let loaded = files.each_ref().map(|file| load(file, &Options::default()).unwrap());
-        let bodies = [0, 1].map(|at| EntryReader::new(&loaded[at], &files[at]));
+        let reader = [0, 1].map(|at| EntryReader::new(&loaded[at], &files[at]));
         let [left, right] = [0, 1].map(|at| Side {
             session: &loaded[at],
             path: loaded[at].path(loaded[at].leaf),
-            bodies: &bodies[at],
+            reader: &reader[at],
         });
         let difference = sessions(&left, &right).unwrap();
         let ids = |side: usize, entries: &[EntryIx]| {

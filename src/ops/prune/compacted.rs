@@ -22,13 +22,13 @@ use std::io;
 
 /// Returns for each entry whether it leaves.
 pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
-    let bodies = EntryReader::new(session, source);
+    let reader = EntryReader::new(session, source);
     let (mut stays, compactions) = below_compactions(session);
     let mut above = vec![false; session.entries.len()];
     for compaction in compactions {
         let path = session.path(Some(compaction));
         path[..path.len() - 1].iter().for_each(|ix| above[ix.at()] = true);
-        for ix in (session.agent().used_above)(&path, &bodies)? {
+        for ix in (session.agent().used_above)(&path, &reader)? {
             stays[ix.at()] = true;
         }
     }
@@ -42,7 +42,7 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
         if !leaves[ix.at()]
-            && let Some(target) = named(&bodies, ix, "targetId")?
+            && let Some(target) = named(&reader, ix, "targetId")?
         {
             leaves[target.at()] = false;
         }

@@ -240,9 +240,9 @@ fn place_of(part: &[u8], line: &[u8], place: Span) -> Span {
 /// # Errors
 /// If a line cannot be read.
 pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64> {
-    let bodies = EntryReader::new(session, source);
-    let context = (session.agent().context)(&session.path(session.leaf), &bodies)?;
-    context.messages.iter().map(|message| message.with(&bodies, session.agent().message_tokens)).sum()
+    let reader = EntryReader::new(session, source);
+    let context = (session.agent().context)(&session.path(session.leaf), &reader)?;
+    context.messages.iter().map(|message| message.with(&reader, session.agent().message_tokens)).sum()
 }
 
 /// Returns the id, unless it is empty.

@@ -60,9 +60,9 @@ impl Prune {
     /// Finds the payloads of a session.
     pub fn payloads_of(session: &Session, source: &dyn ReadAt, wanted: &Wanted) -> io::Result<Prune> {
         let mut values = Vec::new();
-        let bodies = EntryReader::new(session, source);
+        let reader = EntryReader::new(session, source);
         for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
-            let line = bodies.stored(session.entry(entry).span)?;
+            let line = reader.stored(session.entry(entry).span)?;
             values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, wanted));
         }
         Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })

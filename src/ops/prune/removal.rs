@@ -91,7 +91,7 @@ impl Prune {
         leaves: Vec<bool>,
         fresh: &mut IdSource,
     ) -> io::Result<Prune> {
-        let bodies = EntryReader::new(session, source);
+        let reader = EntryReader::new(session, source);
         let entries: Vec<_> = session.all().filter(|ix| leaves[ix.at()]).collect();
         let stays = |ix: &EntryIx| !leaves[ix.at()];
         let above = |place: Position| session.upwards(place).find(stays);
@@ -114,12 +114,12 @@ impl Prune {
             if cleared.binary_search(&ix).is_ok() {
                 link(ix, "label", b"null".to_vec());
             }
-            if let Some(first) = first_kept(&bodies, ix, &leaves)? {
+            if let Some(first) = first_kept(&reader, ix, &leaves)? {
                 link(ix, "firstKeptEntryId", encoded(&first));
             }
         }
         let leaf = above(session.leaf);
-        let mark = (leaf != leaf_without(&bodies, &leaves)?).then(|| {
+        let mark = (leaf != leaf_without(&reader, &leaves)?).then(|| {
             let id = leaf.map(|leaf| session.id(leaf));
             mark(id.as_ref(), id.as_ref(), fresh.entry_id(session), &fresh.timestamp())
         });
@@ -140,12 +140,12 @@ pub(super) fn check_space(line: &[u8]) -> io::Result<()> {
 
 /// If a compaction that stays names an entry that leaves as the first that it keeps, returns the id of the next one on
 /// the path that stays: no longer in effect, it keeps what is left of that part.
-fn first_kept(bodies: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
-    let session = bodies.session();
+fn first_kept(reader: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<Option<Text<'static>>> {
+    let session = reader.session();
     if session.entry(ix).kind != Kind::Compaction {
         return Ok(None);
     }
-    let kept = named(bodies, ix, "firstKeptEntryId")?;
+    let kept = named(reader, ix, "firstKeptEntryId")?;
     let Some(kept) = kept.filter(|kept| leaves[kept.at()]) else { return Ok(None) };
     let mut next = ix;
     for above in session.upwards(Some(ix)) {
@@ -158,12 +158,12 @@ fn first_kept(bodies: &EntryReader, ix: EntryIx, leaves: &[bool]) -> io::Result<
 }
 
 /// Returns the leaf of the session without the entries that leave.
-fn leaf_without(bodies: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
-    let session = bodies.session();
+fn leaf_without(reader: &EntryReader, leaves: &[bool]) -> io::Result<Position> {
+    let session = reader.session();
     let last = session.all().rev().find(|ix| !leaves[ix.at()] && !session.entry(*ix).id.is_empty());
     let Some(last) = last else { return Ok(None) };
     if session.entry(last).kind != Kind::Leaf {
         return Ok(Some(last));
     }
-    Ok(named(bodies, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
+    Ok(named(reader, last, "targetId")?.filter(|ix| !leaves[ix.at()]))
 }

@@ -146,7 +146,7 @@ enum Fate {
 struct Lines<'a> {
     session: &'a Session,
     source: &'a dyn ReadAt,
-    bodies: EntryReader<'a>,
+    reader: EntryReader<'a>,
     pruned: &'a dyn ReadAt,
     lines: Vec<Line<'a>>,
     /// The fields of each entry that were pruned, by any operation.
@@ -169,14 +169,14 @@ impl<'a> Lines<'a> {
             lines.push(Line { number, pruned: None, span, newline });
             Ok::<(), io::Error>(())
         })?;
-        let bodies = EntryReader::new(session, source);
+        let reader = EntryReader::new(session, source);
         let mut fields: HashMap<_, Vec<_>> = HashMap::default();
         for record in operations.iter().flat_map(|(_, records)| records) {
             if let What::Value { field, .. } = &record.what {
                 fields.entry(record.id.clone()).or_default().push(field.clone());
             }
         }
-        Ok(Lines { session, source, bodies, pruned, lines, fields, edits: HashMap::default() })
+        Ok(Lines { session, source, reader, pruned, lines, fields, edits: HashMap::default() })
     }
 
     /// Undoes an operation, and returns what became of its records.
@@ -265,7 +265,7 @@ impl<'a> Lines<'a> {
     /// Whether the session contains an entry that was removed, other than by values that were pruned as well.
     fn contains(&self, record: &Record) -> io::Result<bool> {
         let Some(ix) = self.session.find(&record.id) else { return Ok(false) };
-        let there = self.bodies.stored(self.session.entry(ix).span)?;
+        let there = self.reader.stored(self.session.entry(ix).span)?;
         let removed = self.pruned.read_range(record.payload.range())?;
         let fields = self.fields.get(&record.id).map_or(&[][..], |fields| &fields[..]);
         Ok(without(&there, fields)? == without(&removed, fields)?)
@@ -318,7 +318,7 @@ impl<'a> Lines<'a> {
     fn bytes(&self, line: Line) -> io::Result<Vec<u8>> {
         match line.pruned {
             Some(_) => self.pruned.read_range(line.span.range()),
-            None => self.bodies.stored(line.span),
+            None => self.reader.stored(line.span),
         }
     }
 

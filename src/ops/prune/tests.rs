@@ -121,20 +121,20 @@ fn any_members(dice: &mut Dice, is_omp: bool, at: usize, any: usize, everyone: u
 
 /// Returns what the agent sees at an entry, and what its next compaction there would be.
 fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
-    let bodies = EntryReader::new(session, source);
+    let reader = EntryReader::new(session, source);
     let path = session.path(Some(tip));
     let agent = session.agent();
     let mut out = String::new();
     let mut push = |messages: &[Message]| {
         for message in messages {
-            let json = message.with(&bodies, |json| String::from_utf8_lossy(json.bytes()).into_owned());
+            let json = message.with(&reader, |json| String::from_utf8_lossy(json.bytes()).into_owned());
             let _ = writeln!(out, "{} {}", session.id(message.entry), json.unwrap());
         }
         out += "--\n";
     };
-    let context = (agent.context)(&path, &bodies).unwrap();
+    let context = (agent.context)(&path, &reader).unwrap();
     push(&context.messages);
-    let next = (agent.prepare_compaction)(&path, &bodies, 40, None).unwrap();
+    let next = (agent.prepare_compaction)(&path, &reader, 40, None).unwrap();
     if let Some(next) = &next {
         push(&next.messages_to_summarize);
         push(&next.turn_prefix_messages);
@@ -142,8 +142,8 @@ fn seen(session: &Session, source: &Vec<u8>, tip: EntryIx) -> String {
     for (name, json) in &context.settings {
         let _ = writeln!(out, "{name} {}", String::from_utf8_lossy(json));
     }
-    let _ = writeln!(out, "{}", (agent.tokens)(&path, &bodies).unwrap());
-    let checkpoint = (agent.checkpoint)(&path, &bodies).unwrap().unwrap_or_default();
+    let _ = writeln!(out, "{}", (agent.tokens)(&path, &reader).unwrap());
+    let checkpoint = (agent.checkpoint)(&path, &reader).unwrap().unwrap_or_default();
     let _ = writeln!(out, "{}", String::from_utf8_lossy(&checkpoint));
     if let Some(next) = next {
         // A label before the cut leaves with its entry: then the cut is at the next entry.

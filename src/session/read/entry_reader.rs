@@ -1,4 +1,4 @@
-//! Bodies on demand: the line of an entry, read back by its span.
+//! Entries on demand: the line of an entry, read back by its span.
 
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Span};
@@ -174,10 +174,10 @@ impl Message {
     }
 
     /// Calls `see` with the JSON object of the message; for a stored message, reads the entry's line.
-    pub fn with<T>(&self, bodies: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
+    pub fn with<T>(&self, reader: &EntryReader, see: impl FnOnce(Raw) -> T) -> io::Result<T> {
         match &self.body {
             Body::Built(json) => Ok(see(Raw::checked(json))),
-            Body::Stored => bodies.with_message(self.entry, see),
+            Body::Stored => reader.with_message(self.entry, see),
         }
     }
 }
@@ -185,17 +185,17 @@ impl Message {
 /// The number of messages that a thread reads at a time.
 const PART: usize = 32;
 
-/// Reads messages on `workers` threads, which call `bodies`, and passes the results to `take`, in order.
+/// Reads messages on `workers` threads, which call `reader`, and passes the results to `take`, in order.
 pub fn read_in_order<'b, T: Send>(
     messages: &[&Message],
     workers: usize,
-    bodies: impl Fn() -> EntryReader<'b> + Sync,
+    reader: impl Fn() -> EntryReader<'b> + Sync,
     read: impl Fn(Raw) -> T + Sync,
     mut take: impl FnMut(EntryIx, T),
 ) -> io::Result<()> {
     let work = |part: &[&Message]| {
-        let bodies = bodies();
-        let one = |message: &&Message| Ok((message.entry, message.with(&bodies, &read)?));
+        let reader = reader();
+        let one = |message: &&Message| Ok((message.entry, message.with(&reader, &read)?));
         part.iter().map(one).collect::<io::Result<Vec<_>>>()
     };
     in_order(messages.chunks(PART), workers, work, |part| {
@@ -214,8 +214,8 @@ pub struct Context {
 }
 
 /// Returns the entry that a member of an entry names.
-pub fn named(bodies: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
-    bodies.with_entry(ix, |entry| entry.get_text(key).and_then(|id| bodies.session().find(&id)))
+pub fn named(reader: &EntryReader, ix: EntryIx, key: &str) -> io::Result<Position> {
+    reader.with_entry(ix, |entry| entry.get_text(key).and_then(|id| reader.session().find(&id)))
 }
 
 #[cfg(test)]
