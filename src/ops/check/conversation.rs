@@ -102,42 +102,42 @@ fn summaries(reader: &EntryReader, active: &[bool], findings: &mut Vec<Finding>)
     let ancestry = (!summaries.is_empty()).then(|| Ancestry::new(session));
     for ix in summaries {
         let line = reader.line(ix)?;
-        let body = Raw::checked(line.trim_ascii());
+        let entry = Raw::checked(line.trim_ascii());
         let is_compaction = session.entry(ix).kind == Kind::Compaction;
-        let is_blank = body.get_text("summary").is_none_or(|summary| summary.is_blank());
-        if is_blank && !(is_compaction && has_other_form(body)) && !is_discarding(body) {
+        let is_blank = entry.get_text("summary").is_none_or(|summary| summary.is_blank());
+        if is_blank && !(is_compaction && has_other_form(entry)) && !is_discarding(entry) {
             let what = if is_compaction { "the compaction" } else { "the branch summary" };
             findings.push(
                 found(session, ix, K::EmptySummary, format!("{what} has no text")).grave(active[ix.at()]),
             );
         }
         if is_compaction && let Some(ancestry) = &ancestry {
-            kept(session, ix, body, ancestry, findings);
+            kept(session, ix, entry, ancestry, findings);
         }
     }
     Ok(())
 }
 
 /// Whether a compaction has the provider's version of the context, which oh-my-pi stores beside the summary.
-fn has_other_form(body: Raw) -> bool {
-    body.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
+fn has_other_form(entry: Raw) -> bool {
+    entry.get_some("preserveData").is_some_and(|data| data.members().next().is_some())
 }
 
 /// Whether it is oh-my-pi's mark for a discarded branch, which has no text on purpose.
-fn is_discarding(body: Raw) -> bool {
-    let kind = body.get("details").and_then(|details| details.get("kind"));
+fn is_discarding(entry: Raw) -> bool {
+    let kind = entry.get("details").and_then(|details| details.get("kind"));
     kind.is_some_and(|kind| kind.is("discarded-entry-branch"))
 }
 
-fn kept(session: &Session, ix: EntryIx, body: Raw, ancestry: &Ancestry, findings: &mut Vec<Finding>) {
+fn kept(session: &Session, ix: EntryIx, entry: Raw, ancestry: &Ancestry, findings: &mut Vec<Finding>) {
     // A native snapshot that names no entry at all covers everything before it.
-    let (what, id) = if native::is_snapshot(body) {
-        match native::through(body) {
+    let (what, id) = if native::is_snapshot(entry) {
+        match native::through(entry) {
             None => return,
             through => ("last covered", through),
         }
     } else {
-        ("first kept", body.get_text("firstKeptEntryId"))
+        ("first kept", entry.get_text("firstKeptEntryId"))
     };
     let message = match id {
         None => "it has no first kept entry".to_owned(),
