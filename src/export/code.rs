@@ -4,7 +4,7 @@ use super::ansi;
 pub use super::highlight::Language;
 use super::highlight::words;
 use super::markup::{Markup, Tag, Word};
-use similar::ChangeTag;
+use crate::format::changes::Sign;
 
 /// The lines and bytes of the section that is shown at first.
 const FIRST: (usize, usize) = (24, 4 * 1024);
@@ -45,14 +45,14 @@ pub fn output(text: &str, markup: &mut Markup) {
 }
 
 /// Appends a diff: its lines, each with the side that it is on.
-pub fn diff(lines: &[(ChangeTag, &str)], markup: &mut Markup) {
+pub fn diff(lines: &[(Sign, &str)], markup: &mut Markup) {
     markup.element(Tag::Diff, |markup| {
         let mut pen = Pen::new(markup);
         for run in lines.chunk_by(|(one, _), (other, _)| one == other) {
             let tag = match run[0].0 {
-                ChangeTag::Insert => Some(Tag::Added),
-                ChangeTag::Delete => Some(Tag::Removed),
-                ChangeTag::Equal => None,
+                Sign::Added => Some(Tag::Added),
+                Sign::Removed => Some(Tag::Removed),
+                Sign::Common => None,
             };
             tag.into_iter().for_each(|tag| pen.markup.open(tag));
             for (_, text) in run {
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn a_diff_is_its_lines() {
-        use ChangeTag::{Delete, Equal, Insert};
-        let markup = Markup::of(|m| diff(&[(Equal, "a"), (Delete, "b"), (Insert, "c"), (Insert, "d")], m));
+        use Sign::{Added, Common, Removed};
+        let markup = Markup::of(|m| diff(&[(Common, "a"), (Removed, "b"), (Added, "c"), (Added, "d")], m));
         assert_eq!(markup.finish(), "\x01I\x05a\n\x01-b\n\x04\x01+c\nd\n\x04\x06\x04");
     }
 }

@@ -8,12 +8,12 @@ use super::markup::{Markup, Tag};
 use super::source::{cut, decoded};
 use super::view_parts::EntryView;
 use crate::agents::readable;
+use crate::format::changes::{self, Sign};
 use crate::format::counted;
 use crate::session::content::{is_block, truthy};
 use crate::session::outcome::Outcome;
 use crate::session::paths::below;
 use pisess_json::Raw;
-use similar::{ChangeTag, TextDiff};
 use std::io;
 
 /// The maximum number of characters of a subject in a head line.
@@ -199,7 +199,7 @@ impl EntryView<'_> {
             _ => {}
         }
         // Some agents store only the headers of the hunks.
-        let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != ChangeTag::Equal);
+        let changes = |diff: &str| diff.lines().any(|line| line_of_diff(line).0 != Sign::Common);
         let diff = details.get("diff").and_then(decoded).filter(|diff| changes(diff));
         if let Some(diff) = diff {
             self.changes(diff.lines().map(line_of_diff).collect());
@@ -215,22 +215,19 @@ impl EntryView<'_> {
 
     fn compared(&mut self, old: &str, new: &str) {
         if old.len() + new.len() > LONGEST_COMPARED {
-            let lines = old.lines().map(|line| (ChangeTag::Delete, line));
-            return self.changes(lines.chain(new.lines().map(|line| (ChangeTag::Insert, line))).collect());
+            let lines = old.lines().map(|line| (Sign::Removed, line));
+            return self.changes(lines.chain(new.lines().map(|line| (Sign::Added, line))).collect());
         }
-        let diff = TextDiff::from_lines(old, new);
-        let marked: Vec<(ChangeTag, String)> = diff
-            .iter_all_changes()
-            .map(|change| {
-                let sign = change.tag();
-                (sign, format!("{sign}{}", change.value().trim_end_matches(['\n', '\r'])))
-            })
+        let lines = changes::lines(old, new);
+        let signed: Vec<_> = lines
+            .iter()
+            .map(|(sign, line)| (*sign, format!("{}{}", sign.as_str(), line.trim_end_matches(['\n', '\r']))))
             .collect();
-        self.changes(marked.iter().map(|(side, text)| (*side, text.as_str())).collect());
+        self.changes(signed.iter().map(|(side, text)| (*side, text.as_str())).collect());
     }
 
     /// Appends the first lines of a diff.
-    fn changes(&mut self, mut lines: Vec<(ChangeTag, &str)>) {
+    fn changes(&mut self, mut lines: Vec<(Sign, &str)>) {
         let all = lines.len();
         lines.truncate(self.shown(all));
         if !lines.is_empty() {
@@ -330,11 +327,11 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-fn line_of_diff(line: &str) -> (ChangeTag, &str) {
+fn line_of_diff(line: &str) -> (Sign, &str) {
     match line.as_bytes().first() {
-        Some(b'+') if !line.starts_with("+++") => (ChangeTag::Insert, line),
-        Some(b'-') if !line.starts_with("---") => (ChangeTag::Delete, line),
-        _ => (ChangeTag::Equal, line),
+        Some(b'+') if !line.starts_with("+++") => (Sign::Added, line),
+        Some(b'-') if !line.starts_with("---") => (Sign::Removed, line),
+        _ => (Sign::Common, line),
     }
 }
 

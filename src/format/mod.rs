@@ -3,6 +3,7 @@
 
 mod age;
 mod amounts;
+pub mod changes;
 mod clip;
 mod visible;
 

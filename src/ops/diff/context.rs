@@ -4,12 +4,12 @@
 //! so that only these are kept in memory.
 
 use super::Side;
+use crate::format::changes::{Sign, differing, signed};
 use crate::ops::show::{Part, block, fields};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use sha2::{Digest, Sha256};
-use similar::{Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
 use std::io;
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub struct Hunk {
     /// Its lines on the right, counted from 0.
     pub right: Range<usize>,
     /// The lines, without newlines.
-    pub lines: Vec<(ChangeTag, String)>,
+    pub lines: Vec<(Sign, String)>,
 }
 
 /// Returns the differences of the contexts; none if their texts are equal.
@@ -32,76 +32,55 @@ pub fn compare(left: &Side, right: &Side) -> io::Result<Vec<Hunk>> {
     let messages = [measured(left)?, measured(right)?];
     let [left_digests, right_digests] =
         messages.each_ref().map(|side| side.iter().map(|message| message.digest).collect::<Vec<_>>());
-    let ops = capture_diff_slices(Algorithm::Myers, &left_digests, &right_digests);
+    let changes = differing(&left_digests, &right_digests);
     let mut is_needed = messages.each_ref().map(|side| vec![false; side.len()]);
-    for op in &ops {
-        if op.tag() == DiffTag::Equal {
-            let follows_change = op.old_range().start + op.new_range().start > 0;
-            near_changes(&messages[0], op.old_range(), follows_change, &mut is_needed[0]);
-        } else {
-            is_needed[0][op.old_range()].fill(true);
-            is_needed[1][op.new_range()].fill(true);
-        }
+    let mut previous = None;
+    let end = messages.each_ref().map(|side| side.len()..side.len());
+    for [old, new] in changes.iter().chain([&end]) {
+        let common = previous.unwrap_or(0)..old.start;
+        near_changes(&messages[0], common, previous.is_some(), &mut is_needed[0]);
+        is_needed[0][old.clone()].fill(true);
+        is_needed[1][new.clone()].fill(true);
+        previous = Some(old.end);
     }
     let texts = [texts(left, &is_needed[0])?, texts(right, &is_needed[1])?];
     let starts = messages.each_ref().map(|side| starts(side));
-    let [left, right] = [0, 1].map(|side| lines(&texts[side], &starts[side]));
-    let hunks = group_diff_ops(in_lines(&ops, &starts, &left, &right), AROUND);
-    Ok(hunks.iter().map(|ops| hunk(ops, &left, &right)).collect())
+    let lines = [0, 1].map(|side| lines(&texts[side], &starts[side]));
+    let changes = in_lines(&changes, &starts, &lines);
+    let hunks = changes.chunk_by(|one, next| next[0].start - one[0].end <= 2 * AROUND);
+    Ok(hunks.map(|changes| hunk(changes, *starts[0].last().unwrap_or(&0), &lines)).collect())
 }
 
-/// Returns the differences of the messages as differences of their lines.
+/// Returns the ranges of the lines that differ, given those of the messages that do.
 fn in_lines(
-    ops: &[DiffOp],
+    changes: &[[Range<usize>; 2]],
     starts: &[Vec<usize>; 2],
-    left: &HashMap<usize, &str>,
-    right: &HashMap<usize, &str>,
-) -> Vec<DiffOp> {
-    let mut all = Vec::new();
-    let equal = |all: &mut Vec<DiffOp>, old: usize, new: usize, count: usize| match all.last_mut() {
-        Some(DiffOp::Equal { len, .. }) => *len += count,
-        _ => all.push(DiffOp::Equal { old_index: old, new_index: new, len: count }),
-    };
-    for op in ops {
-        let (tag, old, new) = op.as_tag_tuple();
-        let old = starts[0][old.start]..starts[0][old.end];
-        let new = starts[1][new.start]..starts[1][new.end];
-        if tag == DiffTag::Equal {
-            equal(&mut all, old.start, new.start, old.len());
-            continue;
-        }
-        let changed = [(left, old.clone()), (right, new.clone())]
-            .map(|(lines, range)| range.map(|at| lines[&at]).collect::<Vec<_>>());
-        for op in capture_diff_slices(Algorithm::Myers, &changed[0], &changed[1]) {
-            let (tag, inner_old, inner_new) = op.as_tag_tuple();
-            let (old_index, new_index) = (old.start + inner_old.start, new.start + inner_new.start);
-            if tag == DiffTag::Equal {
-                equal(&mut all, old_index, new_index, inner_old.len());
-            } else {
-                let (old_len, new_len) = (inner_old.len(), inner_new.len());
-                all.push(DiffOp::Replace { old_index, old_len, new_index, new_len });
+    lines: &[HashMap<usize, &str>; 2],
+) -> Vec<[Range<usize>; 2]> {
+    let mut all: Vec<[Range<usize>; 2]> = Vec::new();
+    for change in changes {
+        let [old, new] = [0, 1].map(|side| starts[side][change[side].start]..starts[side][change[side].end]);
+        let changed = [(0, &old), (1, &new)]
+            .map(|(side, range)| range.clone().map(|at| lines[side][&at]).collect::<Vec<_>>());
+        for [removed, added] in differing(&changed[0], &changed[1]) {
+            let removed = old.start + removed.start..old.start + removed.end;
+            let added = new.start + added.start..new.start + added.end;
+            match all.last_mut().filter(|last| last[0].end == removed.start && last[1].end == added.start) {
+                Some(last) => (last[0].end, last[1].end) = (removed.end, added.end),
+                None => all.push([removed, added]),
             }
         }
     }
     all
 }
 
-fn hunk(ops: &[DiffOp], left: &HashMap<usize, &str>, right: &HashMap<usize, &str>) -> Hunk {
-    let tagged = |tag, lines: &HashMap<usize, &str>, range: Range<usize>| {
-        range.map(|at| (tag, lines[&at].to_owned())).collect::<Vec<_>>()
-    };
-    let lines = ops.iter().flat_map(|op| match op.as_tag_tuple() {
-        (DiffTag::Equal, old, _) => tagged(ChangeTag::Equal, left, old),
-        (_, old, new) => {
-            [tagged(ChangeTag::Delete, left, old), tagged(ChangeTag::Insert, right, new)].concat()
-        }
-    });
-    let (first, last) = (&ops[0], &ops[ops.len() - 1]);
-    Hunk {
-        left: first.old_range().start..last.old_range().end,
-        right: first.new_range().start..last.new_range().end,
-        lines: lines.collect(),
-    }
+/// Returns changes that are near each other, with the lines around them; `end` is the number of lines on the left.
+fn hunk(changes: &[[Range<usize>; 2]], end: usize, lines: &[HashMap<usize, &str>; 2]) -> Hunk {
+    let (first, last) = (&changes[0], &changes[changes.len() - 1]);
+    let (before, after) = (AROUND.min(first[0].start), AROUND.min(end - last[0].end));
+    let [left, right] = [0, 1].map(|side| first[side].start - before..last[side].end + after);
+    let signed = signed(changes, left.clone(), |at| lines[0][&at], |at| lines[1][&at]);
+    Hunk { left, right, lines: signed.into_iter().map(|(sign, line)| (sign, line.to_owned())).collect() }
 }
 
 /// A message of a context.
