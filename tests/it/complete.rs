@@ -1,8 +1,9 @@
-//! What belongs to a verb, an option and a field of `--json`. Everything that is missing is reported at once, with the
-//! file and the line to add.
+//! What belongs to a verb, an option, a field of `--json` and a type of entry. Everything that is missing is reported at
+//! once, with the file and the line to add.
 
 use crate::every::{CHANGES, ELSEWHERE, MAKES, READS, SEARCHES, UNTRIED, has_option, of, options, verb_of};
-use crate::sandbox::{Sandbox, session, user};
+use crate::kinds;
+use crate::sandbox::{Sandbox, fixture, session, user};
 use clap::Command;
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,18 +13,45 @@ use std::path::Path;
 const STORED: &[&str] =
     &["written", "messages", "entriesToSummarize", "messagesToSummarize", "turnPrefixMessages"];
 
+/// Forms with `--json` that no other test has: the last of each, after the others. `F` is a session in a store of the
+/// sandbox's home directory.
+const LAST: &[&[&str]] = &[
+    &["archive F --json"],
+    &["archive F", "archive --list --all --json"],
+    &["archive F", "archive --restore F --json"],
+    &["archive F", "archive --delete --force F --json"],
+    &["relocate F . --json"],
+    &["redact F -o ./new --json"],
+    &["export F --redact -o ./new --json"],
+    &["prune F --over 9 --json"],
+    &["prune F --over 9", "prune --restore F -n --json"],
+    &["prune F --over 9", "prune --restore F --json"],
+    &["list --all --json"],
+    &["grep -c e F --json"],
+    &["grep -l e F --json"],
+    &["migrate F --json"],
+    &["check --repair ./torn-tail.jsonl -o ./new --json"],
+    &["import ./tree.jsonl --json"],
+    &["list --source claude --all --json"],
+];
+
 /// The verbs and options of the last release, a line for each verb. Those that are newer belong in the changelog.
 /// `PISESS_BLESS=1 cargo test --test it complete` writes it anew for another version.
 const RELEASED: &str = "tests/it/complete/released.txt";
 
 #[derive(Default)]
-struct Missing(Vec<String>);
+pub struct Missing(Vec<String>);
 
 impl Missing {
-    /// Notes a line to add below the line of `file` that contains `below`.
-    fn add(&mut self, file: &str, below: &str, what: &str) {
-        let line = read(file).lines().position(|line| line.contains(below)).map_or(1, |at| at + 1);
+    /// Notes what to do at a line of `file`.
+    pub fn push(&mut self, file: &str, line: usize, what: &str) {
         self.0.push(format!("{file}:{line}: {what}"));
+    }
+
+    /// Notes a line to add below the line of `file` that contains `below`.
+    pub fn add(&mut self, file: &str, below: &str, what: &str) {
+        let line = read(file).lines().position(|line| line.contains(below)).map_or(1, |at| at + 1);
+        self.push(file, line, what);
     }
 }
 
@@ -55,6 +83,7 @@ fn whatever_is_missing_is_reported_at_once() {
     }
     changelog(&mut missing);
     fields(&mut missing);
+    kinds::report(&mut missing);
     assert!(missing.0.is_empty(), "{} lines are missing:\n{}", missing.0.len(), missing.0.join("\n"));
 }
 
@@ -89,7 +118,7 @@ fn is_blessing() -> bool {
 fn places(verb: &str, missing: &mut Missing) {
     let file = format!("tests/it/{verb}.rs");
     if !root().join(&file).is_file() {
-        missing.0.push(format!("{file}:1: add tests"));
+        missing.push(&file, 1, "add tests");
     }
 }
 
@@ -97,7 +126,7 @@ fn places(verb: &str, missing: &mut Missing) {
 fn forms(verb: &str, missing: &mut Missing) {
     let writes = pisess::command().find_subcommand(verb).is_some_and(pisess::guide::writes);
     if writes && forms_of(&MAKES, verb).is_empty() && !["archive", "import", "relocate"].contains(&verb) {
-        missing.0.push(format!("src/commands/{verb}.rs:1: add the option `-o`"));
+        missing.push(&format!("src/commands/{verb}.rs"), 1, "add the option `-o`");
     }
     let Some((_, place)) = ELSEWHERE.iter().find(|(known, _)| *known == verb) else { return };
     let (_, file) = place.split_once(": ").unwrap();
@@ -106,7 +135,7 @@ fn forms(verb: &str, missing: &mut Missing) {
         let is_tested =
             source.contains(&format!("_{what}")) || what == "killed" && source.contains("fn a_kill_");
         if !is_tested {
-            missing.0.push(format!("{file}:1: add a test of {verb} named …_{what}"));
+            missing.push(file, 1, &format!("add a test of {verb} named …_{what}"));
         }
     }
 }
@@ -156,7 +185,7 @@ fn changelog(missing: &mut Missing) {
         fs::write(root().join(RELEASED), &released).unwrap();
     }
     if !released.starts_with(&version) {
-        missing.0.push(format!("{RELEASED}:1: PISESS_BLESS=1 cargo test --test it complete"));
+        missing.push(RELEASED, 1, "PISESS_BLESS=1 cargo test --test it complete");
     }
     let text = read("CHANGELOG.md");
     let (_, unreleased) = text.split_once("## [Unreleased]").unwrap_or_default();
@@ -215,12 +244,16 @@ fn fields(missing: &mut Missing) {
             missing.add(FORMAT, "## JSON", &format!("add a paragraph **`{name} --json`**"));
         }
         let mut keys = BTreeSet::new();
-        lines.iter().for_each(|line| keys.extend(keys_of(line)));
+        lines.iter().for_each(|line| keys.extend(keys_of(line, &rows_of(line))));
+        for forms in LAST.iter().filter(|forms| verb_of(forms[0]) == name) {
+            keys.extend(keys_of(forms[forms.len() - 1], &rows_of_last(forms)));
+        }
         if ["path", "show"].contains(&name) {
             continue;
         }
         for key in keys {
-            let words = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == key.1);
+            let is_word = |code: &str| code.split(|c: char| !c.is_alphanumeric()).any(|word| word == key.1);
+            let words = |text: &str| text.split('`').skip(1).step_by(2).any(is_word);
             if !words(if key.0 { section } else { &described }) {
                 let place = format!("**`{name} --json`**");
                 missing.add(FORMAT, &place, &format!("describe the field `{}` of `{name}`", key.1));
@@ -229,16 +262,33 @@ fn fields(missing: &mut Missing) {
     }
 }
 
-/// Returns the keys that a form prints, each with whether it is in an object within the row.
-fn keys_of(form: &str) -> Vec<(bool, String)> {
+/// Returns the rows that a form prints for several sessions.
+fn rows_of(form: &str) -> String {
     let s = Sandbox::with(&["tour.jsonl", "v1.jsonl", "hazards/torn-tail.jsonl"]);
     // A session with a secret.
     let secret = ["AKIA", "IOSFODNN7ABCDEFG"].concat();
     s.put("secret.jsonl", session(&[user("aaaa0001", None, &secret)]));
     let names = ["tour", "v1", "torn-tail", "secret"];
-    let run = |name| s.pisess(&of(form, &format!("./{name}.jsonl"))).done().text();
+    names.map(|name| s.pisess(&of(form, &format!("./{name}.jsonl"))).done().text()).concat()
+}
+
+/// Returns the rows that the last of these forms prints.
+fn rows_of_last(forms: &[&str]) -> String {
+    let s = Sandbox::with(&["hazards/torn-tail.jsonl", "claude/tree.jsonl"]);
+    s.put(".pi/agent/sessions/--kites--/s.jsonl", fixture("tour.jsonl"));
+    s.put(".claude/projects/-kites/tree.jsonl", fixture("claude/tree.jsonl"));
+    let home = s.path("").to_str().unwrap().trim_end_matches('/').to_owned();
+    let run =
+        |form: &&str| s.pisess(&of(form, "./.pi/agent/sessions/--kites--/s.jsonl")).env("HOME", &home).done();
+    let done = forms.iter().map(run).last().unwrap();
+    assert!(done.code <= 1 && !done.text().is_empty(), "{forms:?}: {done}");
+    done.text()
+}
+
+/// Returns the keys in the rows of a form, each with whether it is in an object within the row.
+fn keys_of(form: &str, rows: &str) -> Vec<(bool, String)> {
     let mut keys = Vec::new();
-    for row in names.map(run).concat().lines() {
+    for row in rows.lines() {
         let row: serde_json::Value =
             serde_json::from_str(row).unwrap_or_else(|error| panic!("{form}: {error}: {row}"));
         for (key, value) in row.as_object().into_iter().flatten() {

@@ -1,5 +1,6 @@
 //! The types of entries: each has a sample, a row in the documentation, and rules that `append` and `check` enforce.
 
+use crate::complete::Missing;
 use crate::every::{self, READS};
 use crate::sandbox::{Sandbox, fixture};
 use pisess::session::dialect::Dialect;
@@ -24,41 +25,53 @@ fn type_of(entry: &Value) -> &str {
     entry["type"].as_str().unwrap()
 }
 
+const FORMAT: &str = "docs/format.md";
+
 fn document() -> String {
-    fs::read_to_string(format!("{}/docs/format.md", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    fs::read_to_string(format!("{}/{FORMAT}", env!("CARGO_MANIFEST_DIR"))).unwrap()
 }
 
-/// Fails with all of the lines, if there are any.
-fn none(missing: &[String]) {
-    assert!(missing.is_empty(), "\n{}", missing.join("\n"));
+/// Reports each type and role without a sample, a step or a row.
+pub fn report(missing: &mut Missing) {
+    samples(missing);
+    steps(missing);
+    documentation(missing);
+    bookkeeping(missing);
 }
 
-#[test]
-fn each_has_a_sample() {
-    let mut missing = Vec::new();
+fn samples(missing: &mut Missing) {
+    let end = |file| fixture(file).split(|byte| *byte == b'\n').count();
     for (dialect, _, file) in SAMPLES {
         let entries = entries(file);
         let kinds = Kind::NAMED.iter().filter(|kind| kind.schema().fields.of(dialect).is_some());
         for name in kinds.filter_map(|kind| kind.name()) {
             if !entries.iter().any(|entry| type_of(entry) == name) {
-                missing.push(format!("fixtures/{file} has no entry of the type {name}"));
+                missing.push(
+                    &format!("fixtures/{file}"),
+                    end(file),
+                    &format!("add an entry of the type {name}"),
+                );
             }
         }
         let roles = Role::NAMED.iter().filter(|role| role.schema().is_stored);
         let roles = roles.filter(|role| role.schema().fields.of(dialect).is_some());
         for name in roles.filter_map(|role| role.name()) {
             if !entries.iter().any(|entry| entry["message"]["role"] == name) {
-                missing.push(format!("fixtures/{file} has no message of the role {name}"));
+                missing.push(
+                    &format!("fixtures/{file}"),
+                    end(file),
+                    &format!("add a message of the role {name}"),
+                );
             }
         }
     }
     let others: Vec<_> = OTHERS.into_iter().flat_map(entries).collect();
     for name in Kind::NAMED.iter().filter_map(|kind| kind.name()) {
         if !others.iter().any(|entry| type_of(entry) == name) && !is_written(name) {
-            missing.push(format!("no file of {OTHERS:?} has an entry of the type {name}"));
+            let file = OTHERS[0];
+            missing.push(&format!("fixtures/{file}"), end(file), &format!("add an entry of the type {name}"));
         }
     }
-    none(&missing);
 }
 
 /// Whether any agent writes entries of this type.
@@ -95,8 +108,7 @@ fn each_is_read() {
 }
 
 /// A trajectory has a step for each type that a model sees.
-#[test]
-fn each_of_the_conversation_is_a_step() {
+fn steps(missing: &mut Missing) {
     for file in SAMPLES.into_iter().map(|(.., file)| file).chain(OTHERS) {
         let s = Sandbox::with(&[file]);
         let path = format!("./{}", file.rsplit('/').next().unwrap());
@@ -107,7 +119,13 @@ fn each_of_the_conversation_is_a_step() {
             // A result is in the step of its call; what a draft tree and `/clear` leave behind is on no other path.
             let is_within = [Kind::Message, Kind::ResetBoundary, Kind::StackPop].contains(&kind);
             let is_step = kind.schema().sort == Sort::Conversation && kind != Kind::Other && !is_within;
-            assert!(!is_step || steps.contains(entry["id"].as_str().unwrap()), "{file}: {entry}");
+            if is_step && !steps.contains(entry["id"].as_str().unwrap()) {
+                missing.add(
+                    "src/export/atif/step.rs",
+                    "match entry.kind",
+                    &format!("add a step for {}", type_of(&entry)),
+                );
+            }
         }
     }
 }
@@ -149,7 +167,7 @@ fn each_needs_its_fields() {
             }
         }
     }
-    none(&wrong);
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 fn required(fields: &Fields, dialect: Dialect) -> impl Iterator<Item = (&'static str, Needed)> {
@@ -158,22 +176,24 @@ fn required(fields: &Fields, dialect: Dialect) -> impl Iterator<Item = (&'static
 }
 
 /// Each type and role that an agent writes has a row with the agent's name and the required fields.
-#[test]
-fn each_has_its_row_in_the_documentation() {
+fn documentation(missing: &mut Missing) {
     let document = document();
-    let mut missing = Vec::new();
     let mut look = |section: &str, name: &'static str, fields: &Fields| {
         let rows = rows(&document, section, name);
         for (dialect, agent, _) in SAMPLES.into_iter().filter(|(dialect, ..)| fields.of(*dialect).is_some()) {
             let row = rows.iter().find(|(agents, _)| agents == "both" || agents == agent);
             let Some((_, text)) = row else {
-                missing.push(format!("docs/format.md, {section}: no row | `{name}` | {agent} |"));
+                missing.add(FORMAT, section, &format!("add a row | `{name}` | {agent} |"));
                 continue;
             };
             for (field, _) in required(fields, dialect) {
                 let is_there = text.contains(&format!("`{field}`")) || text.contains("see below");
                 if !is_there {
-                    missing.push(format!("docs/format.md, {section}: the row of {name} lacks `{field}`"));
+                    missing.add(
+                        FORMAT,
+                        &format!("| `{name}` |"),
+                        &format!("add the field `{field}` of {name}"),
+                    );
                 }
             }
         }
@@ -185,9 +205,9 @@ fn each_has_its_row_in_the_documentation() {
     for role in Role::NAMED.iter().filter(|role| role.schema().is_stored) {
         look("## Messages", role.name().unwrap(), &role.schema().fields);
     }
-    let unmentioned = Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(|name| !is_mentioned(name));
-    missing.extend(unmentioned.map(|name| format!("docs/format.md does not mention `{name}`")));
-    none(&missing);
+    for name in Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(|name| !is_mentioned(name)) {
+        missing.add(FORMAT, "## Entries", &format!("mention `{name}`"));
+    }
 }
 
 /// Returns the agents and the text of each row of `name` in a section; the name of a further row is empty.
@@ -210,15 +230,18 @@ fn rows(document: &str, section: &str, name: &str) -> Vec<(String, String)> {
 }
 
 /// The interop suite reads the list of bookkeeping from the documentation.
-#[test]
-fn the_documentation_lists_bookkeeping() {
+fn bookkeeping(missing: &mut Missing) {
+    const LIST: &str = "**bookkeeping**: entries of the types";
     let document = document();
-    let (_, list) = document.split_once("**bookkeeping**: entries of the types").unwrap();
+    let (_, list) = document.split_once(LIST).unwrap();
     let (list, _) = list.split_once(". None of these").unwrap();
-    let mut listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
-    let mut notes: Vec<_> =
-        Kind::NAMED.iter().filter(|kind| kind.is_bookkeeping()).filter_map(|kind| kind.name()).collect();
-    listed.sort_unstable();
-    notes.sort_unstable();
-    assert_eq!(listed, notes, "docs/format.md lists the types of bookkeeping");
+    let listed: Vec<_> = list.split('`').skip(1).step_by(2).collect();
+    let is_bookkeeping = |name: &&str| Kind::named(name.as_bytes()).is_bookkeeping();
+    for name in listed.iter().copied().filter(|name| !is_bookkeeping(name)) {
+        missing.add(FORMAT, LIST, &format!("remove `{name}`"));
+    }
+    let names = Kind::NAMED.iter().filter_map(|kind| kind.name()).filter(is_bookkeeping);
+    for name in names.filter(|name| !listed.contains(name)) {
+        missing.add(FORMAT, LIST, &format!("add `{name}`"));
+    }
 }
