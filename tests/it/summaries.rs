@@ -1,8 +1,7 @@
 //! The built-in summary of sessions in the shape of real work, cut with `--keep-recent-tokens 2000`: what a reader needs
 //! to go on is in the summary or the kept part, and nothing misleads.
 //!
-//! `tests/summary/README.md` describes how readers score the same summaries. `PISESS_STORIES=DIR` writes the sessions
-//! to `DIR` for that.
+//! `tests/summary/README.md` describes how readers score the same summaries.
 
 mod stories;
 
@@ -53,13 +52,4 @@ fn stories_can_be_gone_on_from() {
     }
     tokens.sort_unstable();
     assert!(tokens[tokens.len() / 2] <= 1_500, "{tokens:?}");
-}
-
-#[test]
-fn stories_are_written_for_readers() {
-    let Some(folder) = std::env::var_os("PISESS_STORIES") else { return };
-    for story in stories() {
-        std::fs::write(std::path::Path::new(&folder).join(format!("{}.jsonl", story.name)), story.file())
-            .unwrap();
-    }
 }
