@@ -3,6 +3,7 @@
 //! The commands print parts of them after their options. `tests/it/generated.rs` generates the man pages
 //! from all of them; `tests/it/documents.rs` compares the README with them and runs the examples.
 
+use super::output::{Column, Table};
 use clap::Command;
 
 /// A row of a table: a form and its meaning.
@@ -431,13 +432,11 @@ pub fn short_help() -> String {
     format!("Exit codes:\n{}", table(EXIT_CODES).trim_end())
 }
 
-/// Returns rows as a text. They are not a [`Table`](super::output::Table), which is cut to the width of a terminal: clap
-/// prints the text as it is, and the man pages take the same rows.
+/// Returns rows as a text, indented.
 fn table(rows: impl IntoIterator<Item = GuideRow>) -> String {
-    let rows: Vec<GuideRow> = rows.into_iter().collect();
-    let width = rows.iter().map(|(form, _)| form.len()).max().unwrap_or(0);
-    let row = |(form, meaning): &GuideRow| format!("  {form:width$}  {}\n", indented(meaning, width + 4));
-    rows.iter().map(row).collect()
+    let mut table = Table::new([Column::text(""), Column::text("").cut()]);
+    rows.into_iter().for_each(|(form, meaning)| table.texts([form, meaning].map(str::to_owned)));
+    table.wrapped(HELP_COLUMNS - 2).lines().map(|line| format!("  {line}\n")).collect()
 }
 
 /// Returns a text wrapped to the width of a help text, each further line indented by `indent` columns.

@@ -116,14 +116,36 @@ impl Table {
         ui.stdout().write_all(&pen.text).map_err(Failure::output)
     }
 
+    /// Returns the rows as a text of this width; a cell that is too long is continued on the next line.
+    pub fn wrapped(&self, width: usize) -> String {
+        let text = |cell: &Cell| cell.iter().map(|(text, _)| text.as_str()).collect::<String>();
+        let rows = self.rows.iter().map(|cells| comfy_table::Row::from(cells.iter().map(text)));
+        let laid = self.laid(rows, Some(width), ' ');
+        laid.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+
     /// Fits the columns into this width, by laying out a row of their widest cells.
     fn arrange(&mut self, width: Option<usize>) {
+        let mut widest = comfy_table::Row::from(self.widths.iter().map(|&width| "x".repeat(width)));
+        widest.max_height(1);
+        let laid = self.laid([widest], width, '\0');
+        let line = laid.lines().next().unwrap_or_default();
+        self.widths = line.split_whitespace().map(columns).collect();
+        self.is_arranged = true;
+    }
+
+    /// Returns rows in columns that fit into this width; a cell is broken at `delimiter`.
+    fn laid(
+        &self,
+        rows: impl IntoIterator<Item = comfy_table::Row>,
+        width: Option<usize>,
+        delimiter: char,
+    ) -> comfy_table::Table {
         let narrow = |width: usize| u16::try_from(width).unwrap_or(u16::MAX);
         let mut table = comfy_table::Table::new();
         table.load_style(TableStyle::new()).set_truncation_indicator(ELLIPSIS);
-        table.set_content_arrangement(ContentArrangement::Dynamic).set_delimiter('\0');
-        let mut row = comfy_table::Row::from(self.widths.iter().map(|&width| "x".repeat(width)));
-        table.add_row(take(row.max_height(1)));
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_delimiter(delimiter);
+        table.add_rows(rows);
         for ((column, laid), &width) in self.columns.iter().zip(table.column_iter_mut()).zip(&self.widths) {
             laid.set_padding((0, GAP as u16));
             if !column.is_cut {
@@ -134,9 +156,7 @@ impl Table {
         if let Some(width) = width {
             table.set_width(narrow(width + GAP));
         }
-        let line = table.lines().next().unwrap_or_default();
-        self.widths = line.split_whitespace().map(columns).collect();
-        self.is_arranged = true;
+        table
     }
 
     fn draw(&self, cells: &[Cell], pen: &mut Rows) {
