@@ -1,4 +1,4 @@
-//! The form in which people see facts: ages, amounts, ids, and text of others. Everything that is printed, exported or
+//! The form in which people see facts: ages, amounts, ids, differences, and text of others. Everything that is printed, exported or
 //! put into a summary uses these.
 
 mod age;
