@@ -18,7 +18,7 @@ mod side;
 
 pub use branch::{BranchChoice, branch_at};
 pub use compacted::above_compactions;
-pub use payload::{ValueKind, Wanted};
+pub use payload::ValueKind;
 pub use removal::Damaged;
 pub use restore::Restore;
 pub use side::{Operation, Record, SideError, operations, read};
