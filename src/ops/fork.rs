@@ -11,7 +11,7 @@ use super::switch::mark;
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
+use crate::ops::plan::{NewEntry, NewSession, Piece};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -57,12 +57,12 @@ pub fn fork_subtree(
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    let subtree = subtree(&Tree::new(session), top);
-    let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
-    let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
-    let leaf = in_subtree.or_else(last).or(top);
+    let inside = subtree(&Tree::new(session), top);
+    let leaf_inside = session.leaf.filter(|leaf| inside.contains(leaf));
+    let last = || inside.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
+    let leaf = leaf_inside.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
-    let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
+    let entries: Vec<_> = session.path(above).into_iter().chain(inside.iter().copied()).collect();
     let mut pieces = without_labels(reader, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
@@ -90,33 +90,33 @@ fn finished(
     fresh: &mut IdSource,
 ) -> NewSession {
     let timestamp = fresh.timestamp();
-    let leaf = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
-    let leaf = leaf.map(|ix| session.id(ix).into_owned());
+    let end = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
+    let above = end.map(|ix| session.id(ix).into_owned());
     let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
     let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
-    let (mut end, mut has_labels) = (leaf.clone(), false);
+    let (mut leaf, mut has_labels) = (above.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
         let keeps_time = session.agent().keeps_label_times;
         let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
         let (id, name) = (fresh.entry_id(session), session.text(change.name));
-        let label = NewEntry::label(id, end.as_ref(), &time, &session.id(target), Some(&name));
-        end = Some(label.id.clone());
+        let label = NewEntry::label(id, leaf.as_ref(), &time, &session.id(target), Some(&name));
+        leaf = Some(label.id.clone());
         has_labels = true;
         pieces.push(Piece::New(label));
     }
-    if !has_labels && leaf != last {
-        let mark = mark(last.as_ref(), leaf.as_ref(), fresh.entry_id(session), &timestamp);
-        end = Some(mark.id.clone());
+    if !has_labels && above != last {
+        let mark = mark(last.as_ref(), above.as_ref(), fresh.entry_id(session), &timestamp);
+        leaf = Some(mark.id.clone());
         pieces.push(Piece::New(mark));
     }
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
-        leaf: end,
-        entries: Entries::Some(pieces),
+        leaf,
+        entries: Some(pieces),
     }
 }
 
@@ -128,7 +128,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
         id: options.session_id.clone(),
         timestamp,
         leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
-        entries: Entries::All,
+        entries: None,
     }
 }
 
