@@ -5,9 +5,9 @@ use super::open::Input;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::format::counted as amount;
 use crate::ops::redact::{Found, Report, left_over, redact};
+use crate::redact::Redactor;
 use crate::redact::people::{People, home_of};
 use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
-use crate::redact::{Options, Redactor};
 use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Spooled};
@@ -37,7 +37,7 @@ impl RedactionArgs {
     pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
         let people = self.paths.then(|| people(cwd.as_deref(), ui));
-        Ok(Redactor::new(values, Options { keep_images: self.keep_images, people }))
+        Ok(Redactor::new(values, people, self.keep_images))
     }
 
     /// Returns the values in the named files. None of them may be standard input if a session is.
