@@ -10,7 +10,6 @@
 use super::finding::{Finding, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
-use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -115,7 +114,7 @@ impl<'s> Graph<'s, '_> {
 
     fn parents(&mut self, repair: &LineRepair) {
         let session = self.session;
-        let replaced = replaced(session, repair);
+        let instead = replaced(session, repair);
         let sizes = self.trees.sizes();
         let mut orphans = HashMap::default();
         let by_odd_id = self.odd_ids();
@@ -130,7 +129,7 @@ impl<'s> Graph<'s, '_> {
                     self.findings.push(finding.grave(self.active[ix.at()]));
                 }
             } else if let Some(parent) = session.dangling_id(ix) {
-                let gone = replaced.get(parent.as_bytes()).copied();
+                let gone = instead.get(parent.as_bytes()).copied();
                 let finding = self.missing(ix, &parent, gone.is_some(), &sizes);
                 match gone.filter(|&parent| self.attach(ix, parent)) {
                     Some(parent) => self.findings.push(finding.fix(self.under(parent))),
@@ -153,19 +152,25 @@ impl<'s> Graph<'s, '_> {
     /// repair has nothing to do.
     fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Finding)>) {
         let session = self.session;
-        let mut ends = Ends::new(session);
+        // Of the entries so far: whether another so far continues it, and the number of those that none does.
+        let (mut is_continued, mut ends) = (vec![false; session.entries.len()], 0);
         // Entries with the same missing parent have one again.
         let mut found = HashMap::default();
         for ix in session.all() {
             if let Some((missing, mut finding)) = orphans.remove(&ix) {
-                let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
+                let only_end = ix.before().filter(|before| ends == 1 && !is_continued[before.at()]);
+                let mut fitting = found.get(&missing).copied().into_iter().chain(only_end);
                 if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
                     finding = finding.fix(self.under(Some(parent)));
                     found.insert(missing, parent);
                 }
                 self.findings.push(finding);
             }
-            ends.add(ix, self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent));
+            ends += usize::from(!is_continued[ix.at()]);
+            if let Some(parent) = self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent) {
+                let is_new = !std::mem::replace(&mut is_continued[parent.at()], true);
+                ends -= usize::from(is_new && parent <= ix);
+            }
         }
     }
 
@@ -196,12 +201,8 @@ impl<'s> Graph<'s, '_> {
     /// an entry. `sizes` are those of the trees.
     fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Finding {
         let is_active = self.active[ix.at()];
-        let parent = parent.to_string();
-        let mut message = if is_gone {
-            format!("its parent {parent:?} is on a line that is not an entry")
-        } else {
-            format!("its parent {parent:?} is not in the file")
-        };
+        let why = if is_gone { "on a line that is not an entry" } else { "not in the file" };
+        let mut message = format!("its parent {:?} is {why}", parent.to_string());
         match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
             0 => {}
             1 => message += "; 1 entry is cut off",
@@ -299,31 +300,6 @@ fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<E
         }
     }
     replaced
-}
-
-/// The entries so far that no other so far continues.
-struct Ends {
-    is_continued: Vec<bool>,
-    open: usize,
-}
-
-impl Ends {
-    fn new(session: &Session) -> Ends {
-        Ends { is_continued: vec![false; session.entries.len()], open: 0 }
-    }
-
-    /// Returns the entry before `ix`, if the entries so far end only there.
-    fn only(&self, ix: EntryIx) -> Position {
-        ix.before().filter(|before| self.open == 1 && !self.is_continued[before.at()])
-    }
-
-    fn add(&mut self, ix: EntryIx, parent: Position) {
-        self.open += usize::from(!self.is_continued[ix.at()]);
-        if let Some(parent) = parent {
-            let is_new = !std::mem::replace(&mut self.is_continued[parent.at()], true);
-            self.open -= usize::from(is_new && parent <= ix);
-        }
-    }
 }
 
 /// The tree that each entry is in while trees are joined: union-find over the parents.
