@@ -11,7 +11,7 @@
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::Edit;
 use crate::ops::IdSource;
-use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
+use crate::ops::fork::{ForkOptions, fork_subtree, head_for};
 use crate::ops::plan::{NewEntry, NewSession, Piece};
 use crate::ops::rows::edited;
 use crate::session::Format;
@@ -37,10 +37,11 @@ pub fn convert(
         Dialect::OhMyPi => Dialect::Pi,
     };
     let name = session.name();
-    let title = name.as_ref().map(encoded);
-    let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
-    let title = if name.is_some() { title } else { Title::default() };
-    let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
+    let json = name.as_ref().map(encoded);
+    let title = json.as_deref().map(Raw::checked);
+    let source = title.map(|_| Raw::checked(b"\"user\""));
+    let old = Raw::checked(&session.header.bytes);
+    let head = head_for(to.agent(), title, source, old, options, &new.timestamp);
     let new = listed(reader, new, options, fresh)?;
     let edits = edited(reader, session.leaf)?;
     let copies = new.entries.into_iter().flatten().map(|piece| converted(piece, reader, to, &edits));

@@ -107,9 +107,9 @@ fn finished(
         pieces.push(Piece::New(label));
     }
     if !has_labels && above != last {
-        let mark = mark(last.as_ref(), above.as_ref(), fresh.entry_id(session), &timestamp);
-        leaf = Some(mark.id.clone());
-        pieces.push(Piece::New(mark));
+        let move_back = mark(last.as_ref(), above.as_ref(), fresh.entry_id(session), &timestamp);
+        leaf = Some(move_back.id.clone());
+        pieces.push(Piece::New(move_back));
     }
     NewSession {
         head: head(session, options, &timestamp),
@@ -208,39 +208,25 @@ fn first_kept(reader: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Opti
     Ok(behind.map(|ix| session.id(ix).into_owned()))
 }
 
-/// The title of a session, as oh-my-pi stores it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Title<'a> {
-    /// The title.
-    pub title: Option<Raw<'a>>,
-    /// Who set it: `auto` or `user`.
-    pub source: Option<Raw<'a>>,
-}
-
-impl<'a> Title<'a> {
-    /// Returns the title of a session of oh-my-pi.
-    pub fn of(session: &'a Session) -> Title<'a> {
-        let old = Raw::checked(&session.header.bytes);
-        let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
-        // The title line takes precedence over the header, even if its title is empty.
-        let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
-        // The agent rejects a title line with another source.
-        let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
-        let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
-        Title { title, source }
-    }
-}
-
 /// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
 /// agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    head_for(session.agent(), Title::of(session), Raw::checked(&session.header.bytes), options, timestamp)
+    let old = Raw::checked(&session.header.bytes);
+    let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
+    // The title line takes precedence over the header, even if its title is empty.
+    let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
+    // The agent rejects a title line with another source.
+    let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
+    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
+    head_for(session.agent(), title, source, old, options, timestamp)
 }
 
-/// Returns the header as an agent writes it. `old` is the header of the source, if it has one.
+/// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`. `old` is the header
+/// of the source, if it has one.
 pub(crate) fn head_for(
     agent: &Agent,
-    Title { title, source }: Title,
+    title: Option<Raw>,
+    title_source: Option<Raw>,
     old: Raw,
     options: &ForkOptions,
     timestamp: &str,
@@ -255,12 +241,12 @@ pub(crate) fn head_for(
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd))
         .with(title.filter(|_| has_title), |header, title| header.raw("title", title))
-        .with(source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
+        .with(title_source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
         .with(options.source.as_ref(), |header, source| header.text("parentSession", source))
         .with(old.get_some("additionalDirectories").filter(|_| has_title), |header, folders| {
             header.raw("additionalDirectories", folders)
         })
         .finish();
-    let line = has_title.then(|| title_line(title, source, &Text::from(timestamp)));
+    let line = has_title.then(|| title_line(title, title_source, &Text::from(timestamp)));
     line.into_iter().chain([header]).collect()
 }
