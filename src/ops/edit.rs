@@ -128,8 +128,8 @@ pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Seen> {
 }
 
 pub(super) fn content(content: Option<Raw>) -> Seen {
-    let content = content.filter(|content| !content.is_null());
-    Some(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+    let stored = content.filter(|content| !content.is_null());
+    Some(stored.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
 /// Returns the new content; text becomes a block if pi requires blocks.
@@ -156,11 +156,11 @@ fn halves(
         None => seen(reader, ix, edits).map(|seen| (seen.clone(), seen)),
     };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
-    let pairs = pairs(reader, context)?;
+    let linked = pairs(reader, context)?;
     // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
     let mut parted = HashSet::default();
-    for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
+    for (call, result, id) in linked.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
     {
         if !turns.contains_key(call) {
             let (before, after) = states(*call)?;
@@ -177,7 +177,7 @@ fn halves(
         return Ok(None);
     }
     // A message with calls is kept or omitted with all of their results.
-    let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
+    let group = linked.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);
     Ok(Some([named, others]))

@@ -83,8 +83,8 @@ pub fn moved(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
         Some(id) if id.is_null() => Some(None),
         id => id.and_then(Raw::text).and_then(|id| session.find(&id)).map(Some),
     };
-    let undid = data.and_then(|data| data.get("undid")).into_iter().flat_map(Raw::items);
-    let undid = undid.filter_map(Raw::text).map(Text::into_owned).collect();
+    let ids = data.and_then(|data| data.get("undid")).into_iter().flat_map(Raw::items);
+    let undid = ids.filter_map(Raw::text).map(Text::into_owned).collect();
     Ok(Some(Moved { from: place("from"), to: place("to"), undid }))
 }
 

@@ -63,7 +63,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
-    let calls = calls(session, &is_active);
+    let calls = call_numbers(session, &is_active);
     Drawing { places, is_active, is_visible, calls, words, ..bare(session, labels, leaf) }
 }
 
@@ -120,7 +120,7 @@ fn latest_call(session: &Session, ix: EntryIx) -> u32 {
 /// Returns the rows without a layout, for callers that list entries in another order.
 pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
-    let calls = calls(session, &is_active);
+    let calls = call_numbers(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
     Drawing { is_active, is_visible, calls, ..bare(session, Labels::new(session), leaf) }
 }
@@ -310,10 +310,10 @@ fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&Query
 }
 
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].
-fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
+fn call_numbers(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let answered = calls_by_id(session, is_active);
-    let last = session.collected.tool_calls.last().map(|call| call.entry);
-    let last = last.max(session.collected.tool_results.last().map(|result| result.entry));
+    let last_call = session.collected.tool_calls.last().map(|call| call.entry);
+    let last = last_call.max(session.collected.tool_results.last().map(|result| result.entry));
     let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
     for (at, call) in session.collected.tool_calls.iter().enumerate().rev() {
         calls[call.entry.at()] = at as u32 + 1;

@@ -86,8 +86,8 @@ impl Search {
     pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
         let exact = Exact::new(&values);
         let values_in = exact.needles.iter().map(|needle| (needle.as_slice(), Calls::VALUES));
-        let people_in = people.iter().flat_map(|people| &people.needles);
-        let people_in = people_in.map(|needle| (needle.as_slice(), Calls::PEOPLE));
+        let own = people.iter().flat_map(|people| &people.needles);
+        let people_in = own.map(|needle| (needle.as_slice(), Calls::PEOPLE));
         let is_any = !values.is_empty() || people.is_some();
         let needles = is_any.then(|| Prefilter::new(values_in.chain(people_in)));
         Search { values, people, keeps_images, exact, needles, is_narrow: false }

@@ -73,8 +73,8 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
-    let role = facts.role.map(|role| role.text()).unwrap_or_default();
-    let role = role.to_string_lossy();
+    let stored_role = facts.role.map(|role| role.text()).unwrap_or_default();
+    let role = stored_role.to_string_lossy();
     let key = match &*role {
         "bashExecution" | "pythonExecution" => "output",
         "compactionSummary" | "branchSummary" => "summary",
@@ -134,8 +134,8 @@ fn call(block: &Block, folders: Folders) -> Call {
     let question = first.unwrap_or(arguments).get("question");
     let name = block.name.and_then(Raw::text).unwrap_or_default();
     let command = arguments.get("command").or(arguments.get("cmd"));
-    let words = command.filter(|command| command.is_array());
-    let words = words.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
+    let list = command.filter(|command| command.is_array());
+    let words = list.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
     Call {
         id: head(block.id),
         tool: head(block.name),

@@ -109,9 +109,8 @@ impl LineRepair {
         }
     }
 
-    pub fn make(&mut self, located: &Located, line: impl Into<Vec<u8>>) {
+    pub fn make(&mut self, located: &Located, mut line: Vec<u8>) {
         self.start_line(located);
-        let mut line = line.into();
         line.push(b'\n');
         self.file.make(&line);
     }

@@ -276,8 +276,8 @@ impl LineRepair {
         if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(located, record);
         }
-        let finding = Finding::new(located.number, K::OddVersion, "the header's version is not a number");
-        let finding = finding.grave(self.old);
+        let message = "the header's version is not a number";
+        let finding = Finding::new(located.number, K::OddVersion, message).grave(self.old);
         if version != 3.0 {
             self.findings.push(finding);
             return self.keep_valid(located, record);
@@ -321,9 +321,9 @@ impl LineRepair {
 
     /// Reports references to blobs, and deep nesting, in an entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
-        let blobs = blobs(record.bytes).count();
-        if blobs > 0 {
-            let message = match blobs {
+        let count = blobs(record.bytes).count();
+        if count > 0 {
+            let message = match count {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };

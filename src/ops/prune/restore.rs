@@ -224,9 +224,8 @@ impl<'a> Lines<'a> {
         if waiting.is_empty() {
             return Ok(());
         }
-        let old = std::mem::take(&mut self.lines);
-        let mut lines = Vec::with_capacity(old.len() + records.len());
-        let mut old = old.into_iter().peekable();
+        let mut lines = Vec::with_capacity(self.lines.len() + records.len());
+        let mut old = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old.next() {
             let anchor = self.anchor(line);
             lines.push(line);
@@ -365,8 +364,8 @@ impl<'a> Lines<'a> {
 }
 
 /// Returns an entry as JSON, whatever its formatting, without the values of these fields.
-fn without(line: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
-    let line = line.trim_ascii();
+fn without(stored: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
+    let line = stored.trim_ascii();
     let root = Raw::parse(line)?;
     let mut edit = Edit::new(line)?;
     for value in fields.iter().filter_map(|field| at_path(root, field)) {

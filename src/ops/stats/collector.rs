@@ -78,9 +78,7 @@ fn counted(
         called += calls[first..].iter().take_while(|call| call.entry == ix).count();
         let began_ms = by.began_ms.filter(|&began| last_ms != Entry::NO_TIME && began >= last_ms);
         let took_ms = turn.took(entry, is_copy, began_ms, called > first);
-        if role.is_some() {
-            last_ms = last_ms.max(entry.time_ms);
-        }
+        last_ms = role.map_or(last_ms, |_| last_ms.max(entry.time_ms));
         let line = pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
         let is_there = line.is_some();
         // Of an entry that was pruned, only what it used counts.
