@@ -137,20 +137,34 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = reader.session();
     let mut copies = Vec::with_capacity(entries.len());
-    let mut way = Trail::default();
+    // The path from the root to the current entry: all entries on it, and for each the number of kept entries above it;
+    // the entries that are kept.
+    let (mut way, mut kept): (Vec<(EntryIx, usize)>, Vec<EntryIx>) = (Vec::new(), Vec::new());
+    // The index of each left-out entry in `way`, from the last time the path included it.
+    let mut left_out: HashMap<EntryIx, usize> = HashMap::default();
     for &ix in entries {
         let entry = session.entry(ix);
-        way.go_to(ix, entry.parent);
+        while let Some((_, above)) = way.pop_if(|&mut (last, _)| Some(last) != entry.parent) {
+            kept.truncate(above);
+        }
+        way.push((ix, kept.len()));
         if is_left_out(entry.kind) {
-            way.left_out.insert(ix, way.all.len() - 1);
+            left_out.insert(ix, way.len() - 1);
             continue;
         }
-        let parent = way.kept.last().copied();
-        way.kept.push(ix);
+        let parent = kept.last().copied();
+        kept.push(ix);
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
-            Kind::Compaction if !way.left_out.is_empty() => first_kept(reader, ix, &way)?,
+            Kind::Compaction if !left_out.is_empty() => {
+                // The first kept entry after a left-out entry, if that is on the path.
+                let behind = first_kept(reader, ix)?.and_then(|first| {
+                    let &(found, above) = way.get(*left_out.get(&first)?)?;
+                    kept.get(above).filter(|_| found == first)
+                });
+                behind.map(|&ix| session.id(ix).into_owned())
+            }
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
@@ -162,50 +176,18 @@ fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
     Ok(copies)
 }
 
-/// The path from the root to the current entry of `without_labels`.
-#[derive(Default)]
-struct Trail {
-    /// All entries on it, and for each the number of kept entries above it.
-    all: Vec<(EntryIx, usize)>,
-    /// The entries that are kept.
-    kept: Vec<EntryIx>,
-    /// The index of each left-out entry in `all`, from the last time the path included it.
-    left_out: HashMap<EntryIx, usize>,
-}
-
-impl Trail {
-    /// Truncates the path to the parent, and appends the entry.
-    fn go_to(&mut self, ix: EntryIx, parent: Position) {
-        while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
-            self.all.pop();
-            self.kept.truncate(above);
-        }
-        self.all.push((ix, self.kept.len()));
-    }
-
-    /// Returns the first kept entry after a left-out entry, if the left-out entry is on the path.
-    fn behind(&self, ix: EntryIx) -> Position {
-        let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
-        self.kept.get(above).copied().filter(|_| found == ix)
-    }
-}
-
 /// Whether entries of this kind are left out: labels are written again, and a leaf record would determine the
 /// leaf of the new file.
 fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
-fn first_kept(reader: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
-    let session = reader.session();
-    // A native snapshot names the entry before the first that it keeps.
-    let kept = reader.with_entry(ix, |line| {
+/// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which it names.
+fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+    reader.with_entry(ix, |line| {
         let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
-        kept.and_then(|kept| session.find(&kept))
-    })?;
-    let behind = kept.and_then(|kept| way.behind(kept));
-    Ok(behind.map(|ix| session.id(ix).into_owned()))
+        kept.and_then(|kept| reader.session().find(&kept))
+    })
 }
 
 /// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
