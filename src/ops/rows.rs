@@ -79,7 +79,7 @@ impl Drawing<'_> {
             let path = usize::from(call.path.0)..usize::from(call.path.1);
             return Row { tone, role, ending, body, path };
         }
-        if let Some(rendered) = self.rendered(ix) {
+        if let Some(rendered) = self.rendered.get(&ix) {
             // The row of a custom entry contains only its type.
             let role = if entry.kind == Kind::Custom { body } else { role };
             return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };

@@ -39,13 +39,17 @@ pub struct Drawing<'a> {
     pub places: Vec<TreeRow>,
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
-    leaf: Position,
+    /// The entry that is drawn as the leaf.
+    pub leaf: Position,
     /// The number of a call by entry, counted from 1: for a tool result the call that it answers, for an assistant
     /// message its first; 0 if there is none.
     calls: Vec<u32>,
-    words: Words,
-    rendered: HashMap<EntryIx, Text<'static>>,
-    undone: HashSet<EntryIx>,
+    /// The words to search for.
+    pub words: Words,
+    /// The renderers' texts for the rows of entries, each on one line.
+    pub rendered: HashMap<EntryIx, Text<'static>>,
+    /// The entries that `undo` took back.
+    pub undone: HashSet<EntryIx>,
     /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved before it, to another
     /// branch.
     turns: Option<HashMap<EntryIx, Position>>,
@@ -148,24 +152,9 @@ impl<'a> Drawing<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
     }
 
-    /// Sets the renderers' texts for the rows of these entries.
-    pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
-        self.rendered = rendered;
-    }
-
-    /// Sets the entries that `undo` took back.
-    pub fn set_undone(&mut self, undone: HashSet<EntryIx>) {
-        self.undone = undone;
-    }
-
     /// Whether `undo` took the entry back, and it is not on the path to the leaf.
     pub fn is_undone(&self, ix: EntryIx) -> bool {
         self.undone.contains(&ix) && !self.is_active(ix)
-    }
-
-    /// Returns a renderer's text for an entry, on one line.
-    pub fn rendered(&self, ix: EntryIx) -> Option<&Text<'static>> {
-        self.rendered.get(&ix)
     }
 
     /// Returns the call that a tool result answers.
@@ -189,11 +178,6 @@ impl<'a> Drawing<'a> {
     /// Returns the entry's label.
     pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.labels.name(ix)
-    }
-
-    /// Returns the words to search for.
-    pub fn words(&self) -> &Words {
-        &self.words
     }
 
     /// Returns where the entry or its label contains a searched word; `None` if only its row matches:
@@ -243,11 +227,6 @@ impl<'a> Drawing<'a> {
     /// before.
     pub fn turn(&self, ix: EntryIx) -> Option<Position> {
         self.turns.as_ref()?.get(&ix).copied()
-    }
-
-    /// Returns the entry that is drawn as the leaf.
-    pub fn leaf(&self) -> Position {
-        self.leaf
     }
 
     /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf; all rows without

@@ -255,7 +255,7 @@ impl<'a> Painter<'a> {
         if self.marked == Some(ix) {
             // What follows the conversation, such as a label or the mark of a switch, is no part of it.
             let is_last =
-                drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf()) == Some(ix);
+                drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf) == Some(ix);
             let mark = if is_last { glyphs.leaf } else { glyphs.hidden_leaf };
             marks.push((format!("  {mark}"), styles.active));
         }
