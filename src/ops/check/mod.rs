@@ -43,11 +43,13 @@ use std::io::{self, Write};
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
     repair: LineRepair,
-    session: Session,
+    /// The session as it loads with its lines repaired.
+    pub session: Session,
     links: Links,
     /// Messages to which a repair adds empty content.
     contentless: Vec<EntryIx>,
-    findings: Vec<Finding>,
+    /// The findings, by line.
+    pub findings: Vec<Finding>,
 }
 
 /// Checks a session file.
@@ -108,21 +110,6 @@ fn old_version(session: &Session, findings: &mut Vec<Finding>) {
 }
 
 impl Checkup<'_> {
-    /// Returns the findings, by line.
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    /// Returns the findings, by line, and drops the rest.
-    pub fn into_findings(self) -> Vec<Finding> {
-        self.findings
-    }
-
-    /// Returns the session as it loads with its lines repaired.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
     /// Whether a repair would change anything.
     pub fn is_repairable(&self) -> bool {
         self.findings.iter().any(Finding::is_repairable)
