@@ -7,7 +7,7 @@
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Finding, FindingKind as K};
-use super::line_repair::{LineRepair, Located, OddIds, named};
+use super::line_repair::{LineRepair, Located, OddIds, in_record};
 use super::missing::missing;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
@@ -259,15 +259,14 @@ impl LineRepair {
 
     /// Reports a message entry without a message, with which every agent fails; a repair removes it.
     fn no_message(&mut self, located: &Located, record: &Record) {
-        let finding =
-            named(Finding::new(located.number, K::NoMessage, "the message entry has no message"), record);
-        self.remove(located, finding, "it is removed, and its children become children of its parent", true);
+        let finding = in_record(located, record, K::NoMessage, "the message entry has no message");
+        self.remove(located, finding, "it is removed, and its children become children of its parent");
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
-            let finding = named(Finding::new(located.number, K::SecondHeader, "a second header"), record);
-            return self.remove(located, finding, "it is removed", true);
+            let finding = in_record(located, record, K::SecondHeader, "a second header");
+            return self.remove(located, finding, "it is removed");
         }
         self.has_header = true;
         let header = Raw::checked(record.bytes);
@@ -327,19 +326,18 @@ impl LineRepair {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings.push(named(Finding::new(located.number, K::BlobReference, message), record));
+            self.findings.push(in_record(located, record, K::BlobReference, message));
         }
         if self.old && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
-            self.findings.push(named(Finding::new(located.number, K::DeepNesting, message), record));
+            self.findings.push(in_record(located, record, K::DeepNesting, message));
         }
     }
 
     /// Records what an entry lacks, for the agent that the session turns out to belong to.
     fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         for (dialect, what) in missing(record, blocks) {
-            let finding = named(Finding::new(located.number, K::MissingField, what), record);
-            self.incomplete.push((dialect, finding));
+            self.incomplete.push((dialect, in_record(located, record, K::MissingField, what)));
         }
     }
 
