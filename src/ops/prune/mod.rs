@@ -31,7 +31,7 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::line_chunks::{Line, each_line};
 use payload::at_path;
 use pisess_json::Raw;
-use pisess_store::{ReadAt, with_suffix};
+use pisess_store::{ReadAt, copy_range, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -139,7 +139,10 @@ impl Prune {
         let listed: Vec<_> = before.iter().map(|(operation, _)| operation.clone()).chain(own).collect();
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {
-            old.copy_records(before.iter().flat_map(|(_, records)| records.iter().copied()), out)?;
+            for record in before.iter().flat_map(|(_, records)| records) {
+                copy_range(&*old.pruned, record.whole.range(), out)?;
+                out.write_all(b"\n")?;
+            }
         }
         self.write_records(session, source, out)
     }
