@@ -28,22 +28,15 @@ use std::io;
 pub struct Batch<'s> {
     session: &'s Session,
     reader: &'s EntryReader<'s>,
-    /// The indexes of the entries, by id.
-    ids: HashMap<Text<'static>, usize>,
-    parents: Vec<Option<Text<'static>>>,
+    /// The entries by id, numbered after those of the session, as they will be.
+    ids: HashMap<Text<'static>, EntryIx>,
+    parents: Vec<Position>,
     /// The parent of the next entry that specifies none.
     parent: Option<Text<'static>>,
     /// The entries.
     pub change: Change,
     /// Types that neither agent writes: from a newer version, or misspelled.
     pub unknown: BTreeSet<String>,
-}
-
-/// An ancestor: an entry of the batch, or of the session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Above {
-    New(usize),
-    Stored(EntryIx),
 }
 
 impl<'s> Batch<'s> {
@@ -98,33 +91,35 @@ impl<'s> Batch<'s> {
                 "write it as 2026-01-31T12:00:00.000Z, or omit it",
             ));
         }
-        self.names(entry, &id, parent.as_ref())?;
-        self.answers(entry, parent.as_ref())?;
+        let above = parent.as_ref().and_then(|parent| self.found(parent));
+        self.names(entry, &id, above)?;
+        self.answers(entry, above)?;
         if !required::is_known(Kind::of(entry.get("type"))) {
             self.unknown.insert(kind.to_string());
         }
         let line = filled(entry, &id, parent.as_ref(), fresh);
         self.change.entries.push(NewEntry { id: id.clone(), line });
-        self.parents.push(parent);
-        self.ids.insert(id.clone(), self.ids.len());
+        self.ids.insert(id.clone(), EntryIx::new(self.session.entries.len() + self.parents.len()));
+        self.parents.push(above);
         self.parent = Some(id);
         Ok(())
     }
 
-    fn has(&self, id: &Text) -> bool {
-        self.found(Some(id)).is_some()
+    /// Returns the entry with this id, of the batch or of the session.
+    fn found(&self, id: &Text) -> Position {
+        self.ids.get(id).copied().or_else(|| self.session.find(id))
     }
 
-    fn found(&self, id: Option<&Text>) -> Option<Above> {
-        let made = self.ids.get(id?).copied().map(Above::New);
-        made.or_else(|| self.session.find(id?).map(Above::Stored))
+    /// Returns the number of an entry in the batch; `None` for an entry of the session.
+    fn number(&self, ix: EntryIx) -> Option<usize> {
+        ix.at().checked_sub(self.session.entries.len())
     }
 
     /// Iterates over an entry and its ancestors.
-    fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
-        std::iter::successors(self.found(from), |&at| match at {
-            Above::New(number) => self.found(self.parents[number].as_ref()),
-            Above::Stored(ix) => self.session.entry(ix).parent.map(Above::Stored),
+    fn way_up(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
+        std::iter::successors(from, |&ix| match self.number(ix) {
+            Some(number) => self.parents[number],
+            None => self.session.entry(ix).parent,
         })
     }
 
@@ -136,7 +131,7 @@ impl<'s> Batch<'s> {
         let hint = "omit it to have one generated";
         match given.text().filter(|id| !id.is_empty()) {
             None => Err(Refusal::with_hint("`id` is not a string", hint)),
-            Some(id) if self.has(&id) => {
+            Some(id) if self.found(&id).is_some() => {
                 Err(Refusal::with_hint(format!("the id {:?} is taken", id.to_string()), hint))
             }
             Some(id) => Ok(id.into_owned()),
@@ -151,7 +146,7 @@ impl<'s> Batch<'s> {
         let hint = "omit it to continue from the entry before";
         match given.text() {
             None => Err(Refusal::with_hint("`parentId` is neither a string nor null", hint)),
-            Some(id) if !self.has(&id) => {
+            Some(id) if self.found(&id).is_none() => {
                 let what = format!("the parent {:?} is not in the session", id.to_string());
                 Err(Refusal::with_hint(what, hint))
             }
@@ -161,7 +156,7 @@ impl<'s> Batch<'s> {
 
     /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
     /// and a compaction's first kept entry are ancestors.
-    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), Refusal> {
+    fn names(&self, entry: Raw, own: &Text, above: Position) -> Result<(), Refusal> {
         let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else { return Ok(()) };
         let free = match refers {
             Refers::Any | Refers::Above => None,
@@ -170,14 +165,12 @@ impl<'s> Batch<'s> {
         };
         let is_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
         match entry.get_text(key) {
-            Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err(Refusal::with_hint(
+            Some(id) if free.as_ref() != Some(&id) && self.found(&id).is_none() => Err(Refusal::with_hint(
                 format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
                 "`pisess path --ids` lists the entries on the path to an entry",
             )),
             Some(id)
-                if is_above
-                    && id != *own
-                    && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
+                if is_above && id != *own && !self.way_up(above).any(|ix| Some(ix) == self.found(&id)) =>
             {
                 Err(Refusal::with_hint(
                     format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
@@ -189,13 +182,13 @@ impl<'s> Batch<'s> {
     }
 
     /// Checks that a tool result has its call among its ancestors.
-    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), Refusal> {
+    fn answers(&self, entry: Raw, above: Position) -> Result<(), Refusal> {
         let message = entry.get("message").filter(|_| Kind::of(entry.get("type")) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
-        for above in self.way_up(parent) {
+        for ix in self.way_up(above) {
             let unreadable = |error| Refusal::new(format!("reading its path: {error}"));
-            if self.calls(above, &call).map_err(unreadable)? {
+            if self.calls(ix, &call).map_err(unreadable)? {
                 return Ok(());
             }
         }
@@ -205,19 +198,16 @@ impl<'s> Batch<'s> {
         ))
     }
 
-    fn calls(&self, above: Above, id: &Text) -> io::Result<bool> {
-        let mut calls = false;
-        let mut look = |message: Raw| calls = call_ids(message.get("content")).any(|call| call == *id);
-        match above {
-            Above::Stored(ix) if self.session.is_message(ix, Role::Assistant) => {
-                self.reader.with_message(ix, &mut look)?;
+    /// Whether an entry makes the tool call with this id.
+    fn calls(&self, ix: EntryIx, id: &Text) -> io::Result<bool> {
+        let calls = |message: Raw| call_ids(message.get("content")).any(|call| call == *id);
+        match self.number(ix) {
+            Some(number) => {
+                Ok(Raw::checked(&self.change.entries[number].line).get("message").is_some_and(calls))
             }
-            Above::Stored(_) => {}
-            Above::New(number) => {
-                Raw::checked(&self.change.entries[number].line).get("message").into_iter().for_each(look);
-            }
+            None if self.session.is_message(ix, Role::Assistant) => self.reader.with_message(ix, calls),
+            None => Ok(false),
         }
-        Ok(calls)
     }
 }
 

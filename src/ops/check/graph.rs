@@ -46,13 +46,14 @@ pub(super) fn check(
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
-    let odd = repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
+    let mut above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect::<Vec<_>>();
     let mut graph = Graph {
         session,
         active,
         findings,
-        odd,
-        trees: Trees::new(session),
+        odd: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
+        roots: session.all().map(|ix| root(&mut above, ix)).collect(),
+        above,
         links: Links::default(),
         wanted: wanted(session),
     };
@@ -71,7 +72,10 @@ struct Graph<'s, 'f> {
     active: &'s [bool],
     findings: &'f mut Vec<Finding>,
     odd: HashMap<LineNo, &'s OddIds>,
-    trees: Trees,
+    /// The root of each entry before anything was joined.
+    roots: Vec<EntryIx>,
+    /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
+    above: Vec<EntryIx>,
     links: Links,
     wanted: HashSet<&'s [u8]>,
 }
@@ -115,7 +119,9 @@ impl<'s> Graph<'s, '_> {
     fn parents(&mut self, repair: &LineRepair) {
         let session = self.session;
         let instead = replaced(session, repair);
-        let sizes = self.trees.sizes();
+        // The number of entries in the tree of each root.
+        let mut sizes = vec![0; self.roots.len()];
+        self.roots.iter().for_each(|root| sizes[root.at()] += 1);
         let mut orphans = HashMap::default();
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
@@ -178,7 +184,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
-        let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
+        let is_grave = session.leaf.is_some_and(|leaf| self.roots[leaf.at()] == self.roots[ix.at()]);
         let is_own = session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix);
         let (kind, message) = if is_own {
             (K::SelfParent, "the entry is its own parent")
@@ -203,7 +209,9 @@ impl<'s> Graph<'s, '_> {
         let is_active = self.active[ix.at()];
         let why = if is_gone { "on a line that is not an entry" } else { "not in the file" };
         let mut message = format!("its parent {:?} is {why}", parent.to_string());
-        match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
+        // The entries before it that are in other trees.
+        let others = || self.roots[..ix.at()].iter().filter(|&&root| root != ix).count();
+        match if is_active { others() } else { sizes[ix.at()] } {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
@@ -234,11 +242,15 @@ impl<'s> Graph<'s, '_> {
     /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if `ix` is
     /// `parent` or its ancestor.
     fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
-        let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
-        if fits {
-            self.links.parents.insert(ix, parent);
+        if let Some(parent) = parent {
+            let root = root(&mut self.above, parent);
+            if root == ix {
+                return false;
+            }
+            self.above[ix.at()] = root;
         }
-        fits
+        self.links.parents.insert(ix, parent);
+        true
     }
 
     fn under(&self, parent: Option<EntryIx>) -> String {
@@ -302,56 +314,14 @@ fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<E
     replaced
 }
 
-/// The tree that each entry is in while trees are joined: union-find over the parents.
-struct Trees {
-    above: Vec<EntryIx>,
-    /// The root of each entry before anything was joined.
-    started: Vec<EntryIx>,
-}
-
-impl Trees {
-    fn new(session: &Session) -> Trees {
-        let above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect();
-        let mut trees = Trees { above, started: Vec::new() };
-        trees.started = session.all().map(|ix| trees.root(ix)).collect();
-        trees
-    }
-
-    fn root(&mut self, mut at: EntryIx) -> EntryIx {
-        loop {
-            let above = self.above[at.at()];
-            if above == at {
-                return at;
-            }
-            let next = self.above[above.at()];
-            self.above[at.at()] = next;
-            at = next;
+/// Returns the root of an entry's tree while trees are joined, and shortens the way to it.
+fn root(above: &mut [EntryIx], mut at: EntryIx) -> EntryIx {
+    loop {
+        let next = above[at.at()];
+        if next == at {
+            return at;
         }
-    }
-
-    fn started(&self, ix: EntryIx) -> EntryIx {
-        self.started[ix.at()]
-    }
-
-    /// Returns the number of entries in the tree of each root before anything was joined.
-    fn sizes(&self) -> Vec<usize> {
-        let mut sizes = vec![0; self.started.len()];
-        self.started.iter().for_each(|root| sizes[root.at()] += 1);
-        sizes
-    }
-
-    /// Returns the number of entries before a root that were in other trees.
-    fn others_before(&self, root: EntryIx) -> usize {
-        self.started[..root.at()].iter().filter(|&&started| started != root).count()
-    }
-
-    /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
-    fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
-        let parent = self.root(parent);
-        if parent == root {
-            return false;
-        }
-        self.above[root.at()] = parent;
-        true
+        above[at.at()] = above[next.at()];
+        at = above[at.at()];
     }
 }
