@@ -28,6 +28,7 @@ impl Located<'_> {
     }
 }
 
+#[derive(Default)]
 pub(super) struct LineRepair {
     pub file: Pieces,
     pub findings: Vec<Finding>,
@@ -49,7 +50,7 @@ pub(super) struct LineRepair {
     pub old: bool,
     pub ends: [bool; 2],
     /// The last line that is not blank.
-    pub last: LineNo,
+    pub last: Option<LineNo>,
 }
 
 /// The ids of an entry as stored, if one is invalid.

@@ -11,7 +11,6 @@ use super::line_repair::{LineRepair, Located, OddIds, in_record};
 use super::missing::missing;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
-use crate::ops::patched::Pieces;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
 use crate::session::entry::{LineNo, Span};
@@ -33,19 +32,9 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
-        file: Pieces::default(),
-        findings: Vec::new(),
-        incomplete: Vec::new(),
-        rejected: Vec::new(),
-        gone: Vec::new(),
-        odd_ids: Vec::new(),
-        lines: Vec::new(),
-        made: 0,
         by_number: format == Some(Format::V1),
-        has_header: false,
         old: format.is_some_and(|format| format != Format::V3),
-        ends: [false; 2],
-        last: LineNo(0),
+        ..LineRepair::default()
     };
     match (session, preamble) {
         (Some(session), Some(preamble)) if format == Some(Format::V3) => {
@@ -63,7 +52,7 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     // The last value decides the leaf.
     let last = repair.last;
     let ends_with = |finding: &&mut Finding| {
-        finding.line == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
+        Some(finding.line) == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
     };
     repair.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
     if repair.ends == [true, true] {
@@ -118,7 +107,7 @@ impl LineRepair {
     /// Keeps plain lines, which follow the line `number`.
     fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
         if lines > 0 {
-            self.last = LineNo(number.0 + lines);
+            self.last = Some(LineNo(number.0 + lines));
             self.map_line(LineNo(number.0 + 1));
             self.made += lines - 1;
             self.file.keep(span);
@@ -142,7 +131,7 @@ impl LineRepair {
             self.made += u32::from(line.newline);
             return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
         }
-        self.last = number;
+        self.last = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
