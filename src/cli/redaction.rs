@@ -5,9 +5,9 @@ use super::open::Input;
 use crate::cli::output::{Failure, Ui, visible};
 use crate::format::counted as amount;
 use crate::ops::redact::{Found, Report, left_over, redact};
+use crate::redact::Redactor;
 use crate::redact::people::{People, home_of};
-use crate::redact::values::{Value, Values, from_env_file, from_secret_file};
-use crate::redact::{Options, Redactor};
+use crate::redact::values::{Value, from_env_file, from_secret_file};
 use foldhash::HashMap;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Spooled};
@@ -37,26 +37,25 @@ impl RedactionArgs {
     pub fn redactor(&self, session: &Input, values: Vec<Value>, ui: &Ui) -> Result<Redactor, Failure> {
         let cwd = session.header()?.cwd.map(|cwd| cwd.to_string());
         let people = self.paths.then(|| people(cwd.as_deref(), ui));
-        Ok(Redactor::new(values, Options { keep_images: self.keep_images, people }))
+        Ok(Redactor::new(values, people, self.keep_images))
     }
 
     /// Returns the values in the named files. None of them may be standard input if a session is.
     pub fn values(&self, session: &Input, ui: &mut Ui) -> Result<Vec<Value>, Failure> {
-        let mut all = Values::default();
-        let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Values));
-        let lists = self.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Values));
+        let mut all = Vec::new();
+        let files = self.env_file.iter().map(|path| (path, from_env_file as fn(&[u8]) -> Vec<Value>));
+        let lists = self.secret_file.iter().map(|path| (path, from_secret_file as fn(&[u8]) -> Vec<Value>));
         for (path, read) in files.chain(lists) {
             let (_, bytes) = given::read(path, "a file of secrets", given::MOST_TEXT, Some(session), ui)?;
-            let mut values = read(&bytes);
-            all.values.append(&mut values.values);
-            all.short += values.short;
+            all.extend(read(&bytes));
         }
-        if all.short > 0 {
+        let (short, values): (Vec<_>, Vec<_>) = all.into_iter().partition(Value::is_short);
+        if !short.is_empty() {
             let one = "value shorter than 6 characters is";
-            let values = amount(all.short, one, "values shorter than 6 characters are");
-            ui.warn(&format!("{values} not searched for: such text occurs by chance"));
+            let skipped = amount(short.len(), one, "values shorter than 6 characters are");
+            ui.warn(&format!("{skipped} not searched for: such text occurs by chance"));
         }
-        Ok(all.values)
+        Ok(values)
     }
 }
 

@@ -7,8 +7,8 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::transaction::Decision;
 use crate::load::Options;
-use crate::ops::IdSource;
-use crate::ops::append::{Appended, append, shorthand};
+use crate::ops::append::{Batch, shorthand};
+use crate::ops::{IdSource, Refusal};
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::reference::Position;
 use pisess_json::Raw;
@@ -110,12 +110,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let exit = open.change(&args.write, ui, |now, fresh| {
         let place = now.resolve(&args.at)?;
         now.new_parent(place)?;
-        let appended = match &given {
-            Some((name, text)) => lines((name, text), now, place, fresh)?,
-            None => args.append(now, place, fresh)?,
-        };
-        unknown = appended.unknown;
-        Ok(Decision::from(appended.change))
+        let reader = now.reader();
+        let mut batch = Batch::under(&reader, place);
+        match &given {
+            Some((name, text)) => add_lines(name, text, &mut batch, fresh)?,
+            None => args.append(now, place, &mut batch, fresh)?,
+        }
+        unknown = batch.unknown;
+        Ok(Decision::from(batch.change))
     })?;
     for kind in unknown {
         ui.warn(&format!("unknown entry type {kind}: neither agent writes it"));
@@ -148,25 +150,23 @@ fn given(args: &mut Args, session: &Input, ui: &mut Ui) -> Result<Option<(String
     given::read(path, "a file of JSON lines", given::MOST_ENTRIES, Some(session), ui).map(Some)
 }
 
-/// Appends lines of JSON. `source` is the name of their source, for messages.
-fn lines(
-    (name, text): (&str, &[u8]),
-    open: &OpenSession,
-    place: Position,
-    fresh: &mut IdSource,
-) -> Result<Appended, Failure> {
-    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).enumerate();
-    let (numbers, entries): (Vec<_>, Vec<_>) = lines.filter(|(_, line)| !line.is_empty()).unzip();
-    append(&open.reader(), place, entries, fresh).map_err(|refused| {
-        let line = numbers[refused.number] + 1;
-        let failure = Failure::cannot(format_args!("{name}:{line}: {}; nothing was written", refused.what));
+/// Adds lines of JSON. `name` is that of their source, for messages.
+fn add_lines(name: &str, text: &[u8], batch: &mut Batch, fresh: &mut IdSource) -> Result<(), Failure> {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).zip(1_u32..);
+    for (entry, line) in lines.filter(|(entry, _)| !entry.is_empty()) {
         // Plain text instead of JSON.
-        let is_text = refused.number == 0 && !text.trim_ascii_start().starts_with(b"{");
-        let look = || "`pisess path --json` prints entries of the session as examples".to_owned();
-        let say = || "--user - appends plain text as a user message".to_owned();
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        failure.path(name).on_line(line).hint(if is_text { say() } else { refused.hint.unwrap_or_else(look) })
-    })
+        let is_text = batch.change.is_empty() && !entry.starts_with(b"{");
+        batch.add(entry, fresh).map_err(|refused| {
+            let failure = Failure::cannot(format_args!("{name}:{line}: {refused}; nothing was written"));
+            let hint = match refused {
+                _ if is_text => "--user - appends plain text as a user message",
+                Refusal::Impossible { hint: Some(ref hint), .. } => hint,
+                _ => "`pisess path --json` prints entries of the session as examples",
+            };
+            failure.path(name).on_line(line).hint(hint)
+        })?;
+    }
+    Ok(())
 }
 
 impl Args {
@@ -202,15 +202,22 @@ impl Args {
         Ok(())
     }
 
-    fn append(&self, open: &OpenSession, place: Position, fresh: &mut IdSource) -> Result<Appended, Failure> {
-        let lines = self.lines(open, place)?;
-        let mut appended = append(&open.reader(), place, lines.iter().map(Vec::as_slice), fresh)
-            .map_err(|refused| open.input.cannot(refused.what))?;
+    /// Adds the entries given by options.
+    fn append(
+        &self,
+        open: &OpenSession,
+        place: Position,
+        batch: &mut Batch,
+        fresh: &mut IdSource,
+    ) -> Result<(), Failure> {
+        for line in self.lines(open, place)? {
+            batch.add(&line, fresh).map_err(|refused| open.input.cannot(refused))?;
+        }
         if let Some(name) = &self.name {
             let agent = open.session.agent();
-            appended.change.title_line = (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
+            batch.change.title_line = (agent.title_line)(&(agent.stored_name)(name), &fresh.timestamp());
         }
-        Ok(appended)
+        Ok(())
     }
 
     /// Returns the entries given by options, in the order of the fields.

@@ -93,7 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     open.add_rows(&shown, Options { timestamps: args.json, ..row_options(ui, form) })?;
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
-    drawing.set_undone(open.input.read(undone(session, &open.reader()))?);
+    drawing.undone = open.input.read(undone(session, &open.reader()))?;
     let listing = BranchList { session, drawing, branches, sizes, marks, typed };
     if args.json {
         listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?

@@ -75,7 +75,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = Options { workers: workers / workers.min(subjects.len()).max(1), ..Options::default() };
     let work = |(open, file): (Option<_>, FoundFile)| {
         let input = open.unwrap_or_else(|| Input::open_path(&file.path, is_stdout));
-        let found = input.and_then(|input| Ok(checked(&input, &options)?.into_findings()));
+        let found = input.and_then(|input| Ok(checked(&input, &options)?.findings));
         (file, found)
     };
     in_order(subjects, workers, work, |(file, found)| match found {

@@ -4,13 +4,12 @@ use crate::agents::request::{self, Api, Model, Request};
 use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs, entries};
-use crate::cli::open::OpenSession;
+use crate::cli::open::{OpenSession, explained};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
-use crate::cli::process::run::Shell;
 use crate::cli::transaction::output_or_input;
 use crate::load::Options;
-use crate::ops::append::{Invalid, check_messages};
+use crate::ops::append::check_message;
 use crate::session::Session;
 use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
@@ -134,7 +133,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let event = event(&context, &path, &reader).map_err(unreadable)?;
         if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
             let messages = Raw::checked(&messages);
-            check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
+            for (at, message) in messages.items().enumerate() {
+                check_message(session.dialect, message).map_err(|refused| {
+                    let failed =
+                        |what: &_| hook.failed(&format!("message {} of its `messages`: {what}", at + 1));
+                    explained(&refused, failed)
+                })?;
+            }
             context.messages = answered(&context.messages, messages);
         }
     }
@@ -197,14 +202,6 @@ fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Resul
     let messages = array(json.collect::<io::Result<Vec<_>>>()?);
     let event = Object::new().str("type", "context").json("messages", &messages);
     Ok(event.json("branchEntries", &entries(path, reader)?))
-}
-
-fn unknown(hook: &Shell, refused: Invalid) -> Failure {
-    let failure = hook.failed(&format!("message {} of its `messages`: {}", refused.number + 1, refused.what));
-    match refused.hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
-    }
 }
 
 /// Returns the messages of a hook, in place of the agent's.

@@ -9,7 +9,7 @@ use crate::cli::rows::entry::row_options;
 use crate::cli::rows::hits::{Detail, Painter};
 use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
-use crate::ops::grep::{Around, Pattern, PatternOptions, Query, roles};
+use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
 use crate::session::fields::Scope;
 use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
@@ -242,7 +242,8 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         headings: is_for_people && !sessions.is_one,
         by_id: args.sessions.paths.is_empty(),
         paths: !sessions.is_one && !is_for_people,
-        around: Around { before: around(args.before_context), after: around(args.after_context) },
+        most_above: around(args.before_context),
+        most_below: around(args.after_context),
         options: Options { timestamps: args.json, ..row_options(ui, Form::Readable) },
         width: ui.width().unwrap_or(usize::MAX),
         styles: ui.styles,

@@ -17,7 +17,7 @@ use crate::format::{ID, id_end};
 use crate::import::Origin;
 use crate::load::{LoadError, Options};
 use crate::ops::list::{
-    ListInput, ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
+    ListRow, Listed, Order, Reading, families, first_message, group, own, read, rows, sort,
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
@@ -249,9 +249,8 @@ fn read_once(
     options: &Options,
     name: &str,
 ) -> Result<Reading, Failure> {
-    let agents = SubAgents::default();
-    let input = ListInput { path, source, modified, agents: &agents, pruned: None };
-    let mut reading = read(input, options).map_err(|error| Failure::load(name, error))?;
+    let reading = read(path, source, modified, &SubAgents::default(), None, options);
+    let mut reading = reading.map_err(|error| Failure::load(name, error))?;
     let listed = &mut reading.listed;
     let whole = first_message(listed, source).map_err(|error| Failure::reading(name, error))?;
     if let Some(question) = listed.question.as_mut() {
@@ -329,8 +328,7 @@ fn one(
         (&glance, glance.modified_ms(), pruned_from(&file.path, &glance))
     };
     let (pruned, damaged) = split(pruned);
-    let listing = ListInput { path: &file.path, source, modified, agents, pruned: pruned.as_ref() };
-    match read(listing, options) {
+    match read(&file.path, source, modified, agents, pruned.as_ref(), options) {
         Ok(mut reading) => {
             reading.listed.owner.clone_from(&file.owner);
             Ok(Some((reading, damaged)))

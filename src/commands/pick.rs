@@ -6,7 +6,7 @@ use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use crate::ops::ids;
-use crate::ops::pick::pick;
+use crate::ops::pick::{copied, needed};
 use std::path::PathBuf;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -48,9 +48,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let at = now.resolve(&args.at)?;
         now.new_parent(at)?;
         let chosen = now.entries(&args.entries)?;
-        let picked = pick(&now.reader(), &chosen, at, fresh).map_err(|refusal| now.refused(refusal))?;
-        along = ids(&now.session, &picked.along);
-        Ok(picked.change.into())
+        let picked = needed(&now.reader(), &chosen).map_err(|refusal| now.refused(refusal))?;
+        let unchosen: Vec<_> = picked.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
+        along = ids(&now.session, &unchosen);
+        let change = copied(&now.reader(), &picked, at, fresh).map_err(|refusal| now.refused(refusal))?;
+        Ok(change.into())
     })?;
     if !along.is_empty() {
         ui.warn(&format!("also copied {along}: a tool call and its results are always copied together"));

@@ -8,7 +8,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::prune::{Job, Task, own_path};
 use crate::cli::rows::entry::row_options;
 use crate::load::Options;
-use crate::ops::prune::{ValueKind, Wanted, pruned_file};
+use crate::ops::prune::{ValueKind, pruned_file};
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -85,11 +85,11 @@ pub struct Args {
 
 impl Args {
     /// Returns the kinds given by options; all kinds if there are none.
-    fn wanted(&self) -> Wanted {
+    fn kinds(&self) -> Vec<ValueKind> {
         let named = [self.images, self.results, self.details];
         let is_wanted = |at: usize| named[at] || !named.contains(&true);
         let kinds = ValueKind::PAYLOADS.into_iter().enumerate().filter(|(at, _)| is_wanted(*at));
-        Wanted { over: self.over, kinds: kinds.map(|(_, kind)| kind).collect() }
+        kinds.map(|(_, kind)| kind).collect()
     }
 }
 
@@ -116,7 +116,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         _ if args.restore => Task::Restore,
         _ if args.compacted => Task::Compacted,
         Some(reference) => Task::Branch(reference.clone()),
-        None => Task::Payloads(args.wanted()),
+        None => Task::Payloads { over: args.over, kinds: args.kinds() },
     };
     let job = Job { task, write: &args.write, open: &open, pruned: pruned_file(&place), place };
     match (args.restore, args.write.change.dry_run) {

@@ -169,14 +169,14 @@ fn print(
         return Ok(());
     }
     let drawn = drawing.places.iter().map(|place| place.entry);
-    drawing.set_rendered(args.renderers.rows(open, drawn, ui)?);
+    drawing.rendered = args.renderers.rows(open, drawn, ui)?;
     if drawing.is_live() {
         let drawn = Drawn { around, folds: false, ..args.drawn(0) };
         return Painter::new(drawn, &drawing, &HashMap::default(), ui)?.paint(usage, ui);
     }
-    drawing.set_undone(open.input.read(undone(&open.session, &open.reader()))?);
+    drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
     let pruned = pruned(open).iter().map(|operation| operation.entries).sum();
-    Painter::new(args.drawn(pruned), &drawing, &open.edits(drawing.leaf())?, ui)?.paint(usage, ui)
+    Painter::new(args.drawn(pruned), &drawing, &open.edits(drawing.leaf)?, ui)?.paint(usage, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.
@@ -201,7 +201,7 @@ fn options(args: &Args, ui: &Ui) -> Options {
 fn json_row(session: &Session, drawing: &Drawing, place: &TreeRow) -> Vec<u8> {
     let ix = place.entry;
     let entry = session.entry(ix);
-    let searched = !drawing.words().is_empty();
+    let searched = !drawing.words.is_empty();
     Object::new()
         .text_or_null("id", (!entry.id.is_empty()).then(|| session.id(ix)).as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())

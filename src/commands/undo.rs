@@ -8,8 +8,9 @@ use crate::load::Options;
 use crate::ops::Refusal;
 use crate::ops::prune::pruned_file;
 use crate::ops::switch::moved;
-use crate::ops::undo::{Undone, undo};
+use crate::ops::undo::{back_to, last_operation, undo};
 use crate::session::entry::{Entry, EntryIx, Kind};
+use crate::session::reference::Position;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{SessionFile, modified_ms, with_suffix};
@@ -62,13 +63,14 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             not_rewritten(now)?;
         }
         let reader = now.reader();
-        let undone = undo(&reader, fresh).map_err(|refusal| match refusal {
+        let entries = last_operation(&reader).map_err(|refusal| match refusal {
             Refusal::Unreadable(error) => now.input.unreadable(error),
             impossible => explained(&impossible, |what| now.input.no(what)),
         })?;
-        now.new_parent(undone.back_to.unwrap_or(now.session.leaf))?;
-        undid = now.input.read(described(now, &undone))?;
-        Ok(undone.change.into())
+        let back_to = now.input.read(back_to(&reader, &entries))?;
+        now.new_parent(back_to.unwrap_or(now.session.leaf))?;
+        undid = now.input.read(described(now, &entries, back_to))?;
+        Ok(now.input.read(undo(&reader, &entries, back_to, fresh))?.into())
     })?;
     let verb = if args.write.change.dry_run { "would undo" } else { "undid" };
     ui.status(&format!("{verb} {undid}"));
@@ -97,19 +99,15 @@ fn not_rewritten(open: &OpenSession) -> Result<(), Failure> {
 const DESCRIBED: usize = 3;
 
 /// Returns what was undone, and where the leaf is.
-fn described(open: &OpenSession, undone: &Undone) -> io::Result<String> {
+fn described(open: &OpenSession, entries: &[EntryIx], back_to: Option<Position>) -> io::Result<String> {
     let session = &open.session;
-    let (first, last) = (undone.entries.first(), undone.entries.last());
-    let mut what = match (first.zip(last), undone.entries.len()) {
-        (Some((&first, &last)), count) if count > DESCRIBED => {
-            format!("{count} entries, {} to {}", session.id(first), session.id(last))
+    let mut what = match *entries {
+        [first, .., last] if entries.len() > DESCRIBED => {
+            format!("{} entries, {} to {}", entries.len(), session.id(first), session.id(last))
         }
-        _ => {
-            let entries = undone.entries.iter().map(|&ix| entry(open, ix));
-            entries.collect::<io::Result<Vec<_>>>()?.join(", ")
-        }
+        _ => entries.iter().map(|&ix| entry(open, ix)).collect::<io::Result<Vec<_>>>()?.join(", "),
     };
-    match undone.back_to {
+    match back_to {
         Some(Some(leaf)) => what += &format!("; back to {}", session.id(leaf)),
         Some(None) => what += "; back to root",
         None => {}

@@ -18,7 +18,7 @@ mod writer;
 pub use record::Record;
 
 use crate::agents::Emit;
-use crate::ops::fork::{ForkOptions, Title, head_for};
+use crate::ops::fork::{ForkOptions, head_for};
 use crate::ops::plan::file_name;
 use crate::session::content::members;
 use crate::session::dialect::Dialect;
@@ -233,13 +233,12 @@ pub fn write(
     cwd: &Text,
     out: &mut dyn Write,
 ) -> io::Result<usize> {
-    let title = survey.name.as_ref().map(encoded);
-    let title = Title {
-        title: title.as_deref().map(Raw::checked),
-        source: title.is_some().then_some(Raw::checked(b"\"user\"")),
-    };
+    let name = survey.name.as_ref().map(encoded);
+    let title = name.as_deref().map(Raw::checked);
+    let title_source = title.map(|_| Raw::checked(b"\"user\""));
     let options = ForkOptions { session_id: target.id.to_owned(), source: None, cwd: Some(cwd.borrowed()) };
-    let head = head_for(target.agent.agent(), title, Raw::NULL, &options, &iso_string(survey.created_ms));
+    let created = iso_string(survey.created_ms);
+    let head = head_for(target.agent.agent(), title, title_source, Raw::NULL, &options, &created);
     let mut lines = 0;
     let mut take = |line: &[u8]| {
         lines += 1;

@@ -6,6 +6,7 @@
 
 use crate::load::names::Known;
 use crate::load::{LoadError, read_header};
+use crate::ops::Refusal;
 use crate::ops::list::Listed;
 use crate::ops::prune::pruned_file;
 use crate::session::Header;
@@ -43,20 +44,6 @@ impl Companion {
     }
 }
 
-/// Why a file that belongs to a session cannot be archived.
-#[derive(Debug, thiserror::Error)]
-pub enum OddFile {
-    /// It is a symbolic link, a FIFO or a device.
-    #[error("{} is not a regular file", .0.display())]
-    NotRegular(PathBuf),
-    /// Its name cannot be recorded.
-    #[error("the name of {} is not UTF-8", .0.display())]
-    NotUtf8(PathBuf),
-    /// A directory cannot be read.
-    #[error(transparent)]
-    Store(#[from] pisess_store::StoreError),
-}
-
 /// Returns the directory in which oh-my-pi keeps the files of a session, including those of its sub-agents; `None` if it
 /// would be the session itself.
 pub fn folder_of(session: &Path) -> Option<PathBuf> {
@@ -66,21 +53,23 @@ pub fn folder_of(session: &Path) -> Option<PathBuf> {
 /// Returns the files that are kept beside a session and move with it.
 ///
 /// # Errors
-/// If one of them cannot be archived.
-pub fn companions(session: &Path) -> Result<Vec<Companion>, OddFile> {
+/// If one of them cannot be archived: it is a symbolic link, a FIFO or a device, or its name cannot be recorded.
+pub fn companions(session: &Path) -> Result<Vec<Companion>, Refusal> {
     let mut found = Vec::new();
     let pruned = pruned_file(session);
     if pisess_store::modified(&pruned).is_some() {
         found.push(Companion { name: PRUNED.to_owned(), path: pruned });
     }
     let Some(folder) = folder_of(session) else { return Ok(found) };
-    for (path, is_regular) in files_below(&folder)? {
+    for (path, is_regular) in files_below(&folder).map_err(|error| Refusal::new(error.to_string()))? {
         if !is_regular {
-            return Err(OddFile::NotRegular(path));
+            return Err(Refusal::new(format!("{} is not a regular file", path.display())));
         }
-        let parts = path.strip_prefix(&folder).unwrap_or(&path).components();
-        let parts: Option<Vec<_>> = parts.map(|part| part.as_os_str().to_str()).collect();
-        let Some(parts) = parts else { return Err(OddFile::NotUtf8(path)) };
+        let below = path.strip_prefix(&folder).unwrap_or(&path);
+        let parts: Option<Vec<_>> = below.components().map(|part| part.as_os_str().to_str()).collect();
+        let Some(parts) = parts else {
+            return Err(Refusal::new(format!("the name of {} is not UTF-8", path.display())));
+        };
         found.push(Companion { name: format!("{FOLDER}{}", parts.join("/")), path });
     }
     Ok(found)
@@ -189,22 +178,6 @@ impl Facts {
             modified: modified.ok_or_else(damaged)?,
             messages: messages as u32,
         })
-    }
-}
-
-/// Which sessions to choose.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Filter {
-    /// The time before which the newest message must have been written, in milliseconds since 1970.
-    pub before_ms: Option<i64>,
-    /// Whether only sessions without messages are chosen.
-    pub empty: bool,
-}
-
-impl Filter {
-    /// Whether a session with this newest message and this number of messages is chosen.
-    pub fn fits(&self, modified: i64, messages: u32) -> bool {
-        self.before_ms.is_none_or(|before| modified < before) && (!self.empty || messages == 0)
     }
 }
 

@@ -51,7 +51,7 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
     let labels = Labels::new(session);
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
     let is_part = parts(session, &order);
-    let ways_on = ways_on(session, &is_part);
+    let ways_on = count_ways_on(session, &is_part);
     // The branch as it is at each entry; a note has that of the nearest part above it.
     let mut ways: Vec<Option<Branch>> = vec![None; session.entries.len()];
     let mut named_below = vec![None; session.entries.len()];
@@ -98,7 +98,7 @@ pub fn branches(session: &Session, tree: &Tree) -> Vec<Branch> {
 pub fn start_of(session: &Session, tree: &Tree, ix: EntryIx) -> Option<(EntryIx, Position)> {
     let order: Vec<EntryIx> = tree.walk(&[]).collect();
     let is_part = parts(session, &order);
-    let ways_on = ways_on(session, &is_part);
+    let ways_on = count_ways_on(session, &is_part);
     let roots = tree.roots().iter().filter(|root| is_part[root.at()]).count();
     let diverges = |above: Position| above.map_or(roots, |above| ways_on[above.at()] as usize) > 1;
     let starts = |&ix: &EntryIx| is_part[ix.at()] && diverges(session.entry(ix).parent);
@@ -114,7 +114,7 @@ fn parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
             is_part[parent.at()] = true;
         }
     }
-    let goes_on = |ix: EntryIx| ways_on(session, &is_part)[ix.at()] > 0;
+    let goes_on = |ix: EntryIx| count_ways_on(session, &is_part)[ix.at()] > 0;
     let notes = notes_at_leaf(session, |ix| is_part[ix.at()], goes_on);
     notes.iter().for_each(|ix| is_part[ix.at()] = true);
     is_part
@@ -134,7 +134,7 @@ pub(super) fn notes_at_leaf(
 
 /// Returns the number of ways in which the conversation continues from each entry. If it continues from the
 /// leaf, the next message there counts as one more.
-fn ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
+fn count_ways_on(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut ways = vec![0; session.entries.len()];
     for ix in session.all().filter(|ix| is_part[ix.at()]) {
         if let Some(parent) = session.entry(ix).parent {

@@ -11,8 +11,8 @@
 use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::Edit;
 use crate::ops::IdSource;
-use crate::ops::fork::{ForkOptions, Title, fork_subtree, head_for};
-use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
+use crate::ops::fork::{ForkOptions, fork_subtree, head_for};
+use crate::ops::plan::{NewEntry, NewSession, Piece};
 use crate::ops::rows::edited;
 use crate::session::Format;
 use crate::session::dialect::Dialect;
@@ -37,15 +37,15 @@ pub fn convert(
         Dialect::OhMyPi => Dialect::Pi,
     };
     let name = session.name();
-    let title = name.as_ref().map(encoded);
-    let title = Title { title: title.as_deref().map(Raw::checked), source: Some(Raw::checked(b"\"user\"")) };
-    let title = if name.is_some() { title } else { Title::default() };
-    let head = head_for(to.agent(), title, Raw::checked(&session.header.bytes), options, &new.timestamp);
+    let json = name.as_ref().map(encoded);
+    let title = json.as_deref().map(Raw::checked);
+    let source = title.map(|_| Raw::checked(b"\"user\""));
+    let old = Raw::checked(&session.header.bytes);
+    let head = head_for(to.agent(), title, source, old, options, &new.timestamp);
     let new = listed(reader, new, options, fresh)?;
-    let Entries::Some(pieces) = new.entries else { unreachable!("its entries are listed") };
     let edits = edited(reader, session.leaf)?;
-    let pieces = pieces.into_iter().map(|piece| converted(piece, reader, to, &edits));
-    let mut pieces: Vec<_> = pieces.collect::<io::Result<_>>()?;
+    let copies = new.entries.into_iter().flatten().map(|piece| converted(piece, reader, to, &edits));
+    let mut pieces = copies.collect::<io::Result<Vec<_>>>()?;
     let mut leaf = new.leaf;
     if to == Dialect::Pi && name != last_title(reader, &pieces)? {
         let (id, name) = (fresh.entry_id(session), name.unwrap_or_default());
@@ -55,7 +55,7 @@ pub fn convert(
         leaf = Some(entry.id.clone());
         pieces.push(Piece::New(entry));
     }
-    Ok(NewSession { head, leaf, entries: Entries::Some(pieces), ..new })
+    Ok(NewSession { head, leaf, entries: Some(pieces), ..new })
 }
 
 /// Returns the new session with its entries listed one by one. If the file has an older format, or contains
@@ -67,14 +67,14 @@ fn listed(
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    if new.entries != Entries::All {
+    if new.entries.is_some() {
         return Ok(new);
     }
     let has_head = |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
     if session.format != Format::V3 || session.all().any(has_head) {
         return fork_subtree(reader, None, options, fresh);
     }
-    Ok(NewSession { entries: Entries::Some(session.all().map(Piece::copied).collect()), ..new })
+    Ok(NewSession { entries: Some(session.all().map(Piece::copied).collect()), ..new })
 }
 
 fn converted(

@@ -32,9 +32,6 @@ pub enum Wanted<'a> {
     Undo,
 }
 
-/// The content of an entry as the model sees it, as JSON; `None` if it sees nothing.
-type Seen = Option<Vec<u8>>;
-
 /// Returns edits of the entries, in path order; none if nothing changes.
 pub fn edit(
     reader: &EntryReader,
@@ -67,27 +64,26 @@ pub fn edit(
         ));
     }
     let edits = Edits::among(context.iter().copied(), reader)?;
-    let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
+    let mut changes = HashMap::default();
     for &target in targets {
-        let before = seen(reader, target, &edits)?;
-        changes.insert(target, (before, becomes(reader, target, wanted)?));
+        changes.insert(target, becomes(reader, target, wanted)?);
     }
     if let Some(named) = halves(reader, &context, &edits, &changes)? {
         return Err(half(session, named, wanted));
     }
     let mut chain = Chain::under(session, session.leaf, fresh);
     for ix in context {
-        let Some((before, after)) = changes.remove(&ix) else { continue };
-        if before != after {
+        let Some(after) = changes.remove(&ix) else { continue };
+        if seen(reader, ix, &edits)? != after {
             show(&mut chain, ix, after);
         }
     }
     Ok(chain.change)
 }
 
-/// Adds an edit, after which the model sees this content of an entry.
-pub(super) fn show(chain: &mut Chain, target: EntryIx, seen: Seen) {
-    let replacement = seen.map(|content| Object::new().json("content", &content).finish());
+/// Adds an edit, after which the model sees this content of an entry, or nothing of it.
+pub(super) fn show(chain: &mut Chain, target: EntryIx, content: Option<Vec<u8>>) {
+    let replacement = content.map(|content| Object::new().json("content", &content).finish());
     let target = chain.session.id(target);
     chain.add("context_edit", |entry| {
         entry.text("targetId", &target).json("replacement", replacement.as_deref().unwrap_or(b"null"))
@@ -105,8 +101,8 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
     has_content && !entry.id.is_empty()
 }
 
-/// Returns the content that the model currently sees.
-fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
+/// Returns the content that the model currently sees, as JSON; `None` if it sees nothing.
+fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Option<Vec<u8>>> {
     match edits.of(reader.session(), ix) {
         None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
@@ -114,8 +110,8 @@ fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
     }
 }
 
-/// Returns what an edit shows of its target.
-pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Seen> {
+/// Returns the content that an edit shows instead of that of its target; `None` if it omits it.
+pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Option<Vec<u8>>> {
     reader.with_entry(edit, |edit| match edit.get("replacement") {
         Some(replacement) if replacement.is_null() => None,
         replacement => content(replacement.and_then(|replacement| replacement.get("content"))),
@@ -123,17 +119,17 @@ pub(super) fn replaced(reader: &EntryReader, edit: EntryIx) -> io::Result<Seen> 
 }
 
 /// Returns the content of the entry; pi treats missing content as an empty list.
-pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Seen> {
+pub(super) fn stored(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Vec<u8>>> {
     reader.with_entry(ix, |entry| content(entry.get("message").unwrap_or(entry).get("content")))
 }
 
-pub(super) fn content(content: Option<Raw>) -> Seen {
-    let content = content.filter(|content| !content.is_null());
-    Some(content.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
+pub(super) fn content(content: Option<Raw>) -> Option<Vec<u8>> {
+    let stored = content.filter(|content| !content.is_null());
+    Some(stored.map_or_else(|| b"[]".to_vec(), |content| content.bytes().to_vec()))
 }
 
-/// Returns the new content; text becomes a block if pi requires blocks.
-fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen> {
+/// Returns the new content, if it has any; text becomes a block if pi requires blocks.
+fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Option<Vec<u8>>> {
     let takes_blocks = matches!(reader.session().entry(ix).role, Role::Assistant | Role::ToolResult);
     match wanted {
         Wanted::Omit => Ok(None),
@@ -149,27 +145,24 @@ fn halves(
     reader: &EntryReader,
     context: &[EntryIx],
     edits: &Edits,
-    changes: &HashMap<EntryIx, (Seen, Seen)>,
+    changes: &HashMap<EntryIx, Option<Vec<u8>>>,
 ) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
-    let states = |ix: EntryIx| match changes.get(&ix) {
-        Some((before, after)) => Ok::<_, io::Error>((before.clone(), after.clone())),
-        None => seen(reader, ix, edits).map(|seen| (seen.clone(), seen)),
-    };
     let is_changed = |ix: &EntryIx| changes.contains_key(ix);
-    let pairs = pairs(reader, context)?;
+    let linked = pairs(reader, context)?;
     // The calls of a message before and after the edit, computed once for all of its results.
     let mut turns: HashMap<EntryIx, [HashSet<Text>; 2]> = HashMap::default();
     let mut parted = HashSet::default();
-    for (call, result, id) in pairs.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
+    for (call, result, id) in linked.iter().filter(|(call, result, _)| is_changed(call) || is_changed(result))
     {
         if !turns.contains_key(call) {
-            let (before, after) = states(*call)?;
-            turns.insert(*call, [calls_in(&before), calls_in(&after)]);
+            let before = seen(reader, *call, edits)?;
+            let after = changes.get(call).unwrap_or(&before);
+            turns.insert(*call, [calls_in(&before), calls_in(after)]);
         }
-        let [before, after] = &turns[call];
-        let results = states(*result)?;
-        let is_whole = |calls: &HashSet<Text>, result: Seen| calls.contains(id) == result.is_some();
-        if is_whole(before, results.0) && !is_whole(after, results.1) {
+        let has_call = turns[call].each_ref().map(|calls| calls.contains(id));
+        let before = seen(reader, *result, edits)?;
+        let after = changes.get(result).unwrap_or(&before);
+        if has_call[0] == before.is_some() && has_call[1] != after.is_some() {
             parted.insert(*call);
         }
     }
@@ -177,7 +170,7 @@ fn halves(
         return Ok(None);
     }
     // A message with calls is kept or omitted with all of their results.
-    let group = pairs.iter().filter(|(call, ..)| parted.contains(call));
+    let group = linked.iter().filter(|(call, ..)| parted.contains(call));
     let group: BTreeSet<_> = group.flat_map(|&(call, result, _)| [call, result]).collect();
     let (named, others) = group.into_iter().partition(is_changed);
     Ok(Some([named, others]))
@@ -232,6 +225,6 @@ pub(super) fn call_ids(content: Option<Raw<'_>>) -> impl Iterator<Item = Text<'_
     calls.filter_map(|call| call.get_text("id"))
 }
 
-fn calls_in(seen: &Seen) -> HashSet<Text<'static>> {
-    call_ids(seen.as_ref().map(|content| Raw::checked(content))).map(Text::into_owned).collect()
+fn calls_in(content: &Option<Vec<u8>>) -> HashSet<Text<'static>> {
+    call_ids(content.as_deref().map(Raw::checked)).map(Text::into_owned).collect()
 }

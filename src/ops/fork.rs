@@ -11,7 +11,7 @@ use super::switch::mark;
 use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
-use crate::ops::plan::{Entries, NewEntry, NewSession, Piece};
+use crate::ops::plan::{NewEntry, NewSession, Piece};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
@@ -57,12 +57,12 @@ pub fn fork_subtree(
     fresh: &mut IdSource,
 ) -> io::Result<NewSession> {
     let session = reader.session();
-    let subtree = subtree(&Tree::new(session), top);
-    let in_subtree = session.leaf.filter(|leaf| subtree.contains(leaf));
-    let last = || subtree.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
-    let leaf = in_subtree.or_else(last).or(top);
+    let inside = subtree(&Tree::new(session), top);
+    let leaf_inside = session.leaf.filter(|leaf| inside.contains(leaf));
+    let last = || inside.iter().copied().filter(|&ix| !is_left_out(session.entry(ix).kind)).max();
+    let leaf = leaf_inside.or_else(last).or(top);
     let above = top.and_then(|top| session.entry(top).parent);
-    let entries: Vec<_> = session.path(above).into_iter().chain(subtree.iter().copied()).collect();
+    let entries: Vec<_> = session.path(above).into_iter().chain(inside.iter().copied()).collect();
     let mut pieces = without_labels(reader, &entries)?;
     pieces.sort_by_key(|&(ix, _)| ix);
     Ok(finished(session, pieces, leaf, options, fresh))
@@ -90,33 +90,33 @@ fn finished(
     fresh: &mut IdSource,
 ) -> NewSession {
     let timestamp = fresh.timestamp();
-    let leaf = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
-    let leaf = leaf.map(|ix| session.id(ix).into_owned());
+    let end = session.upwards(leaf).find(|&ix| !is_left_out(session.entry(ix).kind));
+    let above = end.map(|ix| session.id(ix).into_owned());
     let last = copies.last().map(|&(ix, _)| session.id(ix).into_owned());
     let kept: HashSet<_> = copies.iter().map(|&(ix, _)| ix).collect();
     let mut pieces: Vec<_> = copies.into_iter().map(|(_, piece)| piece).collect();
-    let (mut end, mut has_labels) = (leaf.clone(), false);
+    let (mut leaf, mut has_labels) = (above.clone(), false);
     let labels = Labels::new(session);
     for (target, change) in labels.iter().filter(|(target, _)| kept.contains(target)) {
         let keeps_time = session.agent().keeps_label_times;
         let time = if keeps_time { session.text(change.timestamp).to_string() } else { timestamp.clone() };
         let (id, name) = (fresh.entry_id(session), session.text(change.name));
-        let label = NewEntry::label(id, end.as_ref(), &time, &session.id(target), Some(&name));
-        end = Some(label.id.clone());
+        let label = NewEntry::label(id, leaf.as_ref(), &time, &session.id(target), Some(&name));
+        leaf = Some(label.id.clone());
         has_labels = true;
         pieces.push(Piece::New(label));
     }
-    if !has_labels && leaf != last {
-        let mark = mark(last.as_ref(), leaf.as_ref(), fresh.entry_id(session), &timestamp);
-        end = Some(mark.id.clone());
-        pieces.push(Piece::New(mark));
+    if !has_labels && above != last {
+        let move_back = mark(last.as_ref(), above.as_ref(), fresh.entry_id(session), &timestamp);
+        leaf = Some(move_back.id.clone());
+        pieces.push(Piece::New(move_back));
     }
     NewSession {
         head: head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
-        leaf: end,
-        entries: Entries::Some(pieces),
+        leaf,
+        entries: Some(pieces),
     }
 }
 
@@ -128,7 +128,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
         id: options.session_id.clone(),
         timestamp,
         leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
-        entries: Entries::All,
+        entries: None,
     }
 }
 
@@ -137,20 +137,34 @@ pub fn fork_all(session: &Session, options: &ForkOptions, fresh: &IdSource) -> N
 fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(EntryIx, Piece)>> {
     let session = reader.session();
     let mut copies = Vec::with_capacity(entries.len());
-    let mut way = Trail::default();
+    // The path from the root to the current entry: all entries on it, and for each the number of kept entries above it;
+    // the entries that are kept.
+    let (mut way, mut kept): (Vec<(EntryIx, usize)>, Vec<EntryIx>) = (Vec::new(), Vec::new());
+    // The index of each left-out entry in `way`, from the last time the path included it.
+    let mut left_out: HashMap<EntryIx, usize> = HashMap::default();
     for &ix in entries {
         let entry = session.entry(ix);
-        way.go_to(ix, entry.parent);
+        while let Some((_, above)) = way.pop_if(|&mut (last, _)| Some(last) != entry.parent) {
+            kept.truncate(above);
+        }
+        way.push((ix, kept.len()));
         if is_left_out(entry.kind) {
-            way.left_out.insert(ix, way.all.len() - 1);
+            left_out.insert(ix, way.len() - 1);
             continue;
         }
-        let parent = way.kept.last().copied();
-        way.kept.push(ix);
+        let parent = kept.last().copied();
+        kept.push(ix);
         // A root may be stored with the parent `""`, or with one that is not in the file.
         let moved = entry.parent != parent || parent.is_none();
         let first_kept = match entry.kind {
-            Kind::Compaction if !way.left_out.is_empty() => first_kept(reader, ix, &way)?,
+            Kind::Compaction if !left_out.is_empty() => {
+                // The first kept entry after a left-out entry, if that is on the path.
+                let behind = first_kept(reader, ix)?.and_then(|first| {
+                    let &(found, above) = way.get(*left_out.get(&first)?)?;
+                    kept.get(above).filter(|_| found == first)
+                });
+                behind.map(|&ix| session.id(ix).into_owned())
+            }
             _ => None,
         };
         let parent_id = parent.map(|parent| session.id(parent).into_owned());
@@ -162,85 +176,39 @@ fn without_labels(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Vec<(
     Ok(copies)
 }
 
-/// The path from the root to the current entry of `without_labels`.
-#[derive(Default)]
-struct Trail {
-    /// All entries on it, and for each the number of kept entries above it.
-    all: Vec<(EntryIx, usize)>,
-    /// The entries that are kept.
-    kept: Vec<EntryIx>,
-    /// The index of each left-out entry in `all`, from the last time the path included it.
-    left_out: HashMap<EntryIx, usize>,
-}
-
-impl Trail {
-    /// Truncates the path to the parent, and appends the entry.
-    fn go_to(&mut self, ix: EntryIx, parent: Position) {
-        while let Some(&(_, above)) = self.all.last().filter(|&&(last, _)| Some(last) != parent) {
-            self.all.pop();
-            self.kept.truncate(above);
-        }
-        self.all.push((ix, self.kept.len()));
-    }
-
-    /// Returns the first kept entry after a left-out entry, if the left-out entry is on the path.
-    fn behind(&self, ix: EntryIx) -> Position {
-        let &(found, above) = self.all.get(*self.left_out.get(&ix)?)?;
-        self.kept.get(above).copied().filter(|_| found == ix)
-    }
-}
-
 /// Whether entries of this kind are left out: labels are written again, and a leaf record would determine the
 /// leaf of the new file.
 fn is_left_out(kind: Kind) -> bool {
     matches!(kind, Kind::Label | Kind::Leaf)
 }
 
-/// If the first kept entry of a compaction is left out, returns the id of the kept entry that follows it.
-fn first_kept(reader: &EntryReader, ix: EntryIx, way: &Trail) -> io::Result<Option<Text<'static>>> {
-    let session = reader.session();
-    // A native snapshot names the entry before the first that it keeps.
-    let kept = reader.with_entry(ix, |line| {
+/// Returns the first kept entry of a compaction; of a native snapshot, the entry before it, which it names.
+fn first_kept(reader: &EntryReader, ix: EntryIx) -> io::Result<Position> {
+    reader.with_entry(ix, |line| {
         let kept = native::through(line).or_else(|| line.get_text("firstKeptEntryId"));
-        kept.and_then(|kept| session.find(&kept))
-    })?;
-    let behind = kept.and_then(|kept| way.behind(kept));
-    Ok(behind.map(|ix| session.id(ix).into_owned()))
-}
-
-/// The title of a session, as oh-my-pi stores it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Title<'a> {
-    /// The title.
-    pub title: Option<Raw<'a>>,
-    /// Who set it: `auto` or `user`.
-    pub source: Option<Raw<'a>>,
-}
-
-impl<'a> Title<'a> {
-    /// Returns the title of a session of oh-my-pi.
-    pub fn of(session: &'a Session) -> Title<'a> {
-        let old = Raw::checked(&session.header.bytes);
-        let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
-        // The title line takes precedence over the header, even if its title is empty.
-        let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
-        // The agent rejects a title line with another source.
-        let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
-        let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
-        Title { title, source }
-    }
+        kept.and_then(|kept| reader.session().find(&kept))
+    })
 }
 
 /// Returns the header, in the agent's key order. For oh-my-pi, a title line precedes it: every file of that
 /// agent has one, and is recognized by it.
 fn head(session: &Session, options: &ForkOptions, timestamp: &str) -> Vec<Vec<u8>> {
-    head_for(session.agent(), Title::of(session), Raw::checked(&session.header.bytes), options, timestamp)
+    let old = Raw::checked(&session.header.bytes);
+    let slot = session.title_slot.as_deref().map(|slot| Raw::checked(slot.trim_ascii()));
+    // The title line takes precedence over the header, even if its title is empty.
+    let title = slot.map_or(old.get("title"), |slot| slot.get("title")).filter(|title| title.is_truthy());
+    // The agent rejects a title line with another source.
+    let is_source = |source: &Raw| title.is_some() && (source.is("auto") || source.is("user"));
+    let source = slot.map_or(old.get("titleSource"), |slot| slot.get("source")).filter(is_source);
+    head_for(session.agent(), title, source, old, options, timestamp)
 }
 
-/// Returns the header as an agent writes it. `old` is the header of the source, if it has one.
+/// Returns the header as an agent writes it. `title_source` is who set the title: `auto` or `user`. `old` is the header
+/// of the source, if it has one.
 pub(crate) fn head_for(
     agent: &Agent,
-    Title { title, source }: Title,
+    title: Option<Raw>,
+    title_source: Option<Raw>,
     old: Raw,
     options: &ForkOptions,
     timestamp: &str,
@@ -255,12 +223,12 @@ pub(crate) fn head_for(
         .str("timestamp", timestamp)
         .with(cwd, |header, cwd| header.text("cwd", cwd))
         .with(title.filter(|_| has_title), |header, title| header.raw("title", title))
-        .with(source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
+        .with(title_source.filter(|_| has_title), |header, source| header.raw("titleSource", source))
         .with(options.source.as_ref(), |header, source| header.text("parentSession", source))
         .with(old.get_some("additionalDirectories").filter(|_| has_title), |header, folders| {
             header.raw("additionalDirectories", folders)
         })
         .finish();
-    let line = has_title.then(|| title_line(title, source, &Text::from(timestamp)));
+    let line = has_title.then(|| title_line(title, title_source, &Text::from(timestamp)));
     line.into_iter().chain([header]).collect()
 }

@@ -86,58 +86,48 @@ pub struct Reading {
     pub billed: Vec<Billed>,
 }
 
-/// A file to be read, and when its content last changed, in milliseconds since 1970.
-#[derive(Clone, Copy)]
-pub struct ListInput<'a> {
-    /// Its path.
-    pub path: &'a Path,
-    /// Its bytes.
-    pub source: &'a dyn ReadAt,
-    /// The time at which they last changed.
-    pub modified: i64,
-    /// The sub-agents that are listed as well; their usage is that of their own sessions.
-    pub agents: &'a SubAgents,
-    /// What was pruned from it, which was paid for as well.
-    pub pruned: Option<&'a Restore>,
-}
-
 /// Reads one session by itself, as it is listed, with what its sub-agents cost.
 pub fn alone(path: &Path, source: &dyn ReadAt, modified: i64) -> Result<Listed, LoadError> {
     let options =
         Options { workers: 1, list_stats: Some(Period::default()), usage: true, ..Options::default() };
-    let agents = SubAgents::default();
-    let reading = read(ListInput { path, source, modified, agents: &agents, pruned: None }, &options)?;
-    Ok(reading.listed)
+    Ok(read(path, source, modified, &SubAgents::default(), None, &options)?.listed)
 }
 
-/// Reads one session. The options must request what a list shows, and usage.
-pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
-    let mut session = load(file.source, options)?;
+/// Reads one session. `modified` is when its content last changed, in milliseconds since 1970. The usage of the sub-agents
+/// that are listed as well (`agents`) is that of their own sessions; what was pruned from it was paid for as well. The
+/// options must request what a list shows, and usage.
+pub fn read(
+    path: &Path,
+    source: &dyn ReadAt,
+    modified: i64,
+    agents: &SubAgents,
+    pruned: Option<&Restore>,
+    options: &Options,
+) -> Result<Reading, LoadError> {
+    let mut session = load(source, options)?;
     let list_stats = std::mem::take(&mut session.collected.list_stats);
     let mut billed = std::mem::take(&mut session.collected.billed);
     let mut keys = std::mem::take(&mut session.collected.keys);
-    if let Some(pruned) = file.pruned {
-        let with = load(&pruned.whole(file.source), options)?;
+    if let Some(pruned) = pruned {
+        let with = load(&pruned.whole(source), options)?;
         (billed, keys) = (with.collected.billed, with.collected.keys);
         for (key, entry) in keys.iter_mut().zip(&with.entries) {
             key.is_pruned = pruned.in_session(entry.line).is_none();
         }
     }
-    billed.retain(|request| !request.is_elsewhere(file.path, file.agents));
+    billed.retain(|request| !request.is_elsewhere(path, agents));
     let tree = Tree::new(&session);
-    let path = session.path(session.leaf);
-    let reader = EntryReader::new(&session, file.source);
-    let context = (session.agent().tokens)(&path, &reader)?;
-    let labels = Labels::new(&session);
-    let labels = labels.changes().map(|change| session.text(change.name).into_owned()).collect();
-    let branches = branches(&session, &tree).len() as u32;
+    let reader = EntryReader::new(&session, source);
+    let context = (session.agent().tokens)(&session.path(session.leaf), &reader)?;
+    let set = Labels::new(&session);
+    let labels = set.changes().map(|change| session.text(change.name).into_owned()).collect();
     let header = Raw::checked(&session.header.bytes);
     let created = session.header.started_ms();
     let active = list_stats.activity.filter(|&time| time > 0.0).map(|time| time as i64);
-    let modified = active.or(created).unwrap_or(file.modified);
+    let modified = active.or(created).unwrap_or(modified);
     let period = options.list_stats.unwrap_or_default();
     let listed = Listed {
-        path: file.path.to_owned(),
+        path: path.to_owned(),
         owner: None,
         agent: session.dialect,
         version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
@@ -149,7 +139,7 @@ pub fn read(file: ListInput, options: &Options) -> Result<Reading, LoadError> {
         modified,
         entries: session.entries.len() as u32,
         messages: list_stats.messages,
-        branches,
+        branches: branches(&session, &tree).len() as u32,
         question_span: list_stats.question.as_ref().map(|question| session.entry(question.entry).span),
         question: list_stats.question,
         opening: list_stats.opening,
@@ -253,11 +243,10 @@ pub struct ListRow {
 /// Returns the rows of a sorted list, with sub-agents and advisors below their sessions, and forks below their sources if
 /// `nests_forks`. A session whose parent is not in the list is at the top level.
 pub fn rows(list: &[Listed], nests_forks: bool) -> Vec<ListRow> {
-    let parents = parents(list, nests_forks);
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); list.len()];
     let mut roots = Vec::new();
-    for (at, parent) in parents.iter().enumerate() {
-        match *parent {
+    for (at, parent) in parents(list, nests_forks).into_iter().enumerate() {
+        match parent {
             Some(parent) => below[parent].push(at),
             None => roots.push(at),
         }
@@ -309,8 +298,7 @@ fn parents(list: &[Listed], nests_forks: bool) -> Vec<Option<usize>> {
     let mut parents: Vec<Option<usize>> = vec![None; list.len()];
     for (at, session) in list.iter().enumerate() {
         let owner = session.owner.as_deref().and_then(|owner| by_path.get(owner));
-        let source = session.parent.as_ref().filter(|_| nests_forks);
-        let source = source.and_then(|parent| {
+        let source = session.parent.as_ref().filter(|_| nests_forks).and_then(|parent| {
             let path = parent.to_string_lossy();
             by_path.get(Path::new(&*path)).or_else(|| by_id.get(parent.as_bytes()))
         });

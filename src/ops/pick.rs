@@ -27,22 +27,8 @@ use pisess_json::text::Text;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Copies, ready to be written.
-#[derive(Debug)]
-pub struct Picked {
-    /// The copies.
-    pub change: Change,
-    /// Entries that were not chosen, but are copied because chosen ones need them.
-    pub along: Vec<EntryIx>,
-}
-
-/// Copies the entries under `onto`, in tree order.
-pub fn pick(
-    reader: &EntryReader,
-    chosen: &[EntryIx],
-    onto: Position,
-    fresh: &mut IdSource,
-) -> Result<Picked, Refusal> {
+/// Returns the chosen entries and those that they need, in tree order.
+pub fn needed(reader: &EntryReader, chosen: &[EntryIx]) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
     if let Some(&record) = chosen.iter().find(|&&ix| session.entry(ix).kind == Kind::Leaf) {
         return Err(Refusal::new(format!("{} is a leaf record, not an entry", session.id(record))));
@@ -61,8 +47,17 @@ pub fn pick(
         }
         picked.remove(&label);
     }
-    let order: Vec<_> = tree.walk(&[]).filter(|ix| picked.contains(ix)).collect();
-    let along = order.iter().copied().filter(|ix| !chosen.contains(ix)).collect();
+    Ok(tree.walk(&[]).filter(|ix| picked.contains(ix)).collect())
+}
+
+/// Copies the entries, which are in tree order, under `onto`.
+pub fn copied(
+    reader: &EntryReader,
+    picked: &[EntryIx],
+    onto: Position,
+    fresh: &mut IdSource,
+) -> Result<Change, Refusal> {
+    let session = reader.session();
     let mut graft = Graft {
         session,
         reader,
@@ -71,14 +66,14 @@ pub fn pick(
         ids: HashMap::default(),
         parent: parent_id(session, onto).map(Text::into_owned),
     };
-    for &ix in &order {
+    for &ix in picked {
         graft.ids.insert(ix, Text::from(fresh.entry_id(session)));
     }
     let mut entries = Vec::new();
-    for &ix in &order {
+    for &ix in picked {
         entries.push(graft.copy(ix, &fresh.timestamp())?);
     }
-    Ok(Picked { change: Change::from(entries), along })
+    Ok(Change::from(entries))
 }
 
 /// Returns the chosen entries with the calls of chosen results and the results of chosen calls.

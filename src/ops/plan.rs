@@ -98,17 +98,8 @@ pub struct NewSession {
     pub head: Vec<Vec<u8>>,
     /// The id of its leaf.
     pub leaf: Option<Text<'static>>,
-    /// Its entries.
-    pub entries: Entries,
-}
-
-/// The entries of a [`NewSession`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entries {
-    /// Every line after the source's header, as migrated.
-    All,
-    /// These, in this order.
-    Some(Vec<Piece>),
+    /// Its entries, in this order; `None` for every line after the source's header, as migrated.
+    pub entries: Option<Vec<Piece>>,
 }
 
 /// An entry of a [`NewSession`].
@@ -213,12 +204,9 @@ impl NewSession {
     /// Returns the number of its lines, and those of them that are not copied as they are.
     pub fn own_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<(usize, Vec<Vec<u8>>)> {
         let mut own = self.head.clone();
-        let pieces = match &self.entries {
-            Entries::All => {
-                own.extend(session.migration_tail());
-                return Ok((own.len() + session.entries.len(), own));
-            }
-            Entries::Some(pieces) => pieces,
+        let Some(pieces) = &self.entries else {
+            own.extend(session.migration_tail());
+            return Ok((own.len() + session.entries.len(), own));
         };
         let reader = EntryReader::new(session, source);
         for piece in pieces.iter().filter(|piece| !piece.is_copied()) {
@@ -236,14 +224,14 @@ impl NewSession {
     pub fn write(&self, session: &Session, source: &dyn ReadAt, out: &mut dyn Write) -> io::Result<()> {
         self.head.iter().try_for_each(|line| write_line(line, out))?;
         match &self.entries {
-            Entries::All => {
+            None => {
                 let start = next_line(source, session.header.span.end())?;
                 write_rest(session, source, start, out)?;
                 let ends = session.ends_with_newline || start == source.len();
                 out.write_all(if ends { b"" } else { b"\n" })?;
                 session.migration_tail().iter().try_for_each(|tail| write_line(tail, out))?;
             }
-            Entries::Some(pieces) => {
+            Some(pieces) => {
                 let reader = EntryReader::new(session, source);
                 for piece in pieces {
                     piece.write(&reader, out)?;
@@ -391,7 +379,7 @@ mod tests {
             timestamp: "2026-01-01T00:00:00.000Z".to_owned(),
             head: vec![b"{}".to_vec()],
             leaf: None,
-            entries: Entries::All,
+            entries: None,
         };
         let mut out = Vec::new();
         new.write(&session, &source, &mut out).unwrap();

@@ -86,7 +86,8 @@ pub fn redact(
     let found: BTreeSet<_> = lines.iter().flat_map(|line| redactor.values(&line.finds)).collect();
     let found: Vec<_> = found.into_iter().filter(|value| !value.is_ordinary()).collect();
     if !found.is_empty() {
-        addresses.retain(|address| !found.iter().any(|value| contains(&value.bytes, address)));
+        let lower: Vec<_> = found.iter().map(|value| value.bytes.to_ascii_lowercase()).collect();
+        addresses.retain(|address| !lower.iter().any(|value| memchr::memmem::find(value, address).is_some()));
         redactor.search.extend(found);
         let (mut again, _) = search(source, redactor, workers)?;
         again.append(&mut lines);
@@ -225,10 +226,6 @@ fn search_range(
         ControlFlow::Continue(())
     })?;
     Ok(searched)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    memchr::memmem::find(&text.to_ascii_lowercase(), part).is_some()
 }
 
 fn newlines(bytes: &[u8]) -> u32 {

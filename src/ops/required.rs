@@ -3,13 +3,11 @@
 //! `append` refuses an entry that an agent would not have written. Fields outside of the tables are not validated, nor are
 //! entries of a type that neither agent knows. What a stored entry lacks is in [`super::check`].
 
+use super::Refusal;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{Kind, Role};
 use crate::session::schema::{FieldSchema, Fields, Needed, Want, may, need};
 use pisess_json::Raw;
-
-/// What is wrong with an entry, and what to try.
-pub(super) type Flaw = (String, Option<String>);
 
 /// The blocks of content.
 const BLOCKS: &[(&str, Fields)] = &[
@@ -44,14 +42,14 @@ pub(super) fn block_fields(dialect: Dialect, is: impl Fn(&str) -> bool) -> &'sta
 }
 
 /// Validates a new entry of type `kind`.
-pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Flaw> {
+pub(super) fn check(dialect: Dialect, kind: Kind, entry: Raw) -> Result<(), Refusal> {
     let schema = &kind.schema().fields;
     match (schema.of(dialect), schema.writer()) {
         (Some(fields), _) => in_entry(dialect, kind, fields, entry),
         (None, Some(writer)) => {
             let (name, writer) = (kind.name().unwrap_or_default(), writer.agent().name);
             let agent = dialect.agent().name;
-            Err((format!("{name} is an entry of {writer}, but the session is one of {agent}"), None))
+            Err(Refusal::new(format!("{name} is an entry of {writer}, but the session is one of {agent}")))
         }
         (None, None) => Ok(()),
     }
@@ -64,7 +62,10 @@ pub(super) fn is_known(kind: Kind) -> bool {
 
 /// Validates a message of a context. It may lack fields that only entries require, but not those that a model
 /// reads.
-pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+///
+/// # Errors
+/// If the agent could not handle it.
+pub fn check_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     let (_, fields) = role_of(dialect, message, |_| true)?;
     let read = fields.iter().filter_map(|field| match *field {
         (name @ "content", ..) => Some(need(name, Want::Content)),
@@ -77,10 +78,10 @@ pub(super) fn in_context(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
 /// At least the number of fields in any row of the tables.
 const MOST: usize = 8;
 
-fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Flaw> {
+fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) -> Result<(), Refusal> {
     let name = kind.name().unwrap_or_default();
     if kind != Kind::Message {
-        return filled(dialect, entry, fields).map_err(|flaw| explained(dialect, name, fields, flaw));
+        return filled(dialect, entry, fields).map_err(|refusal| explained(dialect, name, fields, refusal));
     }
     filled(dialect, entry, fields)?;
     match entry.get("message").filter(|message| message.is_object()) {
@@ -89,11 +90,11 @@ fn in_entry(dialect: Dialect, kind: Kind, fields: &[FieldSchema], entry: Raw) ->
     }
 }
 
-fn in_message(dialect: Dialect, message: Raw) -> Result<(), Flaw> {
+fn in_message(dialect: Dialect, message: Raw) -> Result<(), Refusal> {
     filled(dialect, message, &[need("role", Want::Text), may("timestamp", Want::Number)])?;
     let (role, fields) = role_of(dialect, message, |role| role.schema().is_stored)?;
     let name = format!("{role} message");
-    filled(dialect, message, fields).map_err(|flaw| explained(dialect, &name, fields, flaw))
+    filled(dialect, message, fields).map_err(|refusal| explained(dialect, &name, fields, refusal))
 }
 
 /// Returns the role of a message and its fields, if it is one that the agent knows and that `may_be`.
@@ -101,28 +102,45 @@ fn role_of(
     dialect: Dialect,
     message: Raw,
     may_be: impl Fn(Role) -> bool,
-) -> Result<(&'static str, &'static [FieldSchema]), Flaw> {
+) -> Result<(&'static str, &'static [FieldSchema]), Refusal> {
     let fields = |role: Role| role.schema().fields.of(dialect).filter(|_| may_be(role));
     let known = || Role::NAMED.iter().filter_map(|&role| Some((role.name()?, fields(role)?)));
     let given = message.get_text("role").unwrap_or_default();
     known().find(|(name, _)| given == *name).ok_or_else(|| {
-        let known = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
-        let hint = format!("the roles of {} are {known}", dialect.agent().name);
-        (format!("unknown role {:?}", given.to_string()), Some(hint))
+        let names = known().map(|(name, _)| name).collect::<Vec<_>>().join(", ");
+        Refusal::with_hint(
+            format!("unknown role {:?}", given.to_string()),
+            format!("the roles of {} are {names}", dialect.agent().name),
+        )
     })
 }
 
-/// Adds a name to a flaw and, if it has no hint, one that lists the required fields.
-fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], (what, hint): Flaw) -> Flaw {
-    let needed: Vec<_> =
-        fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
-    let agent = dialect.agent().name;
-    let hint = hint.unwrap_or_else(|| format!("{agent}'s {name} requires {}", needed.join(", ")));
-    (format!("{name}: {what}"), Some(hint))
+/// Returns the refusal of an entry with its name and, if it has no hint, one that lists the required fields.
+fn explained(dialect: Dialect, name: &str, fields: &[FieldSchema], refusal: Refusal) -> Refusal {
+    match inside(name, refusal) {
+        Refusal::Impossible { what, hint: None } => {
+            let needed: Vec<_> =
+                fields.iter().filter(|field| field.2 != Needed::Never).map(|field| field.0).collect();
+            let agent = dialect.agent().name;
+            Refusal::with_hint(what, format!("{agent}'s {name} requires {}", needed.join(", ")))
+        }
+        explained => explained,
+    }
+}
+
+/// Returns the refusal of a value because of this part of it.
+fn inside(part: &str, refusal: Refusal) -> Refusal {
+    match refusal {
+        Refusal::Impossible { what, hint } => {
+            let joint = if what.starts_with("is ") { " " } else { ": " };
+            Refusal::Impossible { what: format!("{part}{joint}{what}"), hint }
+        }
+        unreadable @ Refusal::Unreadable(_) => unreadable,
+    }
 }
 
 /// Validates an object against these fields.
-fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Flaw> {
+fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), Refusal> {
     // A single walk, because an object may contain much text.
     let mut given = [None; MOST];
     debug_assert!(fields.len() <= MOST);
@@ -133,17 +151,18 @@ fn filled(dialect: Dialect, object: Raw, fields: &[FieldSchema]) -> Result<(), F
     }
     for (&(name, want, needed), value) in fields.iter().zip(given) {
         match value {
-            None if needed != Needed::Never => return Err((format!("`{name}` is missing"), None)),
+            None if needed != Needed::Never => return Err(Refusal::new(format!("`{name}` is missing"))),
             None => {}
-            Some(value) => fits(dialect, value, want)
-                .map_err(|(what, hint)| (format!("`{name}`{}{what}", joint(&what)), hint))?,
+            Some(value) => {
+                fits(dialect, value, want).map_err(|refusal| inside(&format!("`{name}`"), refusal))?
+            }
         }
     }
     Ok(())
 }
 
-fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
-    let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err((format!("is {what}"), None)) };
+fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Refusal> {
+    let is = |fits: bool, what: &str| if fits { Ok(()) } else { Err(Refusal::new(format!("is {what}"))) };
     match want {
         Want::Text => is(value.is_string(), "not a string"),
         Want::TextOrNull => is(value.is_string() || value.is_null(), "neither a string nor null"),
@@ -160,12 +179,12 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
         Want::Usage => {
             filled(dialect, value, USAGE)?;
             let cost = value.get("cost").unwrap_or(Raw::NULL);
-            filled(dialect, cost, COST).map_err(|(what, hint)| (format!("`cost`: {what}"), hint))
+            filled(dialect, cost, COST).map_err(|refusal| inside("`cost`", refusal))
         }
+        Want::StopReason if STOP_REASONS.iter().any(|reason| value.is(reason)) => Ok(()),
         Want::StopReason => {
-            let is_known = STOP_REASONS.iter().any(|reason| value.is(reason));
-            let hint = Some(format!("one of {}", STOP_REASONS.join(", ")));
-            is(is_known, "not one that the agents write").map_err(|(what, _)| (what, hint))
+            let hint = format!("one of {}", STOP_REASONS.join(", "));
+            Err(Refusal::with_hint("is not one that the agents write", hint))
         }
         Want::Replacement if value.is_null() => Ok(()),
         Want::Replacement if !value.is_object() => is(false, "neither null nor an object"),
@@ -173,23 +192,17 @@ fn fits(dialect: Dialect, value: Raw, want: Want) -> Result<(), Flaw> {
     }
 }
 
-fn in_blocks(dialect: Dialect, content: Raw) -> Result<(), Flaw> {
+fn in_blocks(dialect: Dialect, content: Raw) -> Result<(), Refusal> {
     for (at, block) in content.items().enumerate() {
-        let in_block = |(what, hint)| (format!("block {}: {what}", at + 1), hint);
+        let in_block = |refusal| inside(&format!("block {}", at + 1), refusal);
         if !block.is_object() {
-            return Err(in_block(("it is not an object".to_owned(), None)));
+            return Err(in_block(Refusal::new("it is not an object")));
         }
-        let kind = block.get("type");
-        if !kind.is_some_and(Raw::is_string) {
+        if !block.get("type").is_some_and(Raw::is_string) {
             filled(dialect, block, &[need("type", Want::Text)]).map_err(in_block)?;
         }
-        let kind = kind.and_then(Raw::text).unwrap_or_default();
+        let kind = block.get_text("type").unwrap_or_default();
         filled(dialect, block, block_fields(dialect, |name| kind == *name)).map_err(in_block)?;
     }
     Ok(())
-}
-
-/// Returns what separates a name from its flaw: a colon if the flaw is inside the value, else a space.
-fn joint(what: &str) -> &'static str {
-    if what.starts_with("is ") { " " } else { ": " }
 }

@@ -58,13 +58,20 @@ pub struct Row<'a> {
     pub path: Range<usize>,
 }
 
+impl Ending {
+    /// Returns how an entry ended, if not normally.
+    pub fn of(entry: &Entry) -> Option<Ending> {
+        let endings = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
+        endings.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending)
+    }
+}
+
 impl Drawing<'_> {
     /// Returns the row of an entry in parts.
     pub fn row(&self, ix: EntryIx) -> Row<'_> {
         let entry = self.session.entry(ix);
         let tone = tone(entry.kind, entry.role);
-        let ending = [(Flags::FAILED, Ending::Failed), (Flags::ABORTED, Ending::Aborted)];
-        let ending = ending.into_iter().find(|(flag, _)| entry.flags.has(*flag)).map(|(_, ending)| ending);
+        let ending = Ending::of(entry);
         let (role, body) = self.session.row_parts(ix);
         if let Some(call) = self.call(ix) {
             let name = Some(self.session.text(call.name)).filter(|name| !name.is_empty());
@@ -72,7 +79,7 @@ impl Drawing<'_> {
             let path = usize::from(call.path.0)..usize::from(call.path.1);
             return Row { tone, role, ending, body, path };
         }
-        if let Some(rendered) = self.rendered(ix) {
+        if let Some(rendered) = self.rendered.get(&ix) {
             // The row of a custom entry contains only its type.
             let role = if entry.kind == Kind::Custom { body } else { role };
             return Row { tone, role, ending, body: rendered.borrowed(), path: 0..0 };
@@ -107,15 +114,6 @@ pub fn tone(kind: Kind, role: Role) -> Tone {
         (Kind::Compaction | Kind::BranchSummary, _) => Tone::Summary,
         _ => Tone::Note,
     }
-}
-
-/// The tools in a fold, for the row that represents it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Folded<'a> {
-    /// The number of calls of each tool, in the order of their first occurrence.
-    pub tools: Vec<(Text<'a>, usize)>,
-    /// The number that failed.
-    pub failed: usize,
 }
 
 /// Returns the positions that each row to draw represents, by the last of them. A run of at least `MANY` tool results
@@ -154,18 +152,17 @@ pub fn folds(drawing: &Drawing, edits: &HashMap<EntryIx, Edit>) -> Vec<Range<usi
     folds
 }
 
-/// Returns the tools of the rows of a fold.
-pub fn folded<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Folded<'a> {
-    let mut folded = Folded::default();
+/// Returns the tools of the rows of a fold, in the order of their first occurrence, each with the number of its calls.
+pub fn folded_tools<'a>(drawing: &'a Drawing, fold: &Range<usize>) -> Vec<(Text<'a>, usize)> {
+    let mut tools: Vec<(Text, usize)> = Vec::new();
     for place in &drawing.places[fold.clone()] {
-        let row = drawing.row(place.entry);
-        folded.failed += usize::from(row.ending.is_some());
-        match folded.tools.iter_mut().find(|(name, _)| *name == row.role) {
+        let tool = drawing.row(place.entry).role;
+        match tools.iter_mut().find(|(known, _)| *known == tool) {
             Some((_, count)) => *count += 1,
-            None => folded.tools.push((row.role, 1)),
+            None => tools.push((tool, 1)),
         }
     }
-    folded
+    tools
 }
 
 /// Returns the entries whose content is edited for the model (pi's `context_edit`). For an entry on the path

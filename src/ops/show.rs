@@ -137,8 +137,8 @@ fn outlined(parts: &[Part]) -> Text<'static> {
             }
             Part::Body(text) => {
                 let bytes = text.as_bytes();
-                let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-                for line in bytes.split(|&byte| byte == b'\n') {
+                let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                for line in lines.split(|&byte| byte == b'\n') {
                     out.push_str(if line.is_empty() { "\n" } else { "\n    " });
                     out.push(&Text::from_wtf8(line));
                 }

@@ -47,8 +47,8 @@ pub fn compaction(session: &Session, compaction: &Compaction, fresh: &mut IdSour
     let id = fresh.entry_id(session);
     let kept = compaction.first_kept.map_or_else(|| Text::from(id.as_str()), |ix| session.id(ix));
     let parent = parent_id(session, session.leaf);
-    Change::of(NewEntry::new("compaction", id.clone(), parent.as_ref(), &fresh.timestamp(), |entry| {
-        let entry = entry
+    Change::of(NewEntry::new("compaction", id.clone(), parent.as_ref(), &fresh.timestamp(), |envelope| {
+        let entry = envelope
             .text("summary", &summary.text)
             .text("firstKeptEntryId", &kept)
             .number("tokensBefore", compaction.tokens_before)
@@ -103,8 +103,8 @@ pub fn branch_summary(
 ) -> Change {
     let from = parent_id(session, from).unwrap_or_else(|| Text::from("root"));
     let mut chain = Chain::under(session, parent, fresh);
-    chain.add("branch_summary", |entry| {
-        let entry = entry.text("fromId", &from).text("summary", &summary.text);
+    chain.add("branch_summary", |envelope| {
+        let entry = envelope.text("fromId", &from).text("summary", &summary.text);
         flagged(entry.json("details", &summary.details), session.agent(), summary)
     });
     if let Some((name, summary)) = name.zip(chain.parent.clone()) {
@@ -123,6 +123,7 @@ pub fn details(files: &FileLists) -> Vec<u8> {
 
 fn flagged(entry: Object, agent: &Agent, summary: &Summary) -> Object {
     let usage = summary.usage.as_ref().filter(|_| agent.stores_usage);
-    let entry = entry.with(usage, |entry, usage| entry.json("usage", usage));
-    if summary.from_hook { entry.bool(agent.hook_key, true) } else { entry }
+    entry
+        .with(usage, |entry, usage| entry.json("usage", usage))
+        .with(summary.from_hook.then_some(agent.hook_key), |entry, key| entry.bool(key, true))
 }

@@ -73,19 +73,17 @@ pub fn moved(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Moved>> {
     if session.entry(ix).kind != Kind::Custom {
         return Ok(None);
     }
-    let line = reader.line(ix)?;
-    let entry = Raw::checked(line.trim_ascii());
-    if !entry.get("customType").is_some_and(|kind| kind.is(MARK)) {
-        return Ok(None);
-    }
-    let data = entry.get("data");
-    let place = |key| match data.and_then(|data| data.get(key)) {
-        Some(id) if id.is_null() => Some(None),
-        id => id.and_then(Raw::text).and_then(|id| session.find(&id)).map(Some),
-    };
-    let undid = data.and_then(|data| data.get("undid")).into_iter().flat_map(Raw::items);
-    let undid = undid.filter_map(Raw::text).map(Text::into_owned).collect();
-    Ok(Some(Moved { from: place("from"), to: place("to"), undid }))
+    reader.with_entry(ix, |entry| {
+        entry.get("customType").filter(|kind| kind.is(MARK))?;
+        let data = entry.get("data").unwrap_or(Raw::NULL);
+        let place = |key| match data.get(key) {
+            Some(id) if id.is_null() => Some(None),
+            id => id.and_then(Raw::text).and_then(|id| session.find(&id)).map(Some),
+        };
+        let ids = data.get("undid").into_iter().flat_map(Raw::items);
+        let undid = ids.filter_map(Raw::text).map(Text::into_owned).collect();
+        Some(Moved { from: place("from"), to: place("to"), undid })
+    })
 }
 
 /// Whether an entry is a mark.

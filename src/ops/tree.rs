@@ -39,13 +39,17 @@ pub struct Drawing<'a> {
     pub places: Vec<TreeRow>,
     is_active: Vec<bool>,
     is_visible: Vec<bool>,
-    leaf: Position,
+    /// The entry that is drawn as the leaf.
+    pub leaf: Position,
     /// The number of a call by entry, counted from 1: for a tool result the call that it answers, for an assistant
     /// message its first; 0 if there is none.
     calls: Vec<u32>,
-    words: Words,
-    rendered: HashMap<EntryIx, Text<'static>>,
-    undone: HashSet<EntryIx>,
+    /// The words to search for.
+    pub words: Words,
+    /// The renderers' texts for the rows of entries, each on one line.
+    pub rendered: HashMap<EntryIx, Text<'static>>,
+    /// The entries that `undo` took back.
+    pub undone: HashSet<EntryIx>,
     /// If each entry is drawn as when it was written, and was the leaf: where the leaf had moved before it, to another
     /// branch.
     turns: Option<HashMap<EntryIx, Position>>,
@@ -63,7 +67,7 @@ pub fn draw<'a>(session: &'a Session, leaf: Position, filter: Filter, typed: &st
     let is_active = active(session, leaf);
     let is_visible: Vec<_> = session.all().map(is_visible).collect();
     let places = layout(session, Tree::new(session), &is_active, &is_visible);
-    let calls = calls(session, &is_active);
+    let calls = call_numbers(session, &is_active);
     Drawing { places, is_active, is_visible, calls, words, ..bare(session, labels, leaf) }
 }
 
@@ -120,7 +124,7 @@ fn latest_call(session: &Session, ix: EntryIx) -> u32 {
 /// Returns the rows without a layout, for callers that list entries in another order.
 pub fn rows<'a>(session: &'a Session, leaf: Position) -> Drawing<'a> {
     let is_active = active(session, leaf);
-    let calls = calls(session, &is_active);
+    let calls = call_numbers(session, &is_active);
     let is_visible = vec![false; session.entries.len()];
     Drawing { is_active, is_visible, calls, ..bare(session, Labels::new(session), leaf) }
 }
@@ -148,24 +152,9 @@ impl<'a> Drawing<'a> {
         self.call(ix).map_or_else(|| self.session.row(ix), |call| self.session.text(call.row))
     }
 
-    /// Sets the renderers' texts for the rows of these entries.
-    pub fn set_rendered(&mut self, rendered: HashMap<EntryIx, Text<'static>>) {
-        self.rendered = rendered;
-    }
-
-    /// Sets the entries that `undo` took back.
-    pub fn set_undone(&mut self, undone: HashSet<EntryIx>) {
-        self.undone = undone;
-    }
-
     /// Whether `undo` took the entry back, and it is not on the path to the leaf.
     pub fn is_undone(&self, ix: EntryIx) -> bool {
         self.undone.contains(&ix) && !self.is_active(ix)
-    }
-
-    /// Returns a renderer's text for an entry, on one line.
-    pub fn rendered(&self, ix: EntryIx) -> Option<&Text<'static>> {
-        self.rendered.get(&ix)
     }
 
     /// Returns the call that a tool result answers.
@@ -189,11 +178,6 @@ impl<'a> Drawing<'a> {
     /// Returns the entry's label.
     pub fn label(&self, ix: EntryIx) -> Option<Text<'a>> {
         self.labels.name(ix)
-    }
-
-    /// Returns the words to search for.
-    pub fn words(&self) -> &Words {
-        &self.words
     }
 
     /// Returns where the entry or its label contains a searched word; `None` if only its row matches:
@@ -243,11 +227,6 @@ impl<'a> Drawing<'a> {
     /// before.
     pub fn turn(&self, ix: EntryIx) -> Option<Position> {
         self.turns.as_ref()?.get(&ix).copied()
-    }
-
-    /// Returns the entry that is drawn as the leaf.
-    pub fn leaf(&self) -> Position {
-        self.leaf
     }
 
     /// Returns the range of the rows that are at most `most` rows from the one marked as the leaf; all rows without
@@ -310,10 +289,10 @@ fn finds(session: &Session, labels: &Labels, words: &Words, fuzzy: Option<&Query
 }
 
 /// Returns the numbers of calls by entry: see [`Drawing::calls`].
-fn calls(session: &Session, is_active: &[bool]) -> Vec<u32> {
+fn call_numbers(session: &Session, is_active: &[bool]) -> Vec<u32> {
     let answered = calls_by_id(session, is_active);
-    let last = session.collected.tool_calls.last().map(|call| call.entry);
-    let last = last.max(session.collected.tool_results.last().map(|result| result.entry));
+    let last_call = session.collected.tool_calls.last().map(|call| call.entry);
+    let last = last_call.max(session.collected.tool_results.last().map(|result| result.entry));
     let mut calls = vec![0; last.map_or(0, |last| last.at() + 1)];
     for (at, call) in session.collected.tool_calls.iter().enumerate().rev() {
         calls[call.entry.at()] = at as u32 + 1;

@@ -28,21 +28,10 @@ use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::io;
 
-/// An operation that is taken back.
-#[derive(Debug)]
-pub struct Undone {
-    /// The entries that take it back.
-    pub change: Change,
-    /// The entries that it appended, in file order.
-    pub entries: Vec<EntryIx>,
-    /// The leaf before it; `None` if it only annotated the session, so that the leaf stays where it is.
-    pub back_to: Option<Position>,
-}
-
-/// Takes back the last operation that was not taken back before.
-pub fn undo(reader: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusal> {
+/// Returns the entries that the last operation appended, in file order, unless it was taken back before; at least one.
+pub fn last_operation(reader: &EntryReader) -> Result<Vec<EntryIx>, Refusal> {
     let session = reader.session();
-    let (first, last) = last_operation(reader)?.ok_or_else(|| {
+    let (first, last) = last_write(reader)?.ok_or_else(|| {
         let hint = "what rewrites the file is not undone: see `pisess undo --help`";
         Refusal::with_hint("there is nothing to undo", hint)
     })?;
@@ -56,18 +45,33 @@ pub fn undo(reader: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusa
         ));
     }
     let entries = (first.at()..=last.at()).map(EntryIx::new);
-    let entries: Vec<_> = entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect();
-    let back_to = if entries.iter().all(|&ix| step(session, ix) == Step::Annotation) {
-        None
-    } else {
-        Some(before(reader, first)?)
-    };
+    Ok(entries.filter(|&ix| !session.entry(ix).id.is_empty()).collect())
+}
+
+/// Returns the leaf before an operation; `None` if it only annotated the session, so that the leaf stays where it is.
+pub fn back_to(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<Position>> {
+    if entries.iter().all(|&ix| step(reader.session(), ix) == Step::Annotation) {
+        return Ok(None);
+    }
+    let recorded = moved(reader, entries[0])?.and_then(|mark| mark.from);
+    let leaf = recorded.map_or_else(|| leaf_before(reader, entries[0]), Ok)?;
+    behind_marks(reader, leaf).map(Some)
+}
+
+/// Takes back an operation, before which the leaf was where [`back_to`] returns.
+pub fn undo(
+    reader: &EntryReader,
+    entries: &[EntryIx],
+    back_to: Option<Position>,
+    fresh: &mut IdSource,
+) -> io::Result<Change> {
+    let session = reader.session();
     let to = back_to.unwrap_or(session.leaf);
     let mut chain = Chain::under(session, to, fresh);
-    restore_labels(first, &entries, &mut chain);
-    restore_name(reader, first, &entries, &mut chain)?;
+    restore_labels(entries, &mut chain);
+    restore_name(reader, entries, &mut chain)?;
     if back_to.is_none() {
-        restore_edits(reader, first, &entries, &mut chain)?;
+        restore_edits(reader, entries, &mut chain)?;
     }
     let undid: Vec<_> = entries.iter().map(|&ix| session.id(ix)).collect();
     let data = Object::new()
@@ -76,7 +80,7 @@ pub fn undo(reader: &EntryReader, fresh: &mut IdSource) -> Result<Undone, Refusa
         .json("undid", &texts(&undid));
     let id = chain.fresh.entry_id(session);
     chain.push(mark_entry(data, chain.parent.as_ref(), id, &chain.fresh.timestamp()));
-    Ok(Undone { change: chain.change, entries, back_to })
+    Ok(chain.change)
 }
 
 /// Returns the entries that were taken back, except those from which the conversation went on.
@@ -106,7 +110,7 @@ pub fn undone(session: &Session, reader: &EntryReader) -> io::Result<HashSet<Ent
 }
 
 /// Returns the first and the last entry of the last operation that was not taken back.
-fn last_operation(reader: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
+fn last_write(reader: &EntryReader) -> io::Result<Option<(EntryIx, EntryIx)>> {
     let session = reader.session();
     let mut undone: HashSet<Text<'static>> = HashSet::default();
     let mut at = session.all().next_back();
@@ -223,21 +227,14 @@ fn is_copy(reader: &EntryReader, ix: EntryIx) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Returns the leaf before an operation.
-fn before(reader: &EntryReader, first: EntryIx) -> io::Result<Position> {
-    let recorded = moved(reader, first)?.and_then(|mark| mark.from);
-    let leaf = recorded.map_or_else(|| leaf_before(reader, first), Ok)?;
-    behind_marks(reader, leaf)
-}
-
 /// Restores the labels that the operation set or cleared: those that are cleared first, so that no two entries have
 /// the same label.
-fn restore_labels(first: EntryIx, entries: &[EntryIx], chain: &mut Chain) {
+fn restore_labels(entries: &[EntryIx], chain: &mut Chain) {
     let session = chain.session;
     let (mut before, mut now) = (HashMap::default(), HashMap::default());
     for change in &session.collected.labels {
         let target = session.bytes(change.target);
-        if change.entry < first {
+        if change.entry < entries[0] {
             before.insert(target, change.name);
         }
         now.insert(target, change.name);
@@ -265,19 +262,14 @@ fn is_name(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Restores the name that the operation replaced.
-fn restore_name(
-    reader: &EntryReader,
-    first: EntryIx,
-    entries: &[EntryIx],
-    chain: &mut Chain,
-) -> io::Result<()> {
+fn restore_name(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let Some(&renamed) = entries.iter().find(|&&ix| is_name(session, ix)) else { return Ok(()) };
     let field = |ix: EntryIx, keys: [&str; 2]| {
         let found = |entry: Raw| keys.into_iter().find_map(|key| entry.get_text(key).map(Text::into_owned));
         reader.with_entry(ix, found).map(Option::unwrap_or_default)
     };
-    let earlier = (0..first.at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
+    let earlier = (0..entries[0].at()).rev().map(EntryIx::new).find(|&ix| is_name(session, ix));
     let old = match earlier {
         Some(ix) => field(ix, ["name", "title"])?,
         None => field(renamed, ["previousTitle"; 2])?,
@@ -295,17 +287,12 @@ fn restore_name(
 }
 
 /// Shows the targets of edits as they were seen before.
-fn restore_edits(
-    reader: &EntryReader,
-    first: EntryIx,
-    entries: &[EntryIx],
-    chain: &mut Chain,
-) -> io::Result<()> {
+fn restore_edits(reader: &EntryReader, entries: &[EntryIx], chain: &mut Chain) -> io::Result<()> {
     let session = chain.session;
     let target = |edit: EntryIx| named(reader, edit, "targetId");
     let is_edit = |ix: &EntryIx| session.entry(*ix).kind == Kind::ContextEdit;
     let mut earlier = HashMap::default();
-    for edit in session.upwards(session.entry(first).parent).filter(is_edit) {
+    for edit in session.upwards(session.entry(entries[0]).parent).filter(is_edit) {
         earlier.entry(target(edit)?).or_insert(edit);
     }
     let mut seen = HashSet::default();

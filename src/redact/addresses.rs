@@ -12,8 +12,8 @@ pub fn addresses(bytes: &[u8], found: &mut BTreeSet<Vec<u8>>) {
         // The second character of an escape, as in `\nme@example.org`.
         let is_escape = start > 0 && before[start - 1] == b'\\';
         let (start, end) = (start + usize::from(is_escape), after.iter().position(|&byte| !is_host(byte)));
-        let host = after[..end.unwrap_or(after.len())].trim_ascii_end();
-        let host = host.strip_suffix(b".").unwrap_or(host);
+        let rest = after[..end.unwrap_or(after.len())].trim_ascii_end();
+        let host = rest.strip_suffix(b".").unwrap_or(rest);
         let next = after.get(host.len());
         let previous = start.checked_sub(1).map(|at| before[at]);
         let is_login = next == Some(&b':') || matches!(previous, Some(b'/' | b':'));

@@ -42,15 +42,6 @@ use values::Value;
 /// The beginning of a placeholder.
 pub const START: &str = "[REDACTED:";
 
-/// What to remove besides secrets.
-#[derive(Debug, Default)]
-pub struct Options {
-    /// Keep images.
-    pub keep_images: bool,
-    /// Home directories and user names to replace, if requested.
-    pub people: Option<People>,
-}
-
 /// A secret in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
@@ -89,9 +80,10 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Returns a redactor for these values, in addition to the rules.
-    pub fn new(values: Vec<Value>, options: Options) -> Redactor {
-        Redactor { search: Search::new(values, options), ..Redactor::default() }
+    /// Returns a redactor for these values, in addition to the rules, and for the home directories and names of
+    /// `people`.
+    pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Redactor {
+        Redactor { search: Search::new(values, people, keeps_images), ..Redactor::default() }
     }
 
     /// Numbers the secrets in lines, in file order; the second of each pair is whether the line is an entry with a summary.

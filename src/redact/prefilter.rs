@@ -103,7 +103,7 @@ impl Prefilter {
     /// Returns the needles of all rules, and those of everything else that is always searched for.
     pub fn of_rules() -> &'static Prefilter {
         static NEEDLES: LazyLock<Prefilter> = LazyLock::new(|| {
-            let mut all: Vec<(Vec<u8>, (Calls, MayFollow))> = Vec::new();
+            let mut all = Vec::new();
             for (at, rule) in RULES.iter().enumerate() {
                 for keyword in rule.keywords.iter().map(|keyword| keyword.as_bytes()) {
                     all.push((keyword.to_vec(), (Calls::rule(at), rule.may_follow)));
@@ -128,7 +128,7 @@ impl Prefilter {
     }
 
     fn of(needles: impl Iterator<Item = (Vec<u8>, (Calls, MayFollow))>) -> Prefilter {
-        let mut all: BTreeMap<Vec<u8>, Vec<(Calls, MayFollow)>> = BTreeMap::new();
+        let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
         needles.for_each(|(literal, calls)| all.entry(literal).or_default().push(calls));
         let (literals, calls): (Vec<_>, Vec<_>) = all.into_iter().unzip();
         let automaton = if literals.len() < MOST_IN_TABLES {
@@ -148,10 +148,10 @@ impl Prefilter {
 
     /// Returns the needles in some lines that call for something, in order.
     pub fn in_lines(&self, bytes: &[u8]) -> Vec<Found> {
-        let cuts = cuts(bytes);
-        let lanes: [_; LANES] = from_fn(|lane| &bytes[cuts[lane]..cuts[lane + 1]]);
+        let ends = cuts(bytes);
+        let lanes: [_; LANES] = from_fn(|lane| &bytes[ends[lane]..ends[lane + 1]]);
         let mut found: [Vec<Found>; LANES] = from_fn(|_| Vec::new());
-        self.each(lanes, &mut |lane, at, calls| found[lane].push(Found { at: cuts[lane] + at, calls }));
+        self.each(lanes, &mut |lane, at, calls| found[lane].push(Found { at: ends[lane] + at, calls }));
         found.into_iter().flatten().collect()
     }
 

@@ -96,10 +96,10 @@ fn is_assigned(rest: &[u8]) -> bool {
 
 /// Whether `user:password@` follows.
 fn names_user(rest: &[u8]) -> bool {
-    let rest = rest.iter().skip_while(|byte| matches!(byte, b'/' | b'\\'));
-    let mut rest =
-        rest.take_while(|byte| !matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'));
-    rest.any(|byte| *byte == b':') && rest.any(|byte| *byte == b'@')
+    let start = rest.iter().skip_while(|byte| matches!(byte, b'/' | b'\\'));
+    let mut login =
+        start.take_while(|byte| !matches!(byte, b' ' | b'/' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\'));
+    login.any(|byte| *byte == b':') && login.any(|byte| *byte == b'@')
 }
 
 /// Whether the third part of a Discord token follows the first letter of the second: five more, and a dot.

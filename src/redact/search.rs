@@ -4,7 +4,7 @@ use super::prefilter::{Calls, Found, Prefilter, SHORTEST_ENCODED, is_digit};
 use super::rules::RULES;
 use super::unescape::{Spoken, levels};
 use super::values::{Exact, Value};
-use super::{Options, START, Splice, opaque, overlap};
+use super::{People, START, Splice, opaque, overlap};
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -67,11 +67,13 @@ pub(super) struct Hit {
 /// The keys of identifiers, types and times, in which only the values given by the user are searched for.
 const NAMES: &str = "id parentId targetId fromId firstKeptEntryId toolCallId timestamp type responseId";
 
-/// The rules, the values given by the user, and the options.
+/// The rules, the values given by the user, and what else to remove.
 #[derive(Default)]
 pub struct Search {
-    options: Options,
     values: Vec<Value>,
+    /// Home directories and user names to replace, if requested.
+    people: Option<People>,
+    keeps_images: bool,
     exact: Exact,
     /// The needles of the values and of people.
     needles: Option<Prefilter>,
@@ -80,25 +82,22 @@ pub struct Search {
 }
 
 impl Search {
-    /// Returns a search for these values, in addition to the rules.
-    pub fn new(values: Vec<Value>, options: Options) -> Search {
+    /// Returns a search for these values, in addition to the rules, and for `people`.
+    pub fn new(values: Vec<Value>, people: Option<People>, keeps_images: bool) -> Search {
         let exact = Exact::new(&values);
         let values_in = exact.needles.iter().map(|needle| (needle.as_slice(), Calls::VALUES));
-        let people = options
-            .people
-            .iter()
-            .flat_map(|people| &people.needles)
-            .map(|needle| (needle.as_slice(), Calls::PEOPLE));
-        let is_any = !values.is_empty() || options.people.is_some();
-        let needles = is_any.then(|| Prefilter::new(values_in.chain(people)));
-        Search { options, values, exact, needles, is_narrow: false }
+        let own = people.iter().flat_map(|people| &people.needles);
+        let people_in = own.map(|needle| (needle.as_slice(), Calls::PEOPLE));
+        let is_any = !values.is_empty() || people.is_some();
+        let needles = is_any.then(|| Prefilter::new(values_in.chain(people_in)));
+        Search { values, people, keeps_images, exact, needles, is_narrow: false }
     }
 
     /// Searches for these values as well, from now on only in the lines that may contain one of them.
     pub fn extend(&mut self, more: Vec<Value>) {
-        self.values.extend(more);
-        let (values, options) = (std::mem::take(&mut self.values), std::mem::take(&mut self.options));
-        *self = Search { is_narrow: true, ..Search::new(values, options) };
+        let old = std::mem::take(self);
+        let values = old.values.into_iter().chain(more).collect();
+        *self = Search { is_narrow: true, ..Search::new(values, old.people, old.keeps_images) };
     }
 
     /// Calls `line` for each line of `bytes` that may contain something to remove, in order: with its range,
@@ -156,16 +155,15 @@ impl Search {
             return finds;
         }
         if calls.any(Calls::BLOCKS) || calls.any(Calls::ESCAPES) {
-            add(opaque::blocks(line, self.options.keep_images), &mut finds.splices);
+            add(opaque::blocks(line, self.keeps_images), &mut finds.splices);
         }
         finds.opaque = finds.splices.len();
-        if let Some(people) =
-            self.options.people.as_ref().filter(|_| calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
+        if let Some(people) = &self.people
+            && (calls.any(Calls::PEOPLE) || calls.any(Calls::ESCAPES))
         {
-            let free = |one: &Splice| !finds.splices.iter().any(|other| overlap(&one.range, &other.range));
-            let mut people = people.splices(line);
-            people.retain(free);
-            finds.splices.append(&mut people);
+            let mut named = people.splices(line);
+            named.retain(|one| !finds.splices.iter().any(|other| overlap(&one.range, &other.range)));
+            finds.splices.append(&mut named);
         }
         let Finds { hits, stuck, splices, .. } = &mut finds;
         self.exact.each(line, &mut |range, value| {
@@ -185,7 +183,7 @@ impl Search {
     /// Adds the secrets and the signatures in the strings of a line. Returns whether the line is JSON.
     fn strings(&self, line: &[u8], needles: &[Found], is_signed: bool, finds: &mut Finds) -> bool {
         // Unless letters are escaped, a needle on any level of escapes is in the raw bytes as well.
-        let mut needles = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
+        let mut waiting = needles.iter().filter(|found| found.calls.any(Calls::TEXT)).peekable();
         let mut strings = Strings::new(line);
         loop {
             let found = match strings.advance() {
@@ -198,9 +196,9 @@ impl Search {
                 finds.splices.push(Splice { range: found.range.clone(), by: Vec::new() });
                 continue;
             }
-            while needles.next_if(|needle| needle.at < found.range.start).is_some() {}
+            while waiting.next_if(|needle| needle.at < found.range.start).is_some() {}
             let mut calls = Calls::default();
-            while let Some(needle) = needles.next_if(|needle| needle.at < found.range.end) {
+            while let Some(needle) = waiting.next_if(|needle| needle.at < found.range.end) {
                 calls |= needle.calls;
             }
             if calls != Calls::default() {

@@ -8,7 +8,7 @@ use pisess_json::strings::Strings;
 
 fn redactor(values: &[&str]) -> Redactor {
     let values = values.iter().map(|value| Value { kind: "secret", bytes: value.as_bytes().to_vec() });
-    Redactor::new(values.collect(), Options::default())
+    Redactor::new(values.collect(), None, false)
 }
 
 /// Returns the line without its secrets, which are found as in a file.
@@ -257,7 +257,7 @@ fn what_cannot_be_read_is_taken_out() {
         r#"{"type":"message","message":{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":""},{"type":"thinking","thinking":"[x]","thinkingSignature":""},{"type":"toolCall","id":"c","name":"n","arguments":{},"thoughtSignature":""},{"type":"text","text":"[image removed: image/png, 6 bytes]"}]}}"#
     );
     assert!(secrets.is_empty());
-    let mut keeping = Redactor::new(Vec::new(), Options { keep_images: true, people: None });
+    let mut keeping = Redactor::new(Vec::new(), None, true);
     let image = r#"{"message":{"content":[{"type":"image","data":"AAAABBBB","mimeType":"image/png"}]}}"#;
     assert_eq!(line(&mut keeping, image).0, image);
     let (without, _) = redacted(image);
@@ -270,7 +270,7 @@ fn what_cannot_be_read_is_taken_out() {
 #[test]
 fn home_folders_and_names_become_neutral() {
     let people = People::new(["/home/margarethe"]);
-    let mut redactor = Redactor::new(Vec::new(), Options { keep_images: false, people: Some(people) });
+    let mut redactor = Redactor::new(Vec::new(), Some(people), false);
     let text = r#"{"cwd":"/home/margarethe/proj","a":"see /Users/otto/x and C:\\Users\\otto\\y, margarethe wrote; /home/ alone","b":"{\"p\":\"\\/home\\/margarethe\\/z\"}"}"#;
     let (done, _) = line(&mut redactor, text);
     assert_eq!(

@@ -27,35 +27,17 @@ impl Value {
         is_contextual(self.kind) && is_word()
             || self.kind == "env" && text.bytes().all(|byte| byte.is_ascii_digit())
     }
-}
 
-/// The values in a file, and how many were skipped as too short to be distinguished from ordinary text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Values {
-    /// The values.
-    pub values: Vec<Value>,
-    /// The number of values shorter than six characters.
-    pub short: usize,
-}
-
-/// The minimum number of characters: shorter values occur by chance.
-const SHORTEST: usize = 6;
-
-impl Values {
-    fn push(&mut self, kind: &'static str, value: &[u8]) {
-        match std::str::from_utf8(value).map_or(value.len(), |text| text.chars().count()) {
-            0 => {}
-            1..SHORTEST => self.short += 1,
-            _ => self.values.push(Value { kind, bytes: value.to_vec() }),
-        }
+    /// Whether it is shorter than six characters, and so occurs by chance in ordinary text.
+    pub fn is_short(&self) -> bool {
+        std::str::from_utf8(&self.bytes).map_or(self.bytes.len(), |text| text.chars().count()) < 6
     }
 }
 
 /// Reads one value per line; blank lines are skipped.
-pub fn from_secret_file(text: &[u8]) -> Values {
-    let mut values = Values::default();
-    text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).for_each(|line| values.push("secret", line));
-    values
+pub fn from_secret_file(text: &[u8]) -> Vec<Value> {
+    let lines = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
+    lines.map(|line| Value { kind: "secret", bytes: line.to_vec() }).collect()
 }
 
 /// Matches an assignment of a dotenv file. A value in quotes may span lines; one without them ends before a comment.
@@ -65,11 +47,11 @@ const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=
 
 /// Reads the values of a dotenv file: `NAME=value`, `export NAME='value'`, `#` comments, double quotes with
 /// escapes and line breaks. Common values (`production`, `localhost`) are skipped.
-pub fn from_env_file(text: &[u8]) -> Values {
+pub fn from_env_file(text: &[u8]) -> Vec<Value> {
     static ASSIGNMENTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
     static ESCAPES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
     let character = |escape: &Captures| if &escape[1] == b"n" { vec![b'\n'] } else { escape[1].to_vec() };
-    let mut values = Values::default();
+    let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
         let of = |name| assignment.name(name).map(|value| value.as_bytes());
         let value = match of("escaped") {
@@ -78,8 +60,8 @@ pub fn from_env_file(text: &[u8]) -> Values {
                 of("single").or(of("tick")).or(of("plain").map(<[u8]>::trim_ascii)).unwrap_or_default().into()
             }
         };
-        if !is_common_setting(&value) {
-            values.push("env", &value);
+        if !value.is_empty() && !is_common_setting(&value) {
+            values.push(Value { kind: "env", bytes: value.into_owned() });
         }
     }
     values
@@ -178,8 +160,8 @@ mod tests {
     use super::*;
 
     fn env(text: &str) -> Vec<String> {
-        let values = from_env_file(text.as_bytes()).values;
-        values.into_iter().map(|value| String::from_utf8(value.bytes).unwrap()).collect()
+        let values = from_env_file(text.as_bytes()).into_iter().filter(|value| !value.is_short());
+        values.map(|value| String::from_utf8(value.bytes).unwrap()).collect()
     }
 
     #[test]
@@ -187,7 +169,7 @@ mod tests {
         let text = "# A_KEY=commented9out\nexport A_KEY = 'sin gle7quoted'\nB_KEY=plain8value # note\n\nC_KEY=\"two\\nlines\\\" and 1 more\"\nPORT=8080\nDEBUG=true\nNODE_ENV=production\nD_KEY=`tick9ed1`\nE=";
         assert_eq!(env(text), ["sin gle7quoted", "plain8value", "two\nlines\" and 1 more", "tick9ed1"]);
         let values = from_env_file(b"SECRET=abc\nPASSWORD=12345\n");
-        assert_eq!((values.values.len(), values.short), (0, 2));
+        assert_eq!(values.iter().map(Value::is_short).collect::<Vec<_>>(), [true, true]);
     }
 
     #[test]

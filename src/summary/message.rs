@@ -17,26 +17,28 @@ use std::sync::LazyLock;
 /// Matches files and skills as pi puts them into a request.
 const BODIES: &str = r#"(?s)(<(?:file|skill) name="[^>]*>).*?(</(?:file|skill)>)"#;
 
-#[derive(Debug, Default)]
-pub(super) struct Message {
-    pub kind: Kind,
-    /// Its words; the output of a call.
-    pub text: String,
-    /// The calls of a reply; the call of a result, as far as the result names it.
-    pub calls: Vec<Call>,
-}
-
-#[derive(Debug, Default)]
-pub(super) enum Kind {
-    User,
-    Assistant(Stop),
-    /// The result of a call, or of a command or code that the user ran.
-    Result(Outcome),
+#[derive(Debug)]
+pub(super) enum Message {
+    User(String),
+    /// The assistant's reply.
+    Reply {
+        text: String,
+        stop: Stop,
+        calls: Vec<Call>,
+    },
+    /// The result of a call, as far as the result names it, or of a command or code that the user ran.
+    Result {
+        call: Call,
+        outcome: Outcome,
+        output: String,
+    },
     /// An extension's message, with its custom type.
-    Extension(String),
-    CompactionSummary,
-    BranchSummary,
-    #[default]
+    Extension {
+        kind: String,
+        text: String,
+    },
+    CompactionSummary(String),
+    BranchSummary(String),
     Other,
 }
 
@@ -73,23 +75,23 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
     let mut blocks = Vec::new();
     let facts = message_facts(message, &mut blocks);
     let get = |key| message.get_some(key);
-    let role = facts.role.map(|role| role.text()).unwrap_or_default();
-    let role = role.to_string_lossy();
+    let stored_role = facts.role.map(|role| role.text()).unwrap_or_default();
+    let role = stored_role.to_string_lossy();
     let key = match &*role {
         "bashExecution" | "pythonExecution" => "output",
         "compactionSummary" | "branchSummary" => "summary",
         _ => "content",
     };
     let text = joined_text(get(key), "\n").into_string_lossy();
-    let (kind, text, calls) = match &*role {
-        "user" if !truthy(get("synthetic")) => (Kind::User, words(text, &blocks), vec![]),
-        "developer" if truthy(get("userInitiated")) => (Kind::User, words(text, &blocks), vec![]),
+    match &*role {
+        "user" if !truthy(get("synthetic")) => Message::User(words(text, &blocks)),
+        "developer" if truthy(get("userInitiated")) => Message::User(words(text, &blocks)),
         "custom" if starts_user_turn(message) => {
             let typed = skill_draft(message).map(Text::into_string_lossy);
-            (Kind::User, typed.unwrap_or_else(|| words(text, &blocks)), vec![])
+            Message::User(typed.unwrap_or_else(|| words(text, &blocks)))
         }
-        "custom" if says_nothing_new(get("customType")) => return Message::default(),
-        "custom" | "hookMessage" => (Kind::Extension(head(get("customType"))), text, vec![]),
+        "custom" if says_nothing_new(get("customType")) => Message::Other,
+        "custom" | "hookMessage" => Message::Extension { kind: head(get("customType")), text },
         "assistant" => {
             let calls: Vec<_> =
                 blocks.iter().filter(|block| block.is_call()).map(|block| call(block, folders)).collect();
@@ -103,23 +105,22 @@ pub(super) fn read(message: Raw, folders: Folders) -> Message {
                 _ if calls.is_empty() => Stop::Done,
                 _ => Stop::ToolUse,
             };
-            (Kind::Assistant(stop), text, calls)
+            Message::Reply { text, stop, calls }
         }
         "toolResult" => {
             let (id, tool) = (head(facts.tool_call_id), head(facts.tool_name));
             let call = Call { id, tool, ..Call::default() };
-            (Kind::Result(Outcome::of(message, &text)), text, vec![call])
+            Message::Result { call, outcome: Outcome::of(message, &text), output: text }
         }
         "bashExecution" | "pythonExecution" if !truthy(get("excludeFromContext")) => {
             let command = head(get("command").or(get("code")));
             let call = Call { command, ..Call::default() };
-            (Kind::Result(Outcome::of(message, "")), text, vec![call])
+            Message::Result { call, outcome: Outcome::of(message, ""), output: text }
         }
-        "compactionSummary" => (Kind::CompactionSummary, text, vec![]),
-        "branchSummary" => (Kind::BranchSummary, text, vec![]),
-        _ => return Message::default(),
-    };
-    Message { kind, text, calls }
+        "compactionSummary" => Message::CompactionSummary(text),
+        "branchSummary" => Message::BranchSummary(text),
+        _ => Message::Other,
+    }
 }
 
 /// Whether an extension's message is what Claude Code or Codex said in the name of the user, as `import` names it.
@@ -134,8 +135,8 @@ fn call(block: &Block, folders: Folders) -> Call {
     let question = first.unwrap_or(arguments).get("question");
     let name = block.name.and_then(Raw::text).unwrap_or_default();
     let command = arguments.get("command").or(arguments.get("cmd"));
-    let words = command.filter(|command| command.is_array());
-    let words = words.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
+    let list = command.filter(|command| command.is_array());
+    let words = list.and_then(|words| readable::command(words, READ)).map(Text::into_string_lossy);
     Call {
         id: head(block.id),
         tool: head(block.name),

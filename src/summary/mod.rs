@@ -35,7 +35,7 @@ use crate::session::Session;
 use crate::session::entry::Role;
 use crate::session::read::entry_reader::{self, EntryReader, read_in_order};
 use budget::{HELD, NEWEST, RECENT, SHORT_REPLY, WORDS};
-use message::{Kind, Message, Stop};
+use message::{Call, Message, Stop};
 use quote::{asks, columns, ends, line, quoted};
 use sections::*;
 use std::io;
@@ -97,41 +97,61 @@ struct Extract {
 
 impl Extract {
     /// Adds the next message, with the id of its entry.
-    fn add(&mut self, entry: &str, Message { kind, mut text, mut calls }: Message) {
-        self.redactor.clean(&mut text);
-        for text in calls.iter_mut().flat_map(|call| [&mut call.command, &mut call.target, &mut call.todo]) {
-            self.redactor.clean(text);
-        }
-        // A single word after a slash is a command to the agent itself.
-        let is_command = text.strip_prefix('/').is_some_and(|name| !name.contains(['/', ':']))
-            && text.split_whitespace().count() == 1;
-        match kind {
-            Kind::User if is_command => self.is_aside = !self.turn.request.is_empty(),
-            Kind::User if !text.trim().is_empty() => {
-                self.is_aside = false;
-                self.user(entry, text.trim());
+    fn add(&mut self, entry: &str, message: Message) {
+        match message {
+            Message::User(text) => {
+                let text = self.clean(text);
+                // A single word after a slash is a command to the agent itself.
+                let is_command = text.strip_prefix('/').is_some_and(|name| !name.contains(['/', ':']))
+                    && text.split_whitespace().count() == 1;
+                if is_command {
+                    self.is_aside = !self.turn.request.is_empty();
+                } else if !text.trim().is_empty() {
+                    self.is_aside = false;
+                    self.user(entry, text.trim());
+                }
             }
-            Kind::Extension(name) => self.note(&format!("Message of {name}"), &text),
-            Kind::Assistant(stop) => {
+            Message::Reply { text, stop, calls } => {
+                let text = self.clean(text);
+                let calls: Vec<_> = calls.into_iter().map(|call| self.clean_call(call)).collect();
                 if !self.is_aside {
                     self.turn.hear(&text, stop);
                     self.turn.calls += calls.len();
                 }
                 self.work.pending = calls;
             }
-            Kind::Result(outcome) => calls.into_iter().for_each(|call| {
-                let question = self.work.returned(call, outcome.clone(), &text);
+            Message::Result { call, outcome, output } => {
+                let (output, call) = (self.clean(output), self.clean_call(call));
+                let question = self.work.returned(call, outcome, &output);
                 if !question.is_empty() {
-                    self.points.add(Section::Decisions, turns::decided(&question, &text));
+                    self.points.add(Section::Decisions, turns::decided(&question, &output));
                 }
-            }),
-            Kind::CompactionSummary => self.go_on_from(&text),
-            Kind::BranchSummary => {
-                let branches = Sections::read(without_preamble(&text)).of_branches();
+            }
+            Message::Extension { kind, text } => {
+                let text = self.clean(text);
+                self.note(&format!("Message of {kind}"), &text);
+            }
+            Message::CompactionSummary(text) => {
+                let text = self.clean(text);
+                self.go_on_from(&text);
+            }
+            Message::BranchSummary(text) => {
+                let branches = Sections::read(without_preamble(&self.clean(text))).of_branches();
                 branches.into_iter().for_each(|branch| self.points.add(Section::Context, branch));
             }
-            Kind::User | Kind::Other => {}
+            Message::Other => {}
         }
+    }
+
+    /// Returns a text without its secrets.
+    fn clean(&mut self, mut text: String) -> String {
+        self.redactor.clean(&mut text);
+        text
+    }
+
+    fn clean_call(&mut self, call: Call) -> Call {
+        let [command, target, todo] = [call.command, call.target, call.todo].map(|text| self.clean(text));
+        Call { command, target, todo, ..call }
     }
 
     fn finish(mut self) -> String {

@@ -49,8 +49,8 @@ impl Extract {
 
     /// Returns the goals of a previous summary, and the request before, to which the current one may refer.
     fn beside(&self) -> Vec<String> {
-        let before = self.earlier.last();
-        let before = before.map(|turn| format!("The request before it: {}", reported(turn, NEWEST)));
+        let last = self.earlier.last();
+        let before = last.map(|turn| format!("The request before it: {}", reported(turn, NEWEST)));
         self.points_of(Section::Goal, SECTION).into_iter().chain(before).collect()
     }
 

@@ -88,9 +88,9 @@ pub(super) fn ends(text: &str, max: usize) -> String {
 /// Line breaks are kept.
 pub(super) fn clean(text: &str) -> String {
     static TAG: LazyLock<Regex> = LazyLock::new(|| Regex::new(TAGS).expect("a constant"));
-    let plain = anstream::adapter::strip_str(text).to_string();
-    let plain = plain.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
-    let plain: String = plain.replace('\t', "    ").chars().filter(|c| *c == '\n' || !acts(*c)).collect();
+    let stripped = anstream::adapter::strip_str(text).to_string();
+    let lines = stripped.replace("\r\n", "\n").replace(['\r', '\u{2028}', '\u{2029}', '\u{85}'], "\n");
+    let plain: String = lines.replace('\t', "    ").chars().filter(|c| *c == '\n' || !acts(*c)).collect();
     TAG.replace_all(&plain, "‹$1").into_owned()
 }
 
@@ -116,8 +116,8 @@ pub(super) fn asks(text: &str) -> bool {
 
 /// Returns a remark without what only leads over: a short exclamation at its start, and the sentence at its end that
 /// announces, with a colon, what comes next.
-pub(super) fn substance(text: &str) -> &str {
-    let text = text.trim();
+pub(super) fn substance(remark: &str) -> &str {
+    let text = remark.trim();
     let first = text.split_sentence_bounds().next().unwrap_or_default();
     let is_cheer = first.trim_end().ends_with(['!', '！']) && columns(first.trim()) < 30;
     let text = if is_cheer { &text[first.len()..] } else { text };

@@ -62,9 +62,9 @@ impl Command {
     }
 
     /// Returns the call of another tool. All tools that change a file do the same with it.
-    pub fn of_tool(name: &str, target: &str) -> Self {
+    pub fn of_tool(tool: &str, target: &str) -> Self {
         // Claude Code's names of the tools begin with capitals.
-        let name = name.to_lowercase();
+        let name = tool.to_lowercase();
         let words = if is_changing(&name) { vec!["edit", target] } else { vec![&*name] };
         let step = Step { words: words.into_iter().map(str::to_owned).collect(), folder: String::new() };
         Command { looks: step.is_one_of(LOOKING), steps: vec![step], is_hidden: false }
@@ -101,18 +101,18 @@ impl Step {
 
     /// Whether a text mentions the step: an argument, or its program if it has none.
     pub fn is_named_in(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
+        let lower = text.to_lowercase();
         let words = &self.words[usize::from(self.words.len() > 1)..];
         let mut names = words.iter().filter_map(|word| word.rsplit('/').next());
-        names.any(|name| name.len() > 1 && text.contains(&name.to_lowercase()))
+        names.any(|name| name.len() > 1 && lower.contains(&name.to_lowercase()))
     }
 }
 
 /// Whether a tool changes files, by its name.
 pub(super) fn is_changing(tool: &str) -> bool {
-    let tool = tool.to_lowercase();
-    let is_list = tool.contains("todo");
-    !is_list && ["edit", "write", "patch", "create"].iter().any(|part| tool.contains(part))
+    let name = tool.to_lowercase();
+    let is_list = name.contains("todo");
+    !is_list && ["edit", "write", "patch", "create"].iter().any(|part| name.contains(part))
 }
 
 /// Whether a part of a command line writes a file, by a redirection or in place.

@@ -88,9 +88,9 @@ impl Work {
     pub fn changed(&self) -> Vec<String> {
         let last = self.runs.iter().rposition(ToolRun::commits);
         let mut seen = HashSet::default();
-        let runs = self.runs.range(last.map_or(0, |at| at + 1)..).rev();
-        let runs = runs.filter(|run| run.outcome == Outcome::Passed && is_changing(&run.call.tool));
-        let files = runs.map(|run| &run.call.target).filter(|file| !file.is_empty() && seen.insert(*file));
+        let since = self.runs.range(last.map_or(0, |at| at + 1)..).rev();
+        let changes = since.filter(|run| run.outcome == Outcome::Passed && is_changing(&run.call.tool));
+        let files = changes.map(|run| &run.call.target).filter(|file| !file.is_empty() && seen.insert(*file));
         series(files.map(|file| code(file, COMMAND)))
     }
 

@@ -8,9 +8,7 @@ use crate::cli::output::{Failure, visible};
 use crate::cli::status::Status;
 use crate::cli::transaction::{Attempted, under_lock};
 use crate::format::age;
-use crate::ops::archive::{
-    Facts, Filter, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs,
-};
+use crate::ops::archive::{Facts, SESSION, blobs_of, companions, folder_of, is_blob, place_of, stored_blobs};
 use crate::ops::list::{Listed, alone};
 use crate::session::dialect::Dialect;
 use pisess_store::{
@@ -27,8 +25,8 @@ const SETTLED_MS: i64 = 10 * 60 * 1000;
 /// Archives sessions, on several threads.
 pub struct Packer<'a> {
     pub places: Places,
-    /// Which of the sessions to archive; `None` if they were named.
-    pub filter: Option<Filter>,
+    /// Whether to archive a session with this newest message and this number of messages; `None` if they were named.
+    pub filter: Option<&'a (dyn Fn(i64, u32) -> bool + Sync)>,
     /// The current time in milliseconds since 1970.
     pub now_ms: i64,
     pub change: &'a ChangeArgs,
@@ -49,7 +47,7 @@ impl Packer<'_> {
                 .hint("give the path of a session"));
         };
         let listed = self.listed(&input)?;
-        if self.filter.is_some_and(|filter| !filter.fits(listed.modified, listed.messages)) {
+        if self.filter.is_some_and(|fits| !fits(listed.modified, listed.messages)) {
             return Ok(None);
         }
         let session = file.resolved();

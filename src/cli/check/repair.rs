@@ -75,7 +75,7 @@ fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Re
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(input, &options)?;
     if args.write.change.dry_run {
-        return report.session(path_of(input), checkup.findings(), ui);
+        return report.session(path_of(input), &checkup.findings, ui);
     }
     match (&args.write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
@@ -83,7 +83,7 @@ fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Re
                 store::create(output, input.file(), args.write.change.force, fill).map(Attempt::Done)
             };
             let (attempt, rejected) = write_both(input, &checkup, output, create)?;
-            done(input, checkup.findings(), Some((attempt.done()?, rejected)), report, ui)
+            done(input, &checkup.findings, Some((attempt.done()?, rejected)), report, ui)
         }
         (None, Some(_)) => in_place(input, &checkup, &options, report, ui),
         _ => to_stdout(input, &checkup, report, ui),
@@ -106,19 +106,19 @@ fn in_place(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     if !checkup.is_repairable() {
-        return done(input, checkup.findings(), None, report, ui);
+        return done(input, &checkup.findings, None, report, ui);
     }
     let backup = report.args.backup.as_ref().map(|suffix| with_suffix(path_of(input), suffix));
-    let writing = report.args.write.change.options(checkup.session().dialect);
+    let writing = report.args.write.change.options(checkup.session.dialect);
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
         let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
         let checkup = grown.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
-            return Ok((None, (checkup.findings().to_vec(), None)));
+            return Ok((None, (checkup.findings.clone(), None)));
         }
         let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
         let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
-        Ok((Some(attempt), (checkup.findings().to_vec(), rejected)))
+        Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
     let (committed, (findings, rejected)) = under_lock(input, &writing, &mut attempt)?;
     done(input, &findings, committed.map(|committed| (committed, rejected)), report, ui)
@@ -134,7 +134,7 @@ fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui)
     }
     checkup.write_repaired(ui.stdout()).map_err(|error| output_or_input(input, error))?;
     // Standard output carries the session, so the findings go to standard error.
-    for finding in checkup.findings() {
+    for finding in &checkup.findings {
         report.count(finding);
         let path = visible(&path_of(input).to_string_lossy());
         ui.print_aside(&format!("{path}:{}", report.line(&[finding])));

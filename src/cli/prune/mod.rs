@@ -19,7 +19,7 @@ use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{
-    Damaged, Operation, Prune, Restore, Wanted, above_compactions, operations, pruned_file, read,
+    Damaged, Operation, Prune, Restore, ValueKind, above_compactions, operations, pruned_file, read,
 };
 use crate::session::dialect::Dialect;
 use crate::session::reference::Position;
@@ -132,7 +132,8 @@ pub fn with_pruned(path: &Path, options: Options, ui: &mut Ui) -> Result<Option<
 
 /// What to do with a session.
 pub enum Task {
-    Payloads(Wanted),
+    /// Prune the payloads of these kinds that take more than this many bytes.
+    Payloads { over: u64, kinds: Vec<ValueKind> },
     /// Prune what no branch needs above its last compaction.
     Compacted,
     /// Prune the branch that this reference is on.
@@ -171,7 +172,7 @@ impl Job<'_> {
 
     fn nothing(&self) -> String {
         match &self.task {
-            Task::Payloads(wanted) => format!("no payload is larger than {}", size(wanted.over as usize)),
+            Task::Payloads { over, .. } => format!("no payload is larger than {}", size(*over as usize)),
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Restore => "nothing to prune".to_owned(),
         }
@@ -223,7 +224,9 @@ impl Job<'_> {
     fn find(&self, now: &OpenSession, ui: &Ui) -> Result<Prune, Failure> {
         let source = now.input.source();
         match &self.task {
-            Task::Payloads(wanted) => now.input.read(Prune::payloads_of(&now.session, source, wanted)),
+            Task::Payloads { over, kinds } => {
+                now.input.read(Prune::payloads_of(&now.session, source, *over, kinds))
+            }
             Task::Compacted => {
                 Damaged::check(&now.session).map_err(|error| damaged(now, error))?;
                 let leaves = now.input.read(above_compactions(&now.session, source))?;

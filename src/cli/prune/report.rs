@@ -89,7 +89,7 @@ impl Job<'_> {
         });
         self.print_rows(payloads.chain(entries), ui)?;
         let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
-        if let Task::Payloads(_) = self.task {
+        if let Task::Payloads { .. } = self.task {
             let [before, after] = self.context(&prune)?.map(|count| tokens(count as f64));
             summary += &format!("; context {before} to {after} tokens");
         }
@@ -120,7 +120,7 @@ impl Job<'_> {
         let (text, number) = (Column::text(""), Column::number(""));
         let sizes = match self.task {
             Task::Restore => vec![],
-            Task::Payloads(_) => vec![text, number],
+            Task::Payloads { .. } => vec![text, number],
             Task::Branch(_) | Task::Compacted => vec![number],
         };
         let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());

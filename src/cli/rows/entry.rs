@@ -186,7 +186,7 @@ impl Look<'_> {
     }
 
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
-        let is_search = !self.drawing.words().is_empty();
+        let is_search = !self.drawing.words.is_empty();
         if !is_search && (row.path.is_empty() || rows.left.is_none()) {
             push_squeezed(&mut rows.text, &row.body);
             return rows.put_part(style);
@@ -213,7 +213,7 @@ impl Look<'_> {
             rows.left.map_or(Cow::Borrowed(body), |left| fitted(body, left, self.glyphs.ellipsis).into());
         let is_elsewhere = |hit: &Hit| !matches!(&*hit.field, "message.role" | "type");
         let hit = self.drawing.hit(ix).filter(|hit| is_elsewhere(hit));
-        match hit.filter(|_| self.drawing.words().all(&shown).is_empty()) {
+        match hit.filter(|_| self.drawing.words.all(&shown).is_empty()) {
             None => self.highlighted(rows, &shown, style),
             Some(hit) if hit.field == "label" && self.drawing.session.entry(ix).kind != Kind::Label => {
                 rows.put(&shown, style);
@@ -233,7 +233,7 @@ impl Look<'_> {
             rows.put(&format!(" {}{field}", self.glyphs.fold), self.styles.dim);
         }
         let text = visible(&hit.snippet.text);
-        let first = self.drawing.words().all(&text).first().map_or(0..0, Clone::clone);
+        let first = self.drawing.words.all(&text).first().map_or(0..0, Clone::clone);
         let room = rows.left.unwrap_or(usize::MAX);
         if columns(&text[..first.end]) < room {
             return self.highlighted(rows, &text, style);
@@ -252,7 +252,7 @@ impl Look<'_> {
 
     fn highlighted(&self, rows: &mut Rows, text: &str, style: Style) {
         let mut done = 0;
-        for place in self.drawing.words().all(text) {
+        for place in self.drawing.words.all(text) {
             rows.put(&text[done..place.start], style);
             rows.put(&text[place.clone()], self.styles.hit);
             done = place.end;

@@ -4,7 +4,7 @@ use crate::cli::output::{Clock, Styles, Ui, columns, fitted, fitted_end, push_vi
 use crate::cli::sessions::PathsArgs;
 use crate::format::{ID, id_end};
 use crate::load::Options;
-use crate::ops::grep::{Around, Match, Turn, around};
+use crate::ops::grep::{Match, Turn, around};
 use crate::ops::tree::{Drawing, rows};
 use crate::session::entry::EntryIx;
 use crate::session::paths::below_home;
@@ -35,8 +35,9 @@ pub struct Painter {
     pub by_id: bool,
     /// Whether rows begin with the path of their session.
     pub paths: bool,
-    /// The number of entries to print around each match.
-    pub around: Around,
+    /// The number of entries to print above each match, and below it.
+    pub most_above: usize,
+    pub most_below: usize,
     /// The options for loading a session whose entries are printed around matches.
     pub options: Options,
     pub width: usize,
@@ -45,7 +46,7 @@ pub struct Painter {
 
 impl Painter {
     pub fn has_context(&self) -> bool {
-        self.around != Around::default()
+        self.most_above > 0 || self.most_below > 0
     }
 
     /// Returns what precedes the rows of a session: its path or id, its start time and its directory, after an empty line
@@ -130,15 +131,15 @@ impl Painter {
         }
         let lines: Vec<_> = matches.iter().map(|hit| hit.line).collect();
         let drawing = rows(session, session.leaf);
-        for shown in around(session, &lines, self.around) {
-            if !shown.continues && !out.is_empty() && !self.json {
+        around(session, &lines, self.most_above, self.most_below, |ix, found, continues| {
+            if !continues && !out.is_empty() && !self.json {
                 out.extend_from_slice(self.gap().as_bytes());
             }
-            match shown.found {
+            match found {
                 Some(at) => self.row(path, header, &matches[at], false, out),
-                None => self.row(path, header, &self.near(&drawing, shown.entry), true, out),
+                None => self.row(path, header, &self.near(&drawing, ix), true, out),
             }
-        }
+        });
     }
 
     /// Returns the row of an entry near a match, which has no match itself.

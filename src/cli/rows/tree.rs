@@ -7,7 +7,7 @@ use crate::cli::rows::entry::{ID_COLUMNS, Look};
 use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
-use crate::ops::rows::{Extent, extents, folded, folds};
+use crate::ops::rows::{Ending, Extent, extents, folded_tools, folds};
 use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
@@ -255,7 +255,7 @@ impl<'a> Painter<'a> {
         if self.marked == Some(ix) {
             // What follows the conversation, such as a label or the mark of a switch, is no part of it.
             let is_last =
-                drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf()) == Some(ix);
+                drawing.is_leaf(ix) || last_of_conversation(drawing.session, drawing.leaf) == Some(ix);
             let mark = if is_last { glyphs.leaf } else { glyphs.hidden_leaf };
             marks.push((format!("  {mark}"), styles.active));
         }
@@ -292,20 +292,21 @@ impl<'a> Painter<'a> {
     /// `⋯ 9 tools: 4 read, 3 edit, 2 bash, 1 failed`
     fn fold(&self, fold: &Range<usize>, rows: &mut Rows, is_dim: bool) {
         let Look { drawing, styles, glyphs, .. } = &self.look;
-        let folded = folded(drawing, fold);
         rows.push_str(glyphs.fold);
         rows.push_number(fold.len(), 0);
         rows.push_str(" tools: ");
         rows.put_part(if is_dim { styles.dim } else { styles.tool });
-        for (at, (name, count)) in folded.tools.iter().enumerate() {
+        for (at, (name, count)) in folded_tools(drawing, fold).iter().enumerate() {
             rows.push_str(if at == 0 { "" } else { ", " });
             rows.push_number(*count, 0);
             rows.push_str(" ");
             rows.push_text(name);
         }
         rows.put_part(if is_dim { styles.dim } else { Style::new() });
-        if folded.failed > 0 {
-            rows.put(&format!(", {} failed", folded.failed), if is_dim { styles.dim } else { styles.error });
+        let has_failed = |place: &&TreeRow| Ending::of(drawing.session.entry(place.entry)).is_some();
+        let failed = drawing.places[fold.clone()].iter().filter(has_failed).count();
+        if failed > 0 {
+            rows.put(&format!(", {failed} failed"), if is_dim { styles.dim } else { styles.error });
         }
     }
 

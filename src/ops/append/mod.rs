@@ -5,12 +5,13 @@
 
 pub mod shorthand;
 
+pub use super::required::check_message;
+
 use super::edit::call_ids;
-use super::required::{self, Flaw};
-use super::{IdSource, parent_id};
+use super::required;
+use super::{IdSource, Refusal, parent_id};
 use crate::ops::plan::{Change, NewEntry};
 use crate::session::Session;
-use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind, Refers, Role};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
@@ -23,88 +24,40 @@ use pisess_json::time::parse_js_date;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Why an entry cannot be appended, or a message cannot be sent to a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// Its index among the given ones.
-    pub number: usize,
-    /// What is wrong.
-    pub what: String,
-    /// What to try; `None` if there is no specific advice.
-    pub hint: Option<String>,
-}
-
-/// Validated entries.
-#[derive(Debug)]
-pub struct Appended {
+/// Entries that are validated and chained, each under the previous one, unless it specifies a parent.
+pub struct Batch<'s> {
+    session: &'s Session,
+    reader: &'s EntryReader<'s>,
+    /// The entries by id, numbered after those of the session, as they will be.
+    ids: HashMap<Text<'static>, EntryIx>,
+    parents: Vec<Position>,
+    /// The parent of the next entry that specifies none.
+    parent: Option<Text<'static>>,
     /// The entries.
     pub change: Change,
     /// Types that neither agent writes: from a newer version, or misspelled.
     pub unknown: BTreeSet<String>,
 }
 
-/// Chains entries, given as JSON, under `place`: each under the previous one, unless it specifies a parent.
-///
-/// # Errors
-/// The first that is not valid.
-pub fn append<'a>(
-    reader: &EntryReader,
-    place: Position,
-    entries: impl IntoIterator<Item = &'a [u8]>,
-    fresh: &mut IdSource,
-) -> Result<Appended, Invalid> {
-    let session = reader.session();
-    let parent = parent_id(session, place).map(Text::into_owned);
-    let mut batch = Batch {
-        session,
-        reader,
-        ids: HashMap::default(),
-        parents: Vec::new(),
-        entries: Vec::new(),
-        unknown: BTreeSet::new(),
-        parent,
-    };
-    for (number, entry) in entries.into_iter().enumerate() {
-        batch.take(entry, fresh).map_err(|(what, hint)| Invalid { number, what, hint })?;
+impl<'s> Batch<'s> {
+    /// Returns a batch without entries, to be appended under `place`.
+    pub fn under(reader: &'s EntryReader<'s>, place: Position) -> Batch<'s> {
+        let session = reader.session();
+        Batch {
+            session,
+            reader,
+            ids: HashMap::default(),
+            parents: Vec::new(),
+            parent: parent_id(session, place).map(Text::into_owned),
+            change: Change::default(),
+            unknown: BTreeSet::new(),
+        }
     }
-    Ok(Appended { change: Change::from(batch.entries), unknown: batch.unknown })
-}
 
-/// Validates an array of messages for a model.
-///
-/// # Errors
-/// The first that the agent could not handle.
-pub fn check_messages(dialect: Dialect, messages: Raw) -> Result<(), Invalid> {
-    messages.items().enumerate().try_for_each(|(number, message)| {
-        required::in_context(dialect, message).map_err(|(what, hint)| Invalid { number, what, hint })
-    })
-}
-
-/// The entries validated so far.
-struct Batch<'s> {
-    session: &'s Session,
-    reader: &'s EntryReader<'s>,
-    /// Their indexes, by id.
-    ids: HashMap<Text<'static>, usize>,
-    parents: Vec<Option<Text<'static>>>,
-    entries: Vec<NewEntry>,
-    unknown: BTreeSet<String>,
-    /// The parent of the next entry that specifies none.
-    parent: Option<Text<'static>>,
-}
-
-/// An ancestor: an entry of the batch, or of the session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Above {
-    New(usize),
-    Stored(EntryIx),
-}
-
-impl Batch<'_> {
-    /// Validates and adds the next entry.
-    fn take(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Flaw> {
+    /// Validates and adds the next entry, given as JSON.
+    pub fn add(&mut self, line: &[u8], fresh: &mut IdSource) -> Result<(), Refusal> {
         let hint = "each line is one entry, such as {\"type\":\"custom\",\"customType\":\"seen\"}";
-        let flaw = |what: &str| (what.to_owned(), Some(hint.to_owned()));
+        let flaw = |what: &str| Refusal::with_hint(what, hint);
         let entry = Raw::parse(line).map_err(|error| flaw(&error.to_string()))?;
         if !entry.is_object() {
             return Err(flaw("not a JSON object"));
@@ -115,15 +68,15 @@ impl Batch<'_> {
         let kind = entry.get_text("type").ok_or_else(|| flaw("`type` is missing or not a string"))?;
         match &*kind.to_string_lossy() {
             "session" | "title" => {
-                return Err((
+                return Err(Refusal::with_hint(
                     format!("{kind} starts a session and is not an entry"),
-                    Some("give only the lines after it".to_owned()),
+                    "give only the lines after it",
                 ));
             }
             "leaf" => {
-                return Err((
-                    "the agents ignore the target of a leaf record".to_owned(),
-                    Some("move the leaf with `pisess switch`".to_owned()),
+                return Err(Refusal::with_hint(
+                    "the agents ignore the target of a leaf record",
+                    "move the leaf with `pisess switch`",
                 ));
             }
             known => required::check(self.session.dialect, Kind::named(known.as_bytes()), entry)?,
@@ -133,64 +86,69 @@ impl Batch<'_> {
         if let Some(timestamp) = entry.get("timestamp")
             && timestamp.raw_string().and_then(|_| parse_js_date(timestamp.text()?.as_bytes())).is_none()
         {
-            return Err((
-                "`timestamp` is not a time".to_owned(),
-                Some("write it as 2026-01-31T12:00:00.000Z, or omit it".to_owned()),
+            return Err(Refusal::with_hint(
+                "`timestamp` is not a time",
+                "write it as 2026-01-31T12:00:00.000Z, or omit it",
             ));
         }
-        self.names(entry, &id, parent.as_ref())?;
-        self.answers(entry, parent.as_ref())?;
+        let above = parent.as_ref().and_then(|parent| self.found(parent));
+        self.names(entry, &id, above)?;
+        self.answers(entry, above)?;
         if !required::is_known(Kind::of(entry.get("type"))) {
             self.unknown.insert(kind.to_string());
         }
         let line = filled(entry, &id, parent.as_ref(), fresh);
-        self.entries.push(NewEntry { id: id.clone(), line });
-        self.parents.push(parent);
-        self.ids.insert(id.clone(), self.ids.len());
+        self.change.entries.push(NewEntry { id: id.clone(), line });
+        self.ids.insert(id.clone(), EntryIx::new(self.session.entries.len() + self.parents.len()));
+        self.parents.push(above);
         self.parent = Some(id);
         Ok(())
     }
 
-    fn has(&self, id: &Text) -> bool {
-        self.found(Some(id)).is_some()
+    /// Returns the entry with this id, of the batch or of the session.
+    fn found(&self, id: &Text) -> Position {
+        self.ids.get(id).copied().or_else(|| self.session.find(id))
     }
 
-    fn found(&self, id: Option<&Text>) -> Option<Above> {
-        let made = self.ids.get(id?).copied().map(Above::New);
-        made.or_else(|| self.session.find(id?).map(Above::Stored))
+    /// Returns the number of an entry in the batch; `None` for an entry of the session.
+    fn number(&self, ix: EntryIx) -> Option<usize> {
+        ix.at().checked_sub(self.session.entries.len())
     }
 
     /// Iterates over an entry and its ancestors.
-    fn way_up(&self, from: Option<&Text>) -> impl Iterator<Item = Above> + '_ {
-        std::iter::successors(self.found(from), |&at| match at {
-            Above::New(number) => self.found(self.parents[number].as_ref()),
-            Above::Stored(ix) => self.session.entry(ix).parent.map(Above::Stored),
+    fn way_up(&self, from: Position) -> impl Iterator<Item = EntryIx> + '_ {
+        std::iter::successors(from, |&ix| match self.number(ix) {
+            Some(number) => self.parents[number],
+            None => self.session.entry(ix).parent,
         })
     }
 
-    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Flaw> {
+    fn id(&self, entry: Raw, fresh: &mut IdSource) -> Result<Text<'static>, Refusal> {
         let Some(given) = entry.get("id") else {
             let is_taken = |id: &str| self.ids.contains_key(&Text::from(id));
             return Ok(Text::from(fresh.free_id(self.session, is_taken)));
         };
-        let hint = Some("omit it to have one generated".to_owned());
+        let hint = "omit it to have one generated";
         match given.text().filter(|id| !id.is_empty()) {
-            None => Err(("`id` is not a string".to_owned(), hint)),
-            Some(id) if self.has(&id) => Err((format!("the id {:?} is taken", id.to_string()), hint)),
+            None => Err(Refusal::with_hint("`id` is not a string", hint)),
+            Some(id) if self.found(&id).is_some() => {
+                Err(Refusal::with_hint(format!("the id {:?} is taken", id.to_string()), hint))
+            }
             Some(id) => Ok(id.into_owned()),
         }
     }
 
-    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, Flaw> {
+    fn parent_of(&self, entry: Raw) -> Result<Option<Text<'static>>, Refusal> {
         let Some(given) = entry.get("parentId") else { return Ok(self.parent.clone()) };
         if given.is_null() {
             return Ok(None);
         }
-        let hint = Some("omit it to continue from the entry before".to_owned());
+        let hint = "omit it to continue from the entry before";
         match given.text() {
-            None => Err(("`parentId` is neither a string nor null".to_owned(), hint)),
-            Some(id) if !self.has(&id) => {
-                Err((format!("the parent {:?} is not in the session", id.to_string()), hint))
+            None => Err(Refusal::with_hint("`parentId` is neither a string nor null", hint)),
+            Some(id) if self.found(&id).is_none() => {
+                let what = format!("the parent {:?} is not in the session", id.to_string());
+                Err(Refusal::with_hint(what, hint))
             }
             Some(id) => Ok(Some(id.into_owned())),
         }
@@ -198,7 +156,7 @@ impl Batch<'_> {
 
     /// Checks that the entry in `targetId`, `fromId` or `firstKeptEntryId` exists, and that an edit's target
     /// and a compaction's first kept entry are ancestors.
-    fn names(&self, entry: Raw, own: &Text, parent: Option<&Text>) -> Result<(), Flaw> {
+    fn names(&self, entry: Raw, own: &Text, above: Position) -> Result<(), Refusal> {
         let Some((key, refers)) = Kind::of(entry.get("type")).schema().refers else { return Ok(()) };
         let free = match refers {
             Refers::Any | Refers::Above => None,
@@ -207,18 +165,16 @@ impl Batch<'_> {
         };
         let is_above = matches!(refers, Refers::Above | Refers::AboveOrItself);
         match entry.get_text(key) {
-            Some(id) if free.as_ref() != Some(&id) && !self.has(&id) => Err((
+            Some(id) if free.as_ref() != Some(&id) && self.found(&id).is_none() => Err(Refusal::with_hint(
                 format!("`{key}`: the entry {:?} is not in the session", id.to_string()),
-                Some("`pisess path --ids` lists the entries on the path to an entry".to_owned()),
+                "`pisess path --ids` lists the entries on the path to an entry",
             )),
             Some(id)
-                if is_above
-                    && id != *own
-                    && !self.way_up(parent).any(|above| Some(above) == self.found(Some(&id))) =>
+                if is_above && id != *own && !self.way_up(above).any(|ix| Some(ix) == self.found(&id)) =>
             {
-                Err((
+                Err(Refusal::with_hint(
                     format!("`{key}`: the entry {:?} is not above the new entry", id.to_string()),
-                    Some("name an entry above the new one, or append elsewhere with --at".to_owned()),
+                    "name an entry above the new one, or append elsewhere with --at",
                 ))
             }
             _ => Ok(()),
@@ -226,34 +182,32 @@ impl Batch<'_> {
     }
 
     /// Checks that a tool result has its call among its ancestors.
-    fn answers(&self, entry: Raw, parent: Option<&Text>) -> Result<(), Flaw> {
+    fn answers(&self, entry: Raw, above: Position) -> Result<(), Refusal> {
         let message = entry.get("message").filter(|_| Kind::of(entry.get("type")) == Kind::Message);
         let result = message.filter(|message| message.get("role").is_some_and(|role| role.is("toolResult")));
         let Some(call) = result.and_then(|result| result.get_text("toolCallId")) else { return Ok(()) };
-        for above in self.way_up(parent) {
-            if self.calls(above, &call).map_err(|error| (format!("reading its path: {error}"), None))? {
+        for ix in self.way_up(above) {
+            let unreadable = |error| Refusal::new(format!("reading its path: {error}"));
+            if self.calls(ix, &call).map_err(unreadable)? {
                 return Ok(());
             }
         }
-        Err((
+        Err(Refusal::with_hint(
             format!("no entry above the new one makes the tool call {:?}", call.to_string()),
-            Some("append it together with its call, or below the call with --at".to_owned()),
+            "append it together with its call, or below the call with --at",
         ))
     }
 
-    fn calls(&self, above: Above, id: &Text) -> io::Result<bool> {
-        let mut calls = false;
-        let mut look = |message: Raw| calls = call_ids(message.get("content")).any(|call| call == *id);
-        match above {
-            Above::Stored(ix) if self.session.is_message(ix, Role::Assistant) => {
-                self.reader.with_message(ix, &mut look)?;
+    /// Whether an entry makes the tool call with this id.
+    fn calls(&self, ix: EntryIx, id: &Text) -> io::Result<bool> {
+        let calls = |message: Raw| call_ids(message.get("content")).any(|call| call == *id);
+        match self.number(ix) {
+            Some(number) => {
+                Ok(Raw::checked(&self.change.entries[number].line).get("message").is_some_and(calls))
             }
-            Above::Stored(_) => {}
-            Above::New(number) => {
-                Raw::checked(&self.entries[number].line).get("message").into_iter().for_each(look);
-            }
+            None if self.session.is_message(ix, Role::Assistant) => self.reader.with_message(ix, calls),
+            None => Ok(false),
         }
-        Ok(calls)
     }
 }
 
@@ -262,10 +216,10 @@ impl Batch<'_> {
 pub(super) fn filled(entry: Raw, id: &Text, parent: Option<&Text>, fresh: &IdSource) -> Vec<u8> {
     let mut edit = Edit::new(entry.bytes()).expect("it was parsed as an object");
     let at_end = matches!(Kind::of(entry.get("type")), Kind::Custom | Kind::CustomMessage);
-    let parent = parent.map_or_else(|| b"null".to_vec(), encoded);
+    let parent_id = parent.map_or_else(|| b"null".to_vec(), encoded);
     let time = encoded(&Text::from(fresh.timestamp()));
     let mut before = "type";
-    for (key, value) in [("id", encoded(id)), ("parentId", parent), ("timestamp", time)] {
+    for (key, value) in [("id", encoded(id)), ("parentId", parent_id), ("timestamp", time)] {
         match entry.get(key) {
             Some(_) => before = key,
             None if at_end => edit.set(key, &value),

@@ -30,8 +30,8 @@ pub fn assistant(text: &Text, like: Raw) -> Object {
     let usage =
         zeros(&["input", "output", "cacheRead", "cacheWrite", "totalTokens"]).json("cost", &cost).finish();
     let said = Object::new().str("role", "assistant").json("content", &text_content(text));
-    let said = said.copy(like, &["api", "provider", "model"]);
-    message(said.json("usage", &usage).str("stopReason", "stop"))
+    let by = said.copy(like, &["api", "provider", "model"]);
+    message(by.json("usage", &usage).str("stopReason", "stop"))
 }
 
 fn message(message: Object) -> Object {

@@ -10,7 +10,6 @@
 use super::finding::{Finding, FindingKind as K, found};
 use super::line_repair::{LineRepair, OddIds};
 use crate::session::entry::{EntryIx, Flags, Kind, LineNo};
-use crate::session::reference::Position;
 use crate::session::{Format, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_json::text::Text;
@@ -47,13 +46,14 @@ pub(super) fn check(
     if matches!(session.format, Format::V1 | Format::Draft) {
         return Links::default();
     }
-    let odd = repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect();
+    let mut above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect::<Vec<_>>();
     let mut graph = Graph {
         session,
         active,
         findings,
-        odd,
-        trees: Trees::new(session),
+        odd: repair.odd_ids.iter().map(|odd| (odd.line, odd)).collect(),
+        roots: session.all().map(|ix| root(&mut above, ix)).collect(),
+        above,
         links: Links::default(),
         wanted: wanted(session),
     };
@@ -72,7 +72,10 @@ struct Graph<'s, 'f> {
     active: &'s [bool],
     findings: &'f mut Vec<Finding>,
     odd: HashMap<LineNo, &'s OddIds>,
-    trees: Trees,
+    /// The root of each entry before anything was joined.
+    roots: Vec<EntryIx>,
+    /// Of each entry one above it in its tree, while trees are joined: union-find over the parents.
+    above: Vec<EntryIx>,
     links: Links,
     wanted: HashSet<&'s [u8]>,
 }
@@ -115,8 +118,10 @@ impl<'s> Graph<'s, '_> {
 
     fn parents(&mut self, repair: &LineRepair) {
         let session = self.session;
-        let replaced = replaced(session, repair);
-        let sizes = self.trees.sizes();
+        let instead = replaced(session, repair);
+        // The number of entries in the tree of each root.
+        let mut sizes = vec![0; self.roots.len()];
+        self.roots.iter().for_each(|root| sizes[root.at()] += 1);
         let mut orphans = HashMap::default();
         let by_odd_id = self.odd_ids();
         for ix in session.all() {
@@ -130,7 +135,7 @@ impl<'s> Graph<'s, '_> {
                     self.findings.push(finding.grave(self.active[ix.at()]));
                 }
             } else if let Some(parent) = session.dangling_id(ix) {
-                let gone = replaced.get(parent.as_bytes()).copied();
+                let gone = instead.get(parent.as_bytes()).copied();
                 let finding = self.missing(ix, &parent, gone.is_some(), &sizes);
                 match gone.filter(|&parent| self.attach(ix, parent)) {
                     Some(parent) => self.findings.push(finding.fix(self.under(parent))),
@@ -153,19 +158,25 @@ impl<'s> Graph<'s, '_> {
     /// repair has nothing to do.
     fn orphans(&mut self, mut orphans: HashMap<EntryIx, (Text<'s>, Finding)>) {
         let session = self.session;
-        let mut ends = Ends::new(session);
+        // Of the entries so far: whether another so far continues it, and the number of those that none does.
+        let (mut is_continued, mut ends) = (vec![false; session.entries.len()], 0);
         // Entries with the same missing parent have one again.
         let mut found = HashMap::default();
         for ix in session.all() {
             if let Some((missing, mut finding)) = orphans.remove(&ix) {
-                let mut fitting = found.get(&missing).copied().into_iter().chain(ends.only(ix));
+                let only_end = ix.before().filter(|before| ends == 1 && !is_continued[before.at()]);
+                let mut fitting = found.get(&missing).copied().into_iter().chain(only_end);
                 if let Some(parent) = fitting.find(|&parent| self.attach(ix, Some(parent))) {
                     finding = finding.fix(self.under(Some(parent)));
                     found.insert(missing, parent);
                 }
                 self.findings.push(finding);
             }
-            ends.add(ix, self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent));
+            ends += usize::from(!is_continued[ix.at()]);
+            if let Some(parent) = self.links.parents.get(&ix).copied().unwrap_or(session.entry(ix).parent) {
+                let is_new = !std::mem::replace(&mut is_continued[parent.at()], true);
+                ends -= usize::from(is_new && parent <= ix);
+            }
         }
     }
 
@@ -173,7 +184,7 @@ impl<'s> Graph<'s, '_> {
         let session = self.session;
         let entry = session.entry(ix);
         let is_cut = entry.parent.is_none();
-        let is_grave = session.leaf.is_some_and(|leaf| self.trees.started(leaf) == self.trees.started(ix));
+        let is_grave = session.leaf.is_some_and(|leaf| self.roots[leaf.at()] == self.roots[ix.at()]);
         let is_own = session.dangling_id(ix).and_then(|parent| session.find(&parent)) == Some(ix);
         let (kind, message) = if is_own {
             (K::SelfParent, "the entry is its own parent")
@@ -196,13 +207,11 @@ impl<'s> Graph<'s, '_> {
     /// an entry. `sizes` are those of the trees.
     fn missing(&self, ix: EntryIx, parent: &Text, is_gone: bool, sizes: &[usize]) -> Finding {
         let is_active = self.active[ix.at()];
-        let parent = parent.to_string();
-        let mut message = if is_gone {
-            format!("its parent {parent:?} is on a line that is not an entry")
-        } else {
-            format!("its parent {parent:?} is not in the file")
-        };
-        match if is_active { self.trees.others_before(ix) } else { sizes[ix.at()] } {
+        let why = if is_gone { "on a line that is not an entry" } else { "not in the file" };
+        let mut message = format!("its parent {:?} is {why}", parent.to_string());
+        // The entries before it that are in other trees.
+        let others = || self.roots[..ix.at()].iter().filter(|&&root| root != ix).count();
+        match if is_active { others() } else { sizes[ix.at()] } {
             0 => {}
             1 => message += "; 1 entry is cut off",
             many => message += &format!("; {many} entries are cut off"),
@@ -233,11 +242,15 @@ impl<'s> Graph<'s, '_> {
     /// Makes `ix`, which is a root, a child of `parent` (`None` leaves it a root). Returns false if `ix` is
     /// `parent` or its ancestor.
     fn attach(&mut self, ix: EntryIx, parent: Option<EntryIx>) -> bool {
-        let fits = parent.is_none_or(|parent| self.trees.join(ix, parent));
-        if fits {
-            self.links.parents.insert(ix, parent);
+        if let Some(parent) = parent {
+            let root = root(&mut self.above, parent);
+            if root == ix {
+                return false;
+            }
+            self.above[ix.at()] = root;
         }
-        fits
+        self.links.parents.insert(ix, parent);
+        true
     }
 
     fn under(&self, parent: Option<EntryIx>) -> String {
@@ -301,81 +314,14 @@ fn replaced(session: &Session, repair: &LineRepair) -> HashMap<Vec<u8>, Option<E
     replaced
 }
 
-/// The entries so far that no other so far continues.
-struct Ends {
-    is_continued: Vec<bool>,
-    open: usize,
-}
-
-impl Ends {
-    fn new(session: &Session) -> Ends {
-        Ends { is_continued: vec![false; session.entries.len()], open: 0 }
-    }
-
-    /// Returns the entry before `ix`, if the entries so far end only there.
-    fn only(&self, ix: EntryIx) -> Position {
-        ix.before().filter(|before| self.open == 1 && !self.is_continued[before.at()])
-    }
-
-    fn add(&mut self, ix: EntryIx, parent: Position) {
-        self.open += usize::from(!self.is_continued[ix.at()]);
-        if let Some(parent) = parent {
-            let is_new = !std::mem::replace(&mut self.is_continued[parent.at()], true);
-            self.open -= usize::from(is_new && parent <= ix);
+/// Returns the root of an entry's tree while trees are joined, and shortens the way to it.
+fn root(above: &mut [EntryIx], mut at: EntryIx) -> EntryIx {
+    loop {
+        let next = above[at.at()];
+        if next == at {
+            return at;
         }
-    }
-}
-
-/// The tree that each entry is in while trees are joined: union-find over the parents.
-struct Trees {
-    above: Vec<EntryIx>,
-    /// The root of each entry before anything was joined.
-    started: Vec<EntryIx>,
-}
-
-impl Trees {
-    fn new(session: &Session) -> Trees {
-        let above = session.all().map(|ix| session.entry(ix).parent.unwrap_or(ix)).collect();
-        let mut trees = Trees { above, started: Vec::new() };
-        trees.started = session.all().map(|ix| trees.root(ix)).collect();
-        trees
-    }
-
-    fn root(&mut self, mut at: EntryIx) -> EntryIx {
-        loop {
-            let above = self.above[at.at()];
-            if above == at {
-                return at;
-            }
-            let next = self.above[above.at()];
-            self.above[at.at()] = next;
-            at = next;
-        }
-    }
-
-    fn started(&self, ix: EntryIx) -> EntryIx {
-        self.started[ix.at()]
-    }
-
-    /// Returns the number of entries in the tree of each root before anything was joined.
-    fn sizes(&self) -> Vec<usize> {
-        let mut sizes = vec![0; self.started.len()];
-        self.started.iter().for_each(|root| sizes[root.at()] += 1);
-        sizes
-    }
-
-    /// Returns the number of entries before a root that were in other trees.
-    fn others_before(&self, root: EntryIx) -> usize {
-        self.started[..root.at()].iter().filter(|&&started| started != root).count()
-    }
-
-    /// Joins the tree of a root under `parent`; returns false if `parent` is in that tree.
-    fn join(&mut self, root: EntryIx, parent: EntryIx) -> bool {
-        let parent = self.root(parent);
-        if parent == root {
-            return false;
-        }
-        self.above[root.at()] = parent;
-        true
+        above[at.at()] = above[next.at()];
+        at = above[at.at()];
     }
 }

@@ -36,13 +36,13 @@ pub fn lines_of(findings: &[&Finding]) -> Option<String> {
     if findings.len() < MANY {
         return None;
     }
-    let stretches = stretches(findings.iter().map(|finding| finding.line));
+    let runs = stretches(findings.iter().map(|finding| finding.line));
     let shown = |&(first, last): &(LineNo, LineNo)| match last {
         _ if first == last => first.0.to_string(),
         _ => format!("{}-{}", first.0, last.0),
     };
-    let lines: Vec<_> = stretches.iter().take(STRETCHES).map(shown).collect();
-    let more = if stretches.len() > STRETCHES { ", …" } else { "" };
+    let lines: Vec<_> = runs.iter().take(STRETCHES).map(shown).collect();
+    let more = if runs.len() > STRETCHES { ", …" } else { "" };
     Some(format!("{} entries, lines {}{more}", findings.len(), lines.join(", ")))
 }
 

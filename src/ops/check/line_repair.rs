@@ -6,7 +6,6 @@ use crate::ops::patched::Pieces;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::record::Record;
-use pisess_json::scan::RawString;
 use pisess_json::string::decode;
 use std::borrow::Cow;
 
@@ -29,6 +28,7 @@ impl Located<'_> {
     }
 }
 
+#[derive(Default)]
 pub(super) struct LineRepair {
     pub file: Pieces,
     pub findings: Vec<Finding>,
@@ -50,7 +50,7 @@ pub(super) struct LineRepair {
     pub old: bool,
     pub ends: [bool; 2],
     /// The last line that is not blank.
-    pub last: LineNo,
+    pub last: Option<LineNo>,
 }
 
 /// The ids of an entry as stored, if one is invalid.
@@ -84,11 +84,9 @@ impl LineRepair {
         if !located.non_ascii || std::str::from_utf8(located.bytes).is_ok() {
             return Cow::Borrowed(located.bytes);
         }
-        let finding =
-            Finding::new(located.number, K::InvalidUtf8, "the line contains bytes that are not UTF-8");
-        let finding =
-            named(finding, record).fix("they become U+FFFD, and the original line is kept in FILE.rejected");
-        self.findings.push(finding);
+        let message = "the line contains bytes that are not UTF-8";
+        let fix = "they become U+FFFD, and the original line is kept in FILE.rejected";
+        self.findings.push(in_record(located, record, K::InvalidUtf8, message).fix(fix));
         self.rejected.push(located.span());
         Cow::Owned(String::from_utf8_lossy(located.bytes).into_owned().into_bytes())
     }
@@ -109,9 +107,8 @@ impl LineRepair {
         }
     }
 
-    pub fn make(&mut self, located: &Located, line: impl Into<Vec<u8>>) {
+    pub fn make(&mut self, located: &Located, mut line: Vec<u8>) {
         self.start_line(located);
-        let mut line = line.into();
         line.push(b'\n');
         self.file.make(&line);
     }
@@ -134,14 +131,14 @@ impl LineRepair {
         }
     }
 
-    /// Removes a value, with its finding; if entries refer to each other by number, it stays.
-    pub fn remove(&mut self, located: &Located, finding: Finding, fix: &str, was_entry: bool) {
+    /// Removes an entry, with its finding; if entries refer to each other by number, it stays.
+    pub fn remove(&mut self, located: &Located, finding: Finding, fix: &str) {
         if self.by_number {
             self.findings.push(finding);
             return self.keep(located);
         }
         self.findings.push(finding.fix(fix));
-        self.take_out(located, 0..located.bytes.len(), was_entry);
+        self.take_out(located, 0..located.bytes.len(), true);
     }
 
     pub fn take_out(&mut self, located: &Located, part: std::ops::Range<usize>, was_entry: bool) {
@@ -153,8 +150,8 @@ impl LineRepair {
     }
 }
 
-/// Adds the record's id to a finding.
-pub(super) fn named(finding: Finding, record: &Record) -> Finding {
-    let id = record.id.map(|id: RawString| decode(id.bytes));
-    id.into_iter().fold(finding, Finding::entry)
+/// Returns a finding in a record, with its id.
+pub(super) fn in_record(located: &Located, record: &Record, kind: K, message: impl Into<String>) -> Finding {
+    let finding = Finding::new(located.number, kind, message);
+    record.id.map(|id| decode(id.bytes)).into_iter().fold(finding, Finding::entry)
 }

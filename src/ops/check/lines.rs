@@ -7,11 +7,10 @@
 //! is recovered only if it is an entry beyond doubt; see [`resync::values`].
 
 use super::finding::{Finding, FindingKind as K};
-use super::line_repair::{LineRepair, Located, OddIds, named};
+use super::line_repair::{LineRepair, Located, OddIds, in_record};
 use super::missing::missing;
 use super::resync;
 use crate::agents::oh_my_pi::title::TITLE_LINE;
-use crate::ops::patched::Pieces;
 use crate::session::blobs::blobs;
 use crate::session::collected::{Collected, OddLine};
 use crate::session::entry::{LineNo, Span};
@@ -33,19 +32,9 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     let preamble = read_header(source).ok();
     let format = preamble.as_ref().map(|preamble| preamble.format);
     let mut repair = LineRepair {
-        file: Pieces::default(),
-        findings: Vec::new(),
-        incomplete: Vec::new(),
-        rejected: Vec::new(),
-        gone: Vec::new(),
-        odd_ids: Vec::new(),
-        lines: Vec::new(),
-        made: 0,
         by_number: format == Some(Format::V1),
-        has_header: false,
         old: format.is_some_and(|format| format != Format::V3),
-        ends: [false; 2],
-        last: LineNo(0),
+        ..LineRepair::default()
     };
     match (session, preamble) {
         (Some(session), Some(preamble)) if format == Some(Format::V3) => {
@@ -63,7 +52,7 @@ pub(super) fn repair(source: &dyn ReadAt, session: Option<&Session>) -> io::Resu
     // The last value decides the leaf.
     let last = repair.last;
     let ends_with = |finding: &&mut Finding| {
-        finding.line == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
+        Some(finding.line) == last && matches!(finding.kind, K::NotAnEntry | K::SecondHeader)
     };
     repair.findings.iter_mut().filter(ends_with).for_each(|finding| finding.grave = true);
     if repair.ends == [true, true] {
@@ -118,7 +107,7 @@ impl LineRepair {
     /// Keeps plain lines, which follow the line `number`.
     fn pass(&mut self, number: LineNo, lines: u32, span: Span) {
         if lines > 0 {
-            self.last = LineNo(number.0 + lines);
+            self.last = Some(LineNo(number.0 + lines));
             self.map_line(LineNo(number.0 + 1));
             self.made += lines - 1;
             self.file.keep(span);
@@ -142,7 +131,7 @@ impl LineRepair {
             self.made += u32::from(line.newline);
             return self.file.keep(Span { start, len: bytes.len() as u64 + u64::from(line.newline) });
         }
-        self.last = number;
+        self.last = Some(number);
         let mut blocks = Vec::new();
         let scanned = scan(&mut scanner, &mut blocks);
         let non_ascii = !scanner.take_non_ascii().is_empty();
@@ -259,15 +248,14 @@ impl LineRepair {
 
     /// Reports a message entry without a message, with which every agent fails; a repair removes it.
     fn no_message(&mut self, located: &Located, record: &Record) {
-        let finding =
-            named(Finding::new(located.number, K::NoMessage, "the message entry has no message"), record);
-        self.remove(located, finding, "it is removed, and its children become children of its parent", true);
+        let finding = in_record(located, record, K::NoMessage, "the message entry has no message");
+        self.remove(located, finding, "it is removed, and its children become children of its parent");
     }
 
     fn header(&mut self, located: &Located, record: &Record) {
         if self.has_header {
-            let finding = named(Finding::new(located.number, K::SecondHeader, "a second header"), record);
-            return self.remove(located, finding, "it is removed", true);
+            let finding = in_record(located, record, K::SecondHeader, "a second header");
+            return self.remove(located, finding, "it is removed");
         }
         self.has_header = true;
         let header = Raw::checked(record.bytes);
@@ -276,8 +264,8 @@ impl LineRepair {
         if header.get("version").is_none_or(Raw::is_number) {
             return self.keep_valid(located, record);
         }
-        let finding = Finding::new(located.number, K::OddVersion, "the header's version is not a number");
-        let finding = finding.grave(self.old);
+        let message = "the header's version is not a number";
+        let finding = Finding::new(located.number, K::OddVersion, message).grave(self.old);
         if version != 3.0 {
             self.findings.push(finding);
             return self.keep_valid(located, record);
@@ -321,25 +309,24 @@ impl LineRepair {
 
     /// Reports references to blobs, and deep nesting, in an entry.
     fn note_body(&mut self, located: &Located, record: &Record) {
-        let blobs = blobs(record.bytes).count();
-        if blobs > 0 {
-            let message = match blobs {
+        let count = blobs(record.bytes).count();
+        if count > 0 {
+            let message = match count {
                 1 => "it refers to a blob outside of the file".to_owned(),
                 n => format!("{n} references to blobs outside of the file"),
             };
-            self.findings.push(named(Finding::new(located.number, K::BlobReference, message), record));
+            self.findings.push(in_record(located, record, K::BlobReference, message));
         }
         if self.old && resync::nesting(record.bytes) > DEEP {
             let message = format!("a value is nested more than {DEEP} levels deep");
-            self.findings.push(named(Finding::new(located.number, K::DeepNesting, message), record));
+            self.findings.push(in_record(located, record, K::DeepNesting, message));
         }
     }
 
     /// Records what an entry lacks, for the agent that the session turns out to belong to.
     fn note_missing(&mut self, located: &Located, record: &Record, blocks: &[Block]) {
         for (dialect, what) in missing(record, blocks) {
-            let finding = named(Finding::new(located.number, K::MissingField, what), record);
-            self.incomplete.push((dialect, finding));
+            self.incomplete.push((dialect, in_record(located, record, K::MissingField, what)));
         }
     }
 

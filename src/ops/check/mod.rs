@@ -25,7 +25,7 @@ pub use groups::{grouped, lines_of};
 
 use self::graph::Links;
 use self::line_repair::LineRepair;
-use self::lines::{is_plain, repair};
+use self::lines::is_plain;
 use crate::load::{LoadError, Options, load};
 use crate::ops::patched::Pieces;
 use crate::ops::plan::copy_all;
@@ -43,11 +43,13 @@ use std::io::{self, Write};
 pub struct Checkup<'a> {
     source: &'a dyn ReadAt,
     repair: LineRepair,
-    session: Session,
+    /// The session as it loads with its lines repaired.
+    pub session: Session,
     links: Links,
     /// Messages to which a repair adds empty content.
     contentless: Vec<EntryIx>,
-    findings: Vec<Finding>,
+    /// The findings, by line.
+    pub findings: Vec<Finding>,
 }
 
 /// Checks a session file.
@@ -60,7 +62,7 @@ pub fn check<'a>(source: &'a dyn ReadAt, options: &Options) -> Result<Checkup<'a
         Ok(session) => (Some(session), None),
         Err(error) => (None, Some(error)),
     };
-    let mut repair = repair(source, loaded.as_ref())?;
+    let mut repair = lines::repair(source, loaded.as_ref())?;
     let file = repair.file.over(source);
     let session = match loaded.filter(|_| repair.file.is_whole(source)) {
         Some(session) => session,
@@ -108,21 +110,6 @@ fn old_version(session: &Session, findings: &mut Vec<Finding>) {
 }
 
 impl Checkup<'_> {
-    /// Returns the findings, by line.
-    pub fn findings(&self) -> &[Finding] {
-        &self.findings
-    }
-
-    /// Returns the findings, by line, and drops the rest.
-    pub fn into_findings(self) -> Vec<Finding> {
-        self.findings
-    }
-
-    /// Returns the session as it loads with its lines repaired.
-    pub fn session(&self) -> &Session {
-        &self.session
-    }
-
     /// Whether a repair would change anything.
     pub fn is_repairable(&self) -> bool {
         self.findings.iter().any(Finding::is_repairable)
@@ -161,8 +148,8 @@ impl Checkup<'_> {
             edit.set("id", &encoded(&self.links.id(session, ix)));
         }
         if let Some(parent) = self.links.parents.get(&ix) {
-            let parent = parent.map(|parent| encoded(&self.links.id(session, parent)));
-            edit.set("parentId", &parent.unwrap_or_else(|| b"null".to_vec()));
+            let id = parent.map(|parent| encoded(&self.links.id(session, parent)));
+            edit.set("parentId", &id.unwrap_or_else(|| b"null".to_vec()));
         }
         if self.contentless.binary_search(&ix).is_ok()
             && let Some(message) = edit.get("message")

@@ -29,7 +29,7 @@ fn found(bytes: &[u8]) -> String {
         let star = if finding.is_repairable() { "*" } else { "" };
         format!("{}:{}:{}{star}", finding.line.0, finding.severity.name(), finding.kind.name())
     };
-    checkup.findings().iter().map(finding).collect::<Vec<_>>().join(" ")
+    checkup.findings.iter().map(finding).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the repaired file and what was removed, after asserting what holds for every repair.
@@ -41,7 +41,7 @@ fn repaired(bytes: &[u8]) -> (String, String) {
 fn repaired_bytes(bytes: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let (once, rejected) = repaired_once(bytes);
     let again = check(&once, &Options::default()).unwrap();
-    assert!(!again.is_repairable(), "left: {:?}", again.findings());
+    assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let (twice, nothing) = repaired_once(&once);
     assert_eq!(twice, once);
     assert!(nothing.is_empty());
@@ -161,7 +161,7 @@ fn a_missing_parent_is_repaired_where_one_fits() {
         file(&lines.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let said = |bytes: &[u8]| -> Vec<String> {
-        let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().into_findings();
+        let checkup = check(&bytes.to_vec(), &Options::default()).unwrap().findings;
         checkup.into_iter().map(|finding| format!("{} {}", finding.line.0, finding.message)).collect()
     };
     // All that precedes it ends in b; its sibling has the same parent again.
@@ -386,7 +386,7 @@ fn what_an_agent_reads_without_checking_is_there() {
     let lacks = |members: &str| {
         let bytes = file(&[&message("a", ""), &line(members)]);
         let checkup = check(&bytes, &Options::default()).unwrap();
-        let findings = checkup.findings().iter().filter(|finding| finding.kind == FindingKind::MissingField);
+        let findings = checkup.findings.iter().filter(|finding| finding.kind == FindingKind::MissingField);
         findings.map(|finding| finding.message.clone()).collect::<Vec<_>>().join(", ")
     };
     let answer = |usage: &str| {

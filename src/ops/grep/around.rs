@@ -8,28 +8,16 @@ use crate::session::entry::{EntryIx, LineNo};
 use crate::session::tree::{Tree, active};
 use foldhash::HashSet;
 
-/// The number of entries to show around each match.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Around {
-    /// Above it.
-    pub before: usize,
-    /// Below it.
-    pub after: usize,
-}
-
-/// An entry to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// The entry.
-    pub entry: EntryIx,
-    /// The index of its match; `None` if it is only context.
-    pub found: Option<usize>,
-    /// Whether it follows the entry shown before it.
-    pub continues: bool,
-}
-
-/// Returns the matches on these lines, in order, with the entries around them, in the order of the file.
-pub fn around(session: &Session, lines: &[LineNo], around: Around) -> Vec<Shown> {
+/// Calls `show` with the matches on these lines, which are in order, and with the entries around them: `most_above` above
+/// each and `most_below` below it, in the order of the file. Its arguments are the entry, the index of its match (`None` if
+/// it is only context), and whether it follows the entry shown before it.
+pub fn around(
+    session: &Session,
+    lines: &[LineNo],
+    most_above: usize,
+    most_below: usize,
+    mut show: impl FnMut(EntryIx, Option<usize>, bool),
+) {
     let tree = Tree::new(session);
     let is_active = active(session, session.leaf);
     let is_passed = |&ix: &EntryIx| {
@@ -46,19 +34,18 @@ pub fn around(session: &Session, lines: &[LineNo], around: Around) -> Vec<Shown>
         lines.iter().enumerate().filter_map(|(at, &line)| Some((session.entry_on(line)?, at))).collect();
     let mut shown: HashSet<EntryIx> = matches.iter().map(|&(ix, _)| ix).collect();
     for &(ix, _) in &matches {
-        shown.extend(above(ix).take(around.before));
+        shown.extend(above(ix).take(most_above));
         // A walk down ends even in a cycle.
         let below = std::iter::successors(next(ix), |&ix| next(ix)).take(session.entries.len());
-        shown.extend(below.filter(|ix| !is_passed(ix)).take(around.after));
+        shown.extend(below.filter(|ix| !is_passed(ix)).take(most_below));
     }
     let mut order: Vec<EntryIx> = shown.into_iter().collect();
     order.sort_unstable_by_key(|ix| ix.at());
     let mut before = None;
-    let show = |entry: EntryIx| {
-        let continues = before.is_some() && before == above(entry).next();
-        before = Some(entry);
-        let found = matches.binary_search_by_key(&entry.at(), |(ix, _)| ix.at()).ok().map(|at| matches[at].1);
-        Shown { entry, found, continues }
-    };
-    order.into_iter().map(show).collect()
+    for ix in order {
+        let continues = before.is_some() && before == above(ix).next();
+        before = Some(ix);
+        let found = matches.binary_search_by_key(&ix.at(), |(ix, _)| ix.at()).ok().map(|at| matches[at].1);
+        show(ix, found, continues);
+    }
 }

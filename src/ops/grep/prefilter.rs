@@ -45,16 +45,6 @@ pub enum Prefilter {
     Several(Regex),
 }
 
-/// The positions in a range of bytes at which a line may match, in order.
-#[derive(Debug)]
-pub struct Positions<'a> {
-    prefilter: &'a Prefilter,
-    bytes: &'a [u8],
-    /// The next literal and the next escape at or after the position of the last request.
-    literal: Option<usize>,
-    escape: Option<usize>,
-}
-
 impl Prefilter {
     /// Returns the prefilter of a pattern; `None` if raw bytes cannot rule out a match.
     pub fn new(hir: &Hir) -> Option<Prefilter> {
@@ -62,7 +52,7 @@ impl Prefilter {
         let parts: Option<BTreeSet<Vec<char>>> =
             required(hir)?.iter().map(|literal| longest_part(literal)).collect();
         let needles = parts?;
-        let escapes = escapes(&needles);
+        let escapes = escape_starts(&needles);
         if let (Some(needle), 1) = (needles.first(), needles.len())
             && let Some(digits) = escapes.iter().map(|digits| ascii_digit(digits)).collect()
         {
@@ -72,8 +62,7 @@ impl Prefilter {
             return Some(Prefilter::One { literal, start, digits, is_whole });
         }
         let spelled = needles.iter().map(|needle| regex_syntax::escape(&spelling(needle)));
-        let escapes = escapes.iter().map(|digits| format!(r"\\u{digits}"));
-        let source: Vec<_> = spelled.chain(escapes).collect();
+        let source: Vec<_> = spelled.chain(escapes.iter().map(|digits| format!(r"\\u{digits}"))).collect();
         let regex = RegexBuilder::new(&source.join("|")).unicode(false).build().ok()?;
         Some(Prefilter::Several(regex))
     }
@@ -86,46 +75,43 @@ impl Prefilter {
 
     /// Whether the raw bytes of a string may match.
     pub fn may_match(&self, string: &[u8]) -> bool {
-        let positions = Positions { prefilter: self, bytes: string, literal: None, escape: None };
-        positions.next_literal(0).is_some() || positions.next_escape(0).is_some()
+        self.literal(string, 0).is_some() || self.escape(string, 0).is_some()
     }
 
-    /// Starts a search in `bytes`.
-    pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> Positions<'a> {
-        let mut positions = Positions { prefilter: self, bytes, literal: None, escape: None };
-        (positions.literal, positions.escape) = (positions.next_literal(0), positions.next_escape(0));
-        positions
-    }
-}
-
-impl Positions<'_> {
-    /// Returns the first position at or after `from`, which must not decrease between calls.
-    pub fn next(&mut self, from: usize) -> Option<usize> {
-        if self.literal.is_some_and(|at| at < from) {
-            self.literal = self.next_literal(from);
-        }
-        if self.escape.is_some_and(|at| at < from) {
-            self.escape = self.next_escape(from);
-        }
-        match (self.literal, self.escape) {
-            (Some(literal), Some(escape)) => Some(literal.min(escape)),
-            (literal, escape) => literal.or(escape),
+    /// Returns a function that returns the first position in `bytes`, at or after its argument, at which a line may
+    /// match. The argument must not decrease between calls.
+    pub fn positions<'a>(&'a self, bytes: &'a [u8]) -> impl FnMut(usize) -> Option<usize> + 'a {
+        // The first ones at or after the position of the last request.
+        let (mut literal, mut escape) = (self.literal(bytes, 0), self.escape(bytes, 0));
+        move |from| {
+            if literal.is_some_and(|at| at < from) {
+                literal = self.literal(bytes, from);
+            }
+            if escape.is_some_and(|at| at < from) {
+                escape = self.escape(bytes, from);
+            }
+            match (literal, escape) {
+                (Some(literal), Some(escape)) => Some(literal.min(escape)),
+                (literal, escape) => literal.or(escape),
+            }
         }
     }
 
-    fn next_literal(&self, from: usize) -> Option<usize> {
-        let found = match self.prefilter {
-            Prefilter::One { literal, .. } => literal.find(self.bytes.get(from..)?),
-            Prefilter::Several(regex) => regex.find(self.bytes.get(from..)?).map(|found| found.start()),
+    /// Returns the position of the first literal at or after `from`.
+    fn literal(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let found = match self {
+            Prefilter::One { literal, .. } => literal.find(bytes.get(from..)?),
+            Prefilter::Several(regex) => regex.find(bytes.get(from..)?).map(|found| found.start()),
         };
         found.map(|at| from + at)
     }
 
-    fn next_escape(&self, from: usize) -> Option<usize> {
-        let Prefilter::One { start, digits, .. } = self.prefilter else { return None };
-        let mut places = start.find_iter(self.bytes.get(from..)?).map(|at| from + at);
+    /// Returns the position of the first escape at or after `from` that may be one of the literal.
+    fn escape(&self, bytes: &[u8], from: usize) -> Option<usize> {
+        let Prefilter::One { start, digits, .. } = self else { return None };
+        let mut places = start.find_iter(bytes.get(from..)?).map(|at| from + at);
         // Most escapes are those of control characters, which few literals contain.
-        places.find(|at| self.bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
+        places.find(|at| bytes.get(at + 4).is_some_and(|digit| digits.contains(digit)))
     }
 }
 
@@ -266,7 +252,7 @@ fn spelling(needle: &[char]) -> String {
 
 /// Returns the first digits of all `\u` escapes for the characters of the needles; one empty string if there
 /// are too many.
-fn escapes(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
+fn escape_starts(needles: &BTreeSet<Vec<char>>) -> Vec<String> {
     let mut starts = BTreeSet::new();
     for c in needles.iter().flatten() {
         // Of a surrogate pair, the first one suffices.
@@ -299,20 +285,20 @@ fn both_cases(digits: &str) -> Vec<String> {
 mod tests {
     use crate::ops::grep::{Pattern, PatternOptions};
 
-    fn pattern(source: &str, ignore_case: bool) -> Pattern {
+    fn compiled(source: &str, ignore_case: bool) -> Pattern {
         let options = PatternOptions { ignore_case, ..PatternOptions::default() };
         Pattern::new(&[source.to_owned()], options).unwrap()
     }
 
     /// Asserts that the prefilter passes the spellings that may match, and rejects the other lines.
     fn passes(source: &str, ignore_case: bool, may: &[&str], cannot: &[&str]) {
-        let pattern = pattern(source, ignore_case);
+        let pattern = compiled(source, ignore_case);
         let prefilter = pattern.prefilter().unwrap_or_else(|| panic!("{source} has no prefilter"));
         for line in may {
-            assert!(prefilter.positions(line.as_bytes()).next(0).is_some(), "{source} is kept from {line}");
+            assert!(prefilter.positions(line.as_bytes())(0).is_some(), "{source} is kept from {line}");
         }
         for line in cannot {
-            assert!(prefilter.positions(line.as_bytes()).next(0).is_none(), "{source} finds {line}");
+            assert!(prefilter.positions(line.as_bytes())(0).is_none(), "{source} finds {line}");
         }
     }
 
@@ -330,7 +316,7 @@ mod tests {
     #[test]
     fn strings_are_sifted_before_they_are_decoded() {
         let is_match = |source: &str, string: &str| {
-            let pattern = pattern(source, false);
+            let pattern = compiled(source, false);
             let prefilter = pattern.prefilter().unwrap();
             assert!(prefilter.may_match(string.as_bytes()), "{source} {string}");
             prefilter.is_match(string.as_bytes())
@@ -353,11 +339,11 @@ mod tests {
     #[test]
     fn signs_come_in_order() {
         for source in ["needle", "needle|other"] {
-            let pattern = pattern(source, false);
+            let pattern = compiled(source, false);
             let bytes = br"a\u001bb needle \u006e needle";
             let mut positions = pattern.prefilter().unwrap().positions(bytes);
             assert_eq!(
-                [0, 9, 10, 16, 17, 23, 24].map(|from| positions.next(from)),
+                [0, 9, 10, 16, 17, 23, 24].map(&mut positions),
                 [9, 9, 16, 16, 23, 23, 99].map(|at| (at < 99).then_some(at))
             );
         }
@@ -377,7 +363,7 @@ mod tests {
     #[test]
     fn without_a_literal_every_line_is_decoded() {
         for source in [".*", r"\d+", "a?", "", "[a-z]{3}", "/", "x|/", "\u{fffd}", r"\x1b"] {
-            assert!(pattern(source, false).prefilter().is_none(), "{source}");
+            assert!(compiled(source, false).prefilter().is_none(), "{source}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Searches one file.
 
 use super::pattern::Pattern;
-use super::prefilter::Positions;
 use super::trail::Turn;
 use crate::load::{LoadError, Options, load, role_of};
 use crate::session::entry::{Entry, EntryIx, Kind, LineNo, Role};
@@ -153,8 +152,8 @@ impl Search<'_> {
         let mut at = 0;
         // An entry that does not match can be on any line.
         let prefilter = self.query.pattern.prefilter().filter(|_| !self.query.inverted);
-        let mut positions = prefilter.map(|prefilter| prefilter.positions(bytes));
-        while let Some(start) = next_line(bytes, at, positions.as_mut()) {
+        let mut position = prefilter.map(|prefilter| prefilter.positions(bytes));
+        while let Some(start) = next_line(bytes, at, position.as_mut()) {
             let (end, hit) = self.line(stretch, start, &mut blocks)?;
             at = end + 1;
             if let Some(hit) = hit
@@ -408,9 +407,13 @@ fn newlines(bytes: &[u8]) -> u32 {
 }
 
 /// Returns the start of the next line that may match.
-fn next_line(bytes: &[u8], from: usize, positions: Option<&mut Positions>) -> Option<usize> {
-    let sign = match positions {
-        Some(positions) => positions.next(from)?,
+fn next_line(
+    bytes: &[u8],
+    from: usize,
+    position: Option<&mut impl FnMut(usize) -> Option<usize>>,
+) -> Option<usize> {
+    let sign = match position {
+        Some(position) => position(from)?,
         None => from,
     };
     if sign >= bytes.len() {

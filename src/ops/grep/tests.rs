@@ -20,7 +20,7 @@ const LETTERS: [char; 26] = [
 /// A lone surrogate as the generator keeps it; it is written as `\ud83d`.
 const LONE: char = '\u{fffd}';
 
-fn text(dice: &mut Dice) -> String {
+fn random_text(dice: &mut Dice) -> String {
     let length = dice.of(&[0, 1, 2, 3, 5, 8, 13, 40]);
     let mut text: String = (0..length).map(|_| dice.of(&LETTERS)).collect();
     if dice.below(8) == 0 {
@@ -84,13 +84,13 @@ impl Made {
     fn entry(&mut self, at: usize, dice: &mut Dice) {
         let mut fields = Vec::new();
         // Signatures, data, keys and ids have the same letters, but are not searched.
-        let decoy = spelled(&text(dice), dice);
+        let decoy = spelled(&random_text(dice), dice);
         let (role, body) = {
             let mut say = |path: &str| {
-                let text = text(dice);
-                let spelled = spelled(&text, dice);
+                let text = random_text(dice);
+                let json = spelled(&text, dice);
                 fields.push((path.to_owned(), text));
-                spelled
+                json
             };
             match at % 6 {
                 0 => ("user", format!(r#""message":{{"role":"user","content":{}}}"#, say("message.content"))),
@@ -143,7 +143,7 @@ impl Made {
     }
 }
 
-fn query(pattern: Pattern) -> Query {
+fn query_for(pattern: Pattern) -> Query {
     Query {
         pattern,
         scope: Scope::Said,
@@ -155,7 +155,7 @@ fn query(pattern: Pattern) -> Query {
     }
 }
 
-fn hits(lines: &str, query: &Query) -> Vec<Match> {
+fn all_hits(lines: &str, query: &Query) -> Vec<Match> {
     let mut hits = Vec::new();
     let source = lines.as_bytes().to_vec();
     let searched = search(&source, query, None, &mut ChunkReader::default(), &mut |_, hit| {
@@ -167,7 +167,7 @@ fn hits(lines: &str, query: &Query) -> Vec<Match> {
 }
 
 /// Returns a piece of a random text of the session, so that most patterns match somewhere.
-fn piece(made: &Made, dice: &mut Dice) -> String {
+fn random_piece(made: &Made, dice: &mut Dice) -> String {
     let (_, fields) = &made.entries[dice.below(made.entries.len())];
     let (_, text) = &fields[dice.below(fields.len())];
     let text: Vec<char> = text.chars().filter(|&c| c != LONE).collect();
@@ -183,8 +183,8 @@ fn the_same_hits_as_a_search_through_the_texts() {
     for _ in 0..30 {
         let made = Made::new(&mut dice);
         for _ in 0..8 {
-            let piece = piece(&made, &mut dice);
-            let other = self::piece(&made, &mut dice);
+            let piece = random_piece(&made, &mut dice);
+            let other = random_piece(&made, &mut dice);
             let literal = regex::escape(&piece);
             let source = match dice.below(5) {
                 0..3 => literal,
@@ -197,10 +197,10 @@ fn the_same_hits_as_a_search_through_the_texts() {
                 .case_insensitive(options.ignore_case)
                 .build()
                 .unwrap();
-            let query = query(Pattern::new(std::slice::from_ref(&source), options).unwrap());
+            let query = query_for(Pattern::new(std::slice::from_ref(&source), options).unwrap());
             prefiltered += usize::from(query.pattern.prefilter().is_some());
             let expected = made.matches(&oracle);
-            let got: Vec<_> = hits(&made.lines, &query)
+            let got: Vec<_> = all_hits(&made.lines, &query)
                 .into_iter()
                 .map(|hit| (hit.id.to_string(), hit.hit.field, hit.hit.range))
                 .collect();
@@ -226,9 +226,9 @@ const SESSION: &str = concat!(
 );
 
 fn ids(change: impl FnOnce(&mut Query), pattern: &str) -> Vec<(String, u32)> {
-    let mut query = query(Pattern::new(&[pattern.to_owned()], PatternOptions::default()).unwrap());
+    let mut query = query_for(Pattern::new(&[pattern.to_owned()], PatternOptions::default()).unwrap());
     change(&mut query);
-    hits(SESSION, &query).into_iter().map(|hit| (hit.id.to_string(), hit.line.0)).collect()
+    all_hits(SESSION, &query).into_iter().map(|hit| (hit.id.to_string(), hit.line.0)).collect()
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn options_choose_entries_and_fields() {
 #[test]
 fn lines_that_are_no_json_are_counted_where_they_may_match() {
     let lines = format!("{SESSION}{{\"ferry\n{{}}ferry\nother\n{{\"ferry");
-    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let mut count = 0;
     let source = lines.into_bytes();
     let searched = search(&source, &query, None, &mut ChunkReader::default(), &mut |_, _| {
@@ -271,18 +271,18 @@ fn lines_are_numbered_whatever_was_read_before() {
         &SESSION[..SESSION.find("\n\n").unwrap() + 1],
         "{\"type\":\"label\",\"id\":\"l\",\"label\":\"ferry\"}\n"
     );
-    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
-    let hits = hits(&lines, &query);
+    let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let hits = all_hits(&lines, &query);
     assert_eq!(hits.iter().map(|hit| hit.line.0).collect::<Vec<_>>(), [30_002]);
 }
 
 #[test]
 fn entries_of_version_1_have_the_ids_of_a_migration() {
     let lines = "{\"type\":\"session\",\"id\":\"old\"}\n{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"ferry\"}}\n";
-    let query = query(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
+    let query = query_for(Pattern::new(&["ferry".to_owned()], PatternOptions::default()).unwrap());
     let source = lines.as_bytes().to_vec();
     let session = crate::load::load(&source, &crate::load::Options::default()).unwrap();
-    let hits = hits(lines, &query);
+    let hits = all_hits(lines, &query);
     assert_eq!(hits[0].id, session.id(crate::session::entry::EntryIx::new(0)));
     assert_eq!(hits[0].role, "custom");
 }

@@ -82,9 +82,9 @@ impl Trail {
             if Some(&own) == self.seen.as_ref() {
                 (self.seen, self.turn) = (None, None);
             }
-            let is_found = is_found(&own);
+            let is_last = is_found(&own);
             self.last = Some(own);
-            if is_found {
+            if is_last {
                 return true;
             }
         }

@@ -38,12 +38,12 @@ pub fn branch_at(session: &Session, ix: EntryIx) -> Result<Option<BranchChoice>,
     for ix in notes_that_stay(session, |ix| is_inside[ix.at()]) {
         leaves[ix.at()] = false;
     }
-    let alone = alone(session);
-    if let Some(fused) = session.all().find(|ix| leaves[ix.at()] && !alone[ix.at()]) {
+    let is_alone = alone(session);
+    if let Some(fused) = session.all().find(|ix| leaves[ix.at()] && !is_alone[ix.at()]) {
         return Err(Damaged::Fused { line: session.entry(fused).line });
     }
-    let tips = branches(session, &tree);
-    let tips = tips.into_iter().filter(|branch| is_inside[branch.tip.at()]).collect();
+    let mut tips = branches(session, &tree);
+    tips.retain(|branch| is_inside[branch.tip.at()]);
     Ok(Some(BranchChoice { point, tips, is_active, leaves }))
 }
 
@@ -58,7 +58,7 @@ pub(super) fn notes_that_stay(session: &Session, leaves: impl Fn(EntryIx) -> boo
         let target = session.find(&session.text(change.target));
         target.is_some_and(|target| !leaves(target))
     });
-    let names = [Kind::SessionInfo, Kind::TitleChange];
-    let names = names.map(|kind| session.all().rev().find(|&ix| session.entry(ix).kind == kind));
-    labels.map(|change| change.entry).chain(names.into_iter().flatten()).collect()
+    let last = |kind| session.all().rev().find(|&ix| session.entry(ix).kind == kind);
+    let names = [Kind::SessionInfo, Kind::TitleChange].into_iter().filter_map(last);
+    labels.map(|change| change.entry).chain(names).collect()
 }

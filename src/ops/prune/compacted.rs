@@ -32,12 +32,12 @@ pub fn above_compactions(session: &Session, source: &dyn ReadAt) -> io::Result<V
             stays[ix.at()] = true;
         }
     }
-    let alone = alone(session);
+    let is_alone = alone(session);
     let mut leaves: Vec<_> = session
         .all()
         .map(|ix| {
             let may_leave = session.entry(ix).kind.schema().may_be_pruned;
-            above[ix.at()] && !stays[ix.at()] && alone[ix.at()] && may_leave
+            above[ix.at()] && !stays[ix.at()] && is_alone[ix.at()] && may_leave
         })
         .collect();
     for ix in session.all().filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {

@@ -18,7 +18,7 @@ mod side;
 
 pub use branch::{BranchChoice, branch_at};
 pub use compacted::above_compactions;
-pub use payload::{ValueKind, Wanted};
+pub use payload::ValueKind;
 pub use removal::Damaged;
 pub use restore::Restore;
 pub use side::{Operation, Record, SideError, operations, read};
@@ -31,8 +31,7 @@ use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::line_chunks::{Line, each_line};
 use payload::at_path;
 use pisess_json::Raw;
-use pisess_json::text::Text;
-use pisess_store::{ReadAt, with_suffix};
+use pisess_store::{ReadAt, copy_range, with_suffix};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -140,7 +139,10 @@ impl Prune {
         let listed: Vec<_> = before.iter().map(|(operation, _)| operation.clone()).chain(own).collect();
         side::write_first(&session.header.id, &listed, out)?;
         if let Some(old) = old {
-            old.copy_records(before.iter().flat_map(|(_, records)| records.iter().copied()), out)?;
+            for record in before.iter().flat_map(|(_, records)| records) {
+                copy_range(&*old.pruned, record.whole.range(), out)?;
+                out.write_all(b"\n")?;
+            }
         }
         self.write_records(session, source, out)
     }
@@ -162,7 +164,7 @@ impl Prune {
                 return side::write_record(members, line.bytes, out);
             }
             if let Some(ix) = session.entry_on(number) {
-                after = (number, some_id(session.id(ix)));
+                after = (number, Some(session.id(ix)).filter(|id| !id.is_empty()));
             }
             for (value, old) in values.iter().zip(found(session, &line, values)?) {
                 let members = side::record(&session.id(value.entry), number)
@@ -243,11 +245,6 @@ pub fn context_tokens(session: &Session, source: &dyn ReadAt) -> io::Result<u64>
     let reader = EntryReader::new(session, source);
     let context = (session.agent().context)(&session.path(session.leaf), &reader)?;
     context.messages.iter().map(|message| message.with(&reader, session.agent().message_tokens)).sum()
-}
-
-/// Returns the id, unless it is empty.
-fn some_id<'a>(id: Text<'a>) -> Option<Text<'a>> {
-    Some(id).filter(|id| !id.is_empty())
 }
 
 #[cfg(test)]

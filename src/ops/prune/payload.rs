@@ -43,38 +43,34 @@ impl ValueKind {
     }
 }
 
-/// Which payloads are pruned.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// Those that take more bytes than this in their line.
-    pub over: u64,
-    /// Those of these kinds.
-    pub kinds: Vec<ValueKind>,
-}
-
 /// How many times longer than its note a payload must be. A shorter one is not worth pruning, and may be a
 /// note itself.
 const TIMES_THE_NOTE: usize = 3;
 
 impl Prune {
-    /// Finds the payloads of a session.
-    pub fn payloads_of(session: &Session, source: &dyn ReadAt, wanted: &Wanted) -> io::Result<Prune> {
+    /// Finds the payloads of a session: those of these kinds that take more than `over` bytes in their line.
+    pub fn payloads_of(
+        session: &Session,
+        source: &dyn ReadAt,
+        over: u64,
+        kinds: &[ValueKind],
+    ) -> io::Result<Prune> {
         let mut values = Vec::new();
         let reader = EntryReader::new(session, source);
-        for entry in session.all().filter(|&ix| session.entry(ix).span.len > wanted.over) {
+        for entry in session.all().filter(|&ix| session.entry(ix).span.len > over) {
             let line = reader.stored(session.entry(entry).span)?;
-            values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, wanted));
+            values.extend(payloads(entry, Raw::parse(line.trim_ascii())?, over, kinds));
         }
         Ok(Prune { name: side::PAYLOADS, entries: Vec::new(), branches: 0, values, mark: None })
     }
 }
 
 /// Returns the payloads of an entry that are to be pruned.
-fn payloads(entry: EntryIx, line: Raw, wanted: &Wanted) -> Vec<Value> {
+fn payloads(entry: EntryIx, line: Raw, over: u64, kinds: &[ValueKind]) -> Vec<Value> {
     let mut found = Vec::new();
     let mut add = |kind, field: String, value: Raw, note: Vec<u8>| {
         let bytes = value.bytes().len();
-        if wanted.kinds.contains(&kind) && bytes as u64 > wanted.over && bytes > TIMES_THE_NOTE * note.len() {
+        if kinds.contains(&kind) && bytes as u64 > over && bytes > TIMES_THE_NOTE * note.len() {
             found.push(Value { entry, field, kind, bytes, note });
         }
     };
@@ -129,8 +125,8 @@ pub fn at_path<'a>(line: Raw<'a>, path: &str) -> Option<Raw<'a>> {
             Some((key, index)) => (key, Some(index.parse().ok()?)),
             None => (part, None),
         };
-        let value = value.get(key)?;
-        index.map_or(Some(value), |index| value.items().nth(index))
+        let member = value.get(key)?;
+        index.map_or(Some(member), |index| member.items().nth(index))
     })
 }
 
@@ -160,9 +156,8 @@ fn image_note(block: Raw) -> Option<Vec<u8>> {
         return None;
     }
     let bytes = block.get("data")?.raw_string()?.len() / 4 * 3;
-    let kind = block.get_text("mimeType").unwrap_or_default();
-    let kind = kind.to_string_lossy();
-    let kind = kind.rsplit('/').next().unwrap_or_default();
+    let mime = block.get_text("mimeType").unwrap_or_default().into_string_lossy();
+    let kind = mime.rsplit('/').next().unwrap_or_default();
     let note = format!("[image removed, {} {}]", size(bytes), kind.chars().take(20).collect::<String>());
     Some(Object::new().str("type", "text").str("text", &note.replace(" ]", "]")).finish())
 }
@@ -173,8 +168,7 @@ mod tests {
 
     fn found(line: &str) -> String {
         let line = Raw::parse(line.as_bytes()).unwrap();
-        let wanted = Wanted { over: 0, kinds: ValueKind::PAYLOADS.to_vec() };
-        let payloads = payloads(EntryIx::new(0), line, &wanted);
+        let payloads = payloads(EntryIx::new(0), line, 0, &ValueKind::PAYLOADS);
         for payload in &payloads {
             assert_eq!(at_path(line, &payload.field).map(|value| value.bytes().len()), Some(payload.bytes));
             Raw::parse(&payload.note).unwrap();

@@ -12,13 +12,13 @@ use foldhash::HashMap;
 use pisess_json::edit::Edit;
 use pisess_json::text::Text;
 use pisess_json::{Raw, js};
-use pisess_store::{ReadAt, copy_range};
-use std::io::{self, Write};
+use pisess_store::ReadAt;
+use std::io;
 
 /// What was pruned from a session, and its places there.
 pub struct Restore {
     /// The file of what was pruned.
-    pruned: Box<dyn ReadAt>,
+    pub(super) pruned: Box<dyn ReadAt>,
     /// The session with what was pruned.
     whole: Pieces,
     /// The number in the session of each line of it; `None` if it was pruned.
@@ -94,18 +94,6 @@ impl Restore {
     /// Returns the number in the session of a line of the whole; `None` if it was pruned.
     pub fn in_session(&self, line: LineNo) -> Option<LineNo> {
         self.lines.get(line.0.checked_sub(1)? as usize).copied().flatten()
-    }
-
-    /// Copies records of the pruned file.
-    pub(super) fn copy_records<'a>(
-        &self,
-        mut records: impl Iterator<Item = &'a Record>,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        records.try_for_each(|record| {
-            copy_range(&*self.pruned, record.whole.range(), out)?;
-            out.write_all(b"\n")
-        })
     }
 
     /// Returns what the session does not contain: the operations, with their records.
@@ -224,9 +212,8 @@ impl<'a> Lines<'a> {
         if waiting.is_empty() {
             return Ok(());
         }
-        let old = std::mem::take(&mut self.lines);
-        let mut lines = Vec::with_capacity(old.len() + records.len());
-        let mut old = old.into_iter().peekable();
+        let mut lines = Vec::with_capacity(self.lines.len() + records.len());
+        let mut old = std::mem::take(&mut self.lines).into_iter().peekable();
         while let Some(line) = old.next() {
             let anchor = self.anchor(line);
             lines.push(line);
@@ -365,8 +352,8 @@ impl<'a> Lines<'a> {
 }
 
 /// Returns an entry as JSON, whatever its formatting, without the values of these fields.
-fn without(line: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
-    let line = line.trim_ascii();
+fn without(stored: &[u8], fields: &[String]) -> io::Result<Text<'static>> {
+    let line = stored.trim_ascii();
     let root = Raw::parse(line)?;
     let mut edit = Edit::new(line)?;
     for value in fields.iter().filter_map(|field| at_path(root, field)) {

@@ -187,10 +187,10 @@ pub fn read(pruned: &dyn ReadAt, session: &Text) -> Result<Vec<(Operation, Vec<R
     if wanted != records.len() {
         return Err(SideError::OtherLength { wanted: wanted.saturating_add(1) });
     }
-    let mut records = records.into_iter();
+    let mut left = records.into_iter();
     let own = |one: Operation| {
-        let records = records.by_ref().take(one.records).collect();
-        (one, records)
+        let own = left.by_ref().take(one.records).collect();
+        (one, own)
     };
     Ok(operations.into_iter().map(own).collect())
 }

@@ -42,15 +42,16 @@ pub fn collect(
 /// Returns the messages and billed entries of a session, given its requests, and whether one is counted elsewhere.
 fn counted(
     session: &Session,
-    billed: Vec<Billed>,
+    requests: Vec<Billed>,
     is_elsewhere: impl Fn(&Billed) -> bool,
     pruned: Option<&Restore>,
 ) -> Vec<Counted> {
     let mut entries = Vec::new();
-    let mut billed = billed.into_iter().peekable();
+    let mut billed = requests.into_iter().peekable();
     let mut attributions = session.collected.attributions.iter().peekable();
     let calls = &session.collected.counted_calls;
-    let mut clock = Clock { turn: Turn::Over, last: Entry::NO_TIME };
+    // The latest time of a message.
+    let (mut turn, mut last_ms) = (Turn::Over, Entry::NO_TIME);
     // The provider and model of the last reply, to which tool results are attributed.
     let mut model = (Slice::default(), Slice::default());
     let mut called = 0;
@@ -61,7 +62,7 @@ fn counted(
         let role = (entry.kind == Kind::Message).then_some(entry.role);
         if role.is_none() && request.is_none() {
             if entry.kind == Kind::CustomMessage && attribution.is_some() {
-                clock.turn = Turn::after_request(entry.time_ms);
+                turn = Turn::after_request(entry.time_ms);
             }
             continue;
         }
@@ -75,7 +76,9 @@ fn counted(
         }
         let first = called;
         called += calls[first..].iter().take_while(|call| call.entry == ix).count();
-        let took_ms = clock.took(entry, is_copy, by.began_ms, called > first);
+        let began_ms = by.began_ms.filter(|&began| last_ms != Entry::NO_TIME && began >= last_ms);
+        let took_ms = turn.took(entry, is_copy, began_ms, called > first);
+        last_ms = role.map_or(last_ms, |_| last_ms.max(entry.time_ms));
         let line = pruned.map_or(Some(entry.line), |pruned| pruned.in_session(entry.line));
         let is_there = line.is_some();
         // Of an entry that was pruned, only what it used counts.
@@ -101,13 +104,6 @@ fn counted(
 /// for a user, or for the machine to wake up.
 const LONGEST_STEP: i64 = 60 * 60 * 1000;
 
-/// Measures the turns of a session, entry by entry.
-struct Clock {
-    turn: Turn,
-    /// The latest time of a message; [`Entry::NO_TIME`] if there is none.
-    last: i64,
-}
-
 /// What the conversation is waiting for, with the latest time of what is being done.
 #[derive(Clone, Copy)]
 enum Turn {
@@ -123,28 +119,22 @@ impl Turn {
     fn after_request(time_ms: i64) -> Turn {
         if time_ms == Entry::NO_TIME { Turn::Over } else { Turn::Working(time_ms) }
     }
-}
 
-impl Clock {
-    /// Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
+    /// Goes on to the next entry. Returns the time that the agent and its tools worked before an entry. A turn lasts from a user message to the
     /// first reply that calls no tools. What follows without a request, as a message that another program appended,
     /// or a reply to an extension, took no longer than its own generation. A step that took hours was idle.
-    /// `began` is the time in a reply: when it began.
+    /// `began` is when a reply began, if it says so and nothing was written since.
     fn took(&mut self, entry: &Entry, is_copy: bool, began: Option<i64>, has_calls: bool) -> i64 {
         let time_ms = entry.time_ms;
         let is_timed = time_ms != Entry::NO_TIME;
-        let last = self.last;
-        if is_timed && entry.kind == Kind::Message {
-            self.last = last.max(time_ms);
-        }
-        let (next, took) = match (entry.role, self.turn) {
+        let (next, took) = match (entry.role, *self) {
             _ if is_copy => (Turn::Over, 0),
             (Role::User, _) => (Turn::after_request(time_ms), 0),
-            (Role::Assistant | Role::ToolResult, _) if !is_timed => (self.turn, 0),
+            (Role::Assistant | Role::ToolResult, _) if !is_timed => (*self, 0),
             (Role::Assistant, turn) => {
                 let began = match turn {
                     Turn::Working(before) => before,
-                    _ => began.filter(|&began| last != Entry::NO_TIME && began >= last).unwrap_or(time_ms),
+                    _ => began.unwrap_or(time_ms),
                 };
                 let next = if has_calls { Turn::Calling(time_ms.max(began)) } else { Turn::Over };
                 (next, time_ms - began)
@@ -152,9 +142,9 @@ impl Clock {
             (Role::ToolResult, Turn::Working(before) | Turn::Calling(before)) => {
                 (Turn::Working(before.max(time_ms)), time_ms - before)
             }
-            _ => (self.turn, 0),
+            _ => (*self, 0),
         };
-        self.turn = next;
+        *self = next;
         if (0..=LONGEST_STEP).contains(&took) { took } else { 0 }
     }
 }

@@ -5,26 +5,21 @@ use crate::session::usage::Usage;
 use foldhash::HashMap;
 use pisess_json::Raw;
 
-/// The prices of models.
+/// The prices of models: for each its usual rates, then those for longer prompts, in ascending order.
 #[derive(Debug, Default)]
 pub struct Prices {
-    by_name: HashMap<String, Price>,
+    by_name: HashMap<String, Vec<Rates>>,
     /// By the last part of a longer name, such as `bedrock/us-east-1/MODEL`; `None` if their prices differ.
-    by_end: HashMap<String, Option<Price>>,
+    by_end: HashMap<String, Option<Vec<Rates>>>,
     /// By the name without its date: the name without a date, or else with the latest, and its price.
-    by_base: HashMap<String, (String, Price)>,
+    by_base: HashMap<String, (String, Vec<Rates>)>,
 }
 
 /// Dollars per token.
-#[derive(Clone, Debug, PartialEq)]
-struct Price {
-    usual: Rates,
-    /// The rates for requests with a prompt of more than this many tokens, in ascending order.
-    long: Vec<(f64, Rates)>,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rates {
+    /// They are those of prompts of more than this many tokens.
+    above: f64,
     input: f64,
     output: f64,
     cache_read: f64,
@@ -48,18 +43,18 @@ impl Prices {
     /// Parses a table; `None` if it is not a JSON object, or no member has prices.
     pub fn parse(json: &[u8]) -> Option<Prices> {
         let table = Raw::parse(json.trim_ascii()).ok().filter(|table| table.is_object())?;
-        let rows = table.members().map(|(model, row)| (model.text().to_string(), row));
-        let rows = rows.filter_map(|(model, row)| Some((model, Price::of(row)?)));
+        let rows =
+            table.members().filter_map(|(model, row)| Some((model.text().to_string(), rates_in(row)?)));
         let mut prices = Prices { by_name: rows.collect(), ..Prices::default() };
         for (name, price) in &prices.by_name {
             for end in ends(name).skip(1) {
                 let known = prices.by_end.entry(end.to_owned()).or_insert_with(|| Some(price.clone()));
                 known.take_if(|known| known != price);
             }
-            let base = base(name);
-            let known = prices.by_base.get(base);
-            if known.is_none_or(|(known, _)| known != base && known < name || name == base) {
-                prices.by_base.insert(base.to_owned(), (name.clone(), price.clone()));
+            let undated = base(name);
+            let known = prices.by_base.get(undated);
+            if known.is_none_or(|(known, _)| known != undated && known < name || name == undated) {
+                prices.by_base.insert(undated.to_owned(), (name.clone(), price.clone()));
             }
         }
         Some(prices).filter(|prices| !prices.by_name.is_empty())
@@ -67,10 +62,8 @@ impl Prices {
 
     /// Returns the estimated cost of a request; `None` if the table does not have its model.
     pub fn cost(&self, provider: Option<&str>, model: &str, usage: &Usage) -> Option<f64> {
-        let price = self.price(provider, model)?;
         let prompt = usage.input + usage.cache_read + usage.cache_write;
-        let long = price.long.iter().rfind(|(limit, _)| prompt > *limit);
-        let rates = long.map_or(price.usual, |(_, rates)| *rates);
+        let rates = self.rates(provider, model)?.iter().rfind(|rates| prompt > rates.above)?;
         Some(
             usage.input * rates.input
                 + usage.output * rates.output
@@ -79,9 +72,9 @@ impl Prices {
         )
     }
 
-    /// Returns the price of a model: under the names of its provider, under its own name, under longer names if all have the
+    /// Returns the rates of a model: under the names of its provider, under its own name, under longer names if all have the
     /// same price, or else that of the model of another date.
-    fn price(&self, provider: Option<&str>, model: &str) -> Option<&Price> {
+    fn rates(&self, provider: Option<&str>, model: &str) -> Option<&Vec<Rates>> {
         let known = PROVIDERS.iter().find(|(name, _)| Some(*name) == provider).map(|(_, known)| *known);
         let providers: Vec<_> = [provider, known].into_iter().flatten().collect();
         let anywhere = PLACES.iter().find_map(|place| model.strip_prefix(place)).unwrap_or(model);
@@ -89,12 +82,10 @@ impl Prices {
         let full = |name: &str| providers.iter().map(|provider| format!("{provider}/{name}")).collect();
         let names: Vec<String> =
             names.flat_map(|name| [full(name), vec![name.to_owned()]].concat()).collect();
-        let tables: [for<'p> fn(&'p Prices, &str) -> Option<&'p Price>; 3] = [
-            |prices, name| prices.by_name.get(name),
-            |prices, name| prices.by_end.get(name)?.as_ref(),
-            |prices, name| prices.by_base.get(base(name)).map(|(_, price)| price),
-        ];
-        tables.iter().find_map(|table| names.iter().find_map(|name| table(self, name)))
+        let by_name = names.iter().find_map(|name| self.by_name.get(name));
+        let by_end = || names.iter().find_map(|name| self.by_end.get(name)?.as_ref());
+        let by_base = || names.iter().find_map(|name| self.by_base.get(base(name)).map(|(_, rates)| rates));
+        by_name.or_else(by_end).or_else(by_base)
     }
 }
 
@@ -117,29 +108,26 @@ fn base(name: &str) -> &str {
     marks.into_iter().find(|at| is_date(&name[at + 1..])).map_or(name, |at| &name[..at])
 }
 
-impl Price {
-    fn of(row: Raw) -> Option<Price> {
-        // The rates of some models are only in steps.
-        let steps: Vec<_> = row.get("tiered_pricing").into_iter().flat_map(Raw::items).collect();
-        let first = steps.iter().find(|step| from(**step) == Some(0.0)).copied();
-        let usual = Rates::of(row, "", None).or_else(|| Rates::of(first?, "", None))?;
-        let mut long: Vec<_> = row.members().filter_map(|(key, _)| limit(&key.text().to_string())).collect();
-        long.sort_by(|(limit, _), (other, _)| limit.total_cmp(other));
-        let long =
-            long.into_iter().filter_map(|(limit, end)| Some((limit, Rates::of(row, &end, Some(usual))?)));
-        let mut long: Vec<_> = long.collect();
-        if long.is_empty() {
-            let steps =
-                steps.into_iter().filter_map(|step| Some((from(step)?, Rates::of(step, "", Some(usual))?)));
-            long = steps.filter(|(limit, _)| *limit > 0.0).collect();
-            long.sort_by(|(limit, _), (other, _)| limit.total_cmp(other));
-        }
-        Some(Price { usual, long })
+/// Returns the rates in a row: the usual ones, then those for longer prompts.
+fn rates_in(row: Raw) -> Option<Vec<Rates>> {
+    // The rates of some models are only in steps.
+    let steps: Vec<_> = row.get("tiered_pricing").into_iter().flat_map(Raw::items).collect();
+    let first = steps.iter().find(|step| from(**step) == Some(0.0)).copied();
+    let usual = Rates::of(row, "", None).or_else(|| Rates::of(first?, "", None))?;
+    let of = |row, end: &str, above| Some(Rates { above, ..Rates::of(row, end, Some(usual))? });
+    let limits = row.members().filter_map(|(key, _)| limit(&key.text().to_string()));
+    let mut long: Vec<_> = limits.filter_map(|(above, end)| of(row, &end, above)).collect();
+    if long.is_empty() {
+        let longer = steps.into_iter().filter_map(|step| of(step, "", from(step)?));
+        long.extend(longer.filter(|rates| rates.above > 0.0));
     }
+    long.sort_by(|one, other| one.above.total_cmp(&other.above));
+    Some([vec![usual], long].concat())
 }
 
 impl Rates {
-    /// Returns the rates under keys with this end; what is missing is as in `usual`, or else as the input.
+    /// Returns the rates under keys with this end, for prompts of any length; what is missing is as in `usual`, or else
+    /// as the input.
     fn of(row: Raw, end: &str, usual: Option<Rates>) -> Option<Rates> {
         let rate = |key: &str| {
             let rate = row.get(&format!("{key}{end}")).and_then(number);
@@ -149,6 +137,7 @@ impl Rates {
         let output = rate("output_cost_per_token").or(usual.map(|usual| usual.output))?;
         let or = |key: &str, usual: Option<f64>| rate(key).or(usual).unwrap_or(input);
         Some(Rates {
+            above: f64::NEG_INFINITY,
             input,
             output,
             cache_read: or("cache_read_input_token_cost", usual.map(|usual| usual.cache_read)),

@@ -108,7 +108,7 @@ fn repaired(bytes: &[u8]) {
     let mut once = Vec::new();
     checkup.write_repaired(&mut once).expect("memory");
     let again = check(&once, &Options::default()).expect("a repaired session loads");
-    assert!(!again.is_repairable(), "left: {:?}", again.findings());
+    assert!(!again.is_repairable(), "left: {:?}", &again.findings);
     let mut twice = Vec::new();
     again.write_repaired(&mut twice).expect("memory");
     assert_eq!(once, twice);
