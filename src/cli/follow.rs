@@ -23,31 +23,6 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
-/// The files that may have changed.
-pub enum Dirty {
-    All,
-    /// Those with these names, and new directories.
-    Named(HashSet<OsString>),
-}
-
-impl Dirty {
-    /// Whether the file at a path may have changed.
-    pub fn has(&self, path: &Path) -> bool {
-        match self {
-            Dirty::All => true,
-            Dirty::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
-        }
-    }
-
-    /// Whether there may be files with other names than these.
-    pub fn has_others(&self, known: &HashSet<OsString>) -> bool {
-        match self {
-            Dirty::All => true,
-            Dirty::Named(names) => !names.is_subset(known),
-        }
-    }
-}
-
 /// Reports changes of files, from the system where it can, else by looking at all of them now and then.
 pub struct Changes {
     names: Receiver<OsString>,
@@ -83,27 +58,33 @@ impl Changes {
         Changes::in_folders(std::iter::once((folder_of(path), RecursiveMode::NonRecursive)))
     }
 
-    /// Waits until files may have changed.
+    /// Waits until files may have changed. Returns the names of those that may have, and of new directories; `None` if
+    /// any file may have changed.
     ///
     /// # Errors
     /// If standard output was closed meanwhile, which ends the command successfully.
-    pub fn wait(&mut self, ui: &mut Ui) -> Result<Dirty, Failure> {
+    pub fn wait(&mut self, ui: &mut Ui) -> Result<Option<HashSet<OsString>>, Failure> {
         ui.flush()?;
-        let pause = if self.watcher.is_some() { WATCHED } else { POLLED };
-        let pause = pause.max(self.reported.elapsed() * PAUSE_RATIO);
-        let dirty = match self.names.recv_timeout(pause) {
+        let shortest = if self.watcher.is_some() { WATCHED } else { POLLED };
+        let pause = shortest.max(self.reported.elapsed() * PAUSE_RATIO);
+        let changed = match self.names.recv_timeout(pause) {
             Ok(first) => {
                 std::thread::sleep(TOGETHER);
-                Dirty::Named(std::iter::once(first).chain(self.names.try_iter()).collect())
+                Some(std::iter::once(first).chain(self.names.try_iter()).collect())
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Dirty::All,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         };
         if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
             return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
         }
         self.reported = Instant::now();
-        Ok(dirty)
+        Ok(changed)
     }
+}
+
+/// Whether the file at a path may have changed, given what [`Changes::wait`] returned.
+pub fn may_have_changed(path: &Path, changed: Option<&HashSet<OsString>>) -> bool {
+    changed.is_none_or(|names| path.file_name().is_some_and(|name| names.contains(name)))
 }
 
 pub fn folder_of(path: &Path) -> &Path {

@@ -1,6 +1,6 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use crate::cli::follow::Dirty;
+use crate::cli::follow::may_have_changed;
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
@@ -168,16 +168,17 @@ impl Searcher {
         let mut changes = origin.changes();
         let mut reader = ChunkReader::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
-        let mut dirty = Dirty::All;
+        let mut changed: Option<HashSet<OsString>> = None;
         // Each entry is on the path to the leaf when it is written.
         self.query.active = false;
         loop {
-            if dirty.has_others(&names) {
+            if changed.as_ref().is_none_or(|changed| !changed.is_subset(&names)) {
+                // Some may be new.
                 paths = origin.paths();
                 let name = |path: &PathBuf| path.file_name().map(OsString::from);
                 names = paths.iter().filter_map(name).collect();
             }
-            for path in paths.iter().filter(|path| dirty.has(path)) {
+            for path in paths.iter().filter(|path| may_have_changed(path, changed.as_ref())) {
                 let known = searched.sessions.remove(path).unwrap_or_default();
                 let (known, answer) = self.search_on(path, known, &mut reader, ui);
                 let is_full = known.printed.len() as u64 >= self.most;
@@ -187,7 +188,7 @@ impl Searcher {
                     return Ok(());
                 }
             }
-            dirty = changes.wait(ui)?;
+            changed = changes.wait(ui)?;
         }
     }
 

@@ -1,7 +1,7 @@
 //! `pisess tree`: draws the tree.
 
 use crate::agents::row::Form;
-use crate::cli::follow::{Changes, Dirty, FollowedSession};
+use crate::cli::follow::{Changes, FollowedSession, may_have_changed};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, Ui};
@@ -141,14 +141,14 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
     let mut changes = Changes::of(followed.path());
-    let mut dirty = Dirty::All;
+    let mut changed = None;
     loop {
-        if dirty.has(followed.path()) {
+        if may_have_changed(followed.path(), changed.as_ref()) {
             let entries = followed.new_entries(ui);
             let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;
         }
-        dirty = changes.wait(ui)?;
+        changed = changes.wait(ui)?;
     }
 }
 
