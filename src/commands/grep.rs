@@ -1,7 +1,7 @@
 //! `pisess grep`: full-text search over sessions.
 
 use crate::agents::row::Form;
-use crate::cli::grep::{SearchState, Searcher};
+use crate::cli::grep::Searcher;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -15,6 +15,7 @@ use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
+use foldhash::HashMap;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -186,24 +187,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         follows: args.follow,
     };
     let readers = Pool::new(ChunkReader::default);
-    let mut searched = SearchState::default();
+    // What is known of the sessions, to go on with them, and the one whose rows were printed last.
+    let (mut searched, mut last) = (HashMap::default(), None);
     let exit = sessions.read(
         ui,
-        |path, input| {
-            let answer = readers.with(|reader| searcher.search(path, input, reader))?;
-            Ok((answer, input.file().map(|file| file.snapshot().clone())))
-        },
-        |ui, path, (answer, seen)| {
-            searcher.print(path, &answer, &mut searched, ui)?;
+        |path, input| readers.with(|reader| searcher.search(path, input, reader)),
+        |ui, path, (answer, known)| {
+            searcher.print(path, &answer, &mut last, ui)?;
             if args.follow {
-                searched.take_in(path, seen, answer);
+                searched.insert(path.to_owned(), known);
             }
             Ok(())
         },
     )?;
-    let mut matched = searched.has_match();
+    let mut matched = last.is_some();
     if let Some(origin) = origin.filter(|_| args.follow) {
-        searcher.follow(&origin, searched, is_one, ui)?;
+        searcher.follow(&origin, searched, last, is_one, ui)?;
         matched = true;
     }
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
