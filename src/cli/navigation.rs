@@ -4,7 +4,7 @@
 //! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
 //! the hook, and writes the branch summary, or a mark for a move without one.
 
-use super::hook::{Context, Notification, entries};
+use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
@@ -225,7 +225,7 @@ impl<'a> Move<'a> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
-        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        let answer = hook.ask(event, self.open, ui)?;
         self.options.summary.follow(&answer);
         if let Some(label) = answer.label {
             let label = label.to_string();
@@ -339,19 +339,18 @@ pub fn moved(
     change: &Change,
     old_leaf: Option<&Text>,
     summary: Option<&Summary>,
-) -> Notification {
+) -> HookEvent {
     let leaf = change.entries.last().map(|entry| entry.id.clone());
-    let context = Context { leaf, ..Context::of(open) };
     let entry = change.entries.first().filter(|_| summary.is_some());
     let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
     let event = Object::new()
         .str("type", "session_tree")
-        .text_or_null("newLeafId", context.leaf.as_ref())
+        .text_or_null("newLeafId", leaf.as_ref())
         .text_or_null("oldLeafId", old_leaf)
         .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
-    Notification { hook, event, context }
+    HookEvent { leaf, ..HookEvent::of(hook, event, open) }
 }
 
 fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {

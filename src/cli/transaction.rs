@@ -14,7 +14,7 @@
 //! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path without
 //! the lock.
 
-use super::hook::Notification;
+use super::hook::HookEvent;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
@@ -38,7 +38,7 @@ pub struct Decision {
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    pub notification: Option<Notification>,
+    pub notification: Option<HookEvent>,
 }
 
 impl From<Change> for Decision {
@@ -56,7 +56,7 @@ pub struct Creation {
     pub folder: Option<PathBuf>,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    pub notification: Option<Notification>,
+    pub notification: Option<HookEvent>,
 }
 
 /// Refuses a JSON report if standard output (`-`) carries the session.
@@ -279,7 +279,7 @@ impl Outcome {
     fn report(
         self,
         write: &WriteArgs,
-        notification: Option<Notification>,
+        notification: Option<HookEvent>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
@@ -289,7 +289,7 @@ impl Outcome {
         let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
         let notified = match notification.filter(|_| self.action != Action::Nothing) {
-            Some(notification) => notification.send(file, ui).map_err(late),
+            Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
             None => Ok(()),
         };
         notified.and(printed).map(|()| Exit::Done)

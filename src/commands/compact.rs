@@ -3,7 +3,7 @@
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{Context, Notification, entries};
+use crate::cli::hook::{HookEvent, entries};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -112,8 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let change = compaction(&now.session, &ready, fresh);
         let notification = hook.clone().map(|hook| {
             let leaf = change.entries.last().map(|entry| entry.id.clone());
-            let context = Context { leaf, ..Context::of(now) };
-            Notification { hook, event: done(args, &ready, &change), context }
+            HookEvent { leaf, ..HookEvent::of(hook, done(args, &ready, &change), now) }
         });
         planned = Some(change.clone());
         Ok(Decision { change, reported: 1, editor_text: None, notification })
@@ -297,7 +296,7 @@ impl Compact<'_> {
         ui: &Ui,
     ) -> Result<Option<Summary>, Failure> {
         let event = self.open.input.read(self.event(preparation))?;
-        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        let answer = hook.ask(event, self.open, ui)?;
         self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
             let kept = on_path(&self.open.session, id).ok_or_else(|| {

@@ -3,7 +3,7 @@
 use crate::agents::request::{self, Api, Model, Request};
 use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{self, HookArgs, entries};
+use crate::cli::hook::{HookArgs, entries};
 use crate::cli::open::OpenSession;
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -132,7 +132,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut context = (session.agent().context)(&path, &reader).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &reader).map_err(unreadable)?;
-        if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
+        if let Some(messages) = hook.ask(event, &open, ui)?.messages {
             let messages = Raw::checked(&messages);
             check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
             context.messages = answered(&context.messages, messages);
