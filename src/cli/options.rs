@@ -6,27 +6,6 @@ use pisess_store::WriteOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Options of every command.
-#[derive(Args, Clone, Debug)]
-pub struct GlobalArgs {
-    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Common options"
-    )]
-    pub color: ColorChoice,
-    /// Suppress notes, but not errors
-    #[arg(short, long, global = true, help_heading = "Common options")]
-    pub quiet: bool,
-    /// Do not pipe long output into a pager on a terminal
-    #[arg(long, global = true, help_heading = "Common options")]
-    pub no_pager: bool,
-}
-
 /// When to colour the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
