@@ -4,7 +4,7 @@ use crate::cli::follow::may_have_changed;
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
-use crate::cli::rows::hits::{Detail, Painter};
+use crate::cli::rows::hits::Painter;
 use crate::cli::sessions::{Origin, skipped};
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
@@ -102,13 +102,14 @@ impl Searcher {
                 hit.turn = is_live.then(|| trail.turn_at(&hit.id));
             }
             count += 1;
-            match painter.detail {
-                Detail::Rows if painter.has_context() => matches.push(hit),
-                Detail::Rows => painter.row(path, header, &hit, false, &mut rows),
-                Detail::Count(_) => {}
-                Detail::Path(_) => return ControlFlow::Break(()),
+            if painter.has_rows() && painter.has_context() {
+                matches.push(hit);
+            } else if painter.has_rows() {
+                painter.row(path, header, &hit, false, &mut rows);
             }
-            if count >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            // One match is enough for a path.
+            let is_enough = count >= most || !painter.has_rows() && !painter.counts;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let searched = search(source, &self.query, known.resume, reader, &mut take)
             .map_err(|error| Failure::load(name, error))?;

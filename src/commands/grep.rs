@@ -6,7 +6,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
-use crate::cli::rows::hits::{Detail, Painter};
+use crate::cli::rows::hits::Painter;
 use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Around, Pattern, PatternOptions, Query, roles};
@@ -228,15 +228,11 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 }
 
 fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
-    let detail = match (args.count, args.only.is_set()) {
-        (true, _) => Detail::Count(args.only),
-        (_, true) => Detail::Path(args.only),
-        _ => Detail::Rows,
-    };
     let around = |side: Option<usize>| side.or(args.around).unwrap_or(0);
-    let is_for_people = detail == Detail::Rows && !args.json && ui.stdout_is_terminal();
+    let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
     Painter {
-        detail,
+        counts: args.count,
+        only: args.only,
         json: args.json,
         headings: is_for_people && !sessions.is_one,
         by_id: args.sessions.paths.is_empty(),
