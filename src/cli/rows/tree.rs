@@ -48,28 +48,17 @@ fn print_heading(session: &Session, usage: UsageSums, glyphs: Glyphs, ui: &mut U
     ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
 }
 
-/// Whether there is a bar at each of the levels above the current row; only the first [`MOST_LEVELS`] are
-/// ever drawn.
-#[derive(Clone, Copy, Default)]
-struct Bars(u32);
+/// Returns the bars that continue past a row, given those before it: a bit for each level above the row. Those that are
+/// deeper than the row end. Only the first [`MOST_LEVELS`] are ever drawn.
+fn bars_past(bars: u32, place: &TreeRow) -> u32 {
+    let levels = place.branch_points - u32::from(place.connector);
+    bars & !u32::MAX.checked_shl(levels).unwrap_or(0)
+}
 
-impl Bars {
-    fn pass(self, level: usize) -> bool {
-        self.0 >> level & 1 == 1
-    }
-
-    /// Ends the bars that are deeper than the row.
-    fn enter(&mut self, place: &TreeRow) {
-        let levels = place.branch_points as usize - usize::from(place.connector);
-        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
-    }
-
-    /// Continues the bar past the rows in between, to the next sibling.
-    fn leave(&mut self, place: &TreeRow) {
-        if place.connector && !place.last {
-            self.0 |= 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0);
-        }
-    }
+/// Returns the bars after a row, given those that continue past it: one leads to its next sibling.
+fn bars_after(bars: u32, place: &TreeRow) -> u32 {
+    let has_next = place.connector && !place.last;
+    bars | if has_next { 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0) } else { 0 }
 }
 
 /// The options for drawing rows.
@@ -171,14 +160,14 @@ impl<'a> Painter<'a> {
     fn paint_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
         // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
-        let mut bars = Bars::default();
+        let mut bars = 0;
         let mut starts = Vec::new();
         for (at, fold) in self.folds[..shown.end].iter().enumerate() {
             if at >= shown.start && (at - shown.start).is_multiple_of(STRETCH) {
                 starts.push(bars);
             }
-            bars.enter(&places[fold.end - 1]);
-            bars.leave(&places[fold.end - 1]);
+            let place = &places[fold.end - 1];
+            bars = bars_after(bars_past(bars, place), place);
         }
         let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, stretch: Range<usize>| {
@@ -189,9 +178,9 @@ impl<'a> Painter<'a> {
                     rows.follow(None);
                 }
                 let place = &places[fold.end - 1];
-                bars.enter(place);
+                bars = bars_past(bars, place);
                 self.row(fold, place, bars, rows);
-                bars.leave(place);
+                bars = bars_after(bars, place);
             }
         };
         let clock = self.drawn.times.then(|| Clock::new(ui));
@@ -204,7 +193,7 @@ impl<'a> Painter<'a> {
         drawing.session.entry(drawing.places[fold.end - 1].entry).time_ms
     }
 
-    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: Bars, rows: &mut Rows) {
+    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut Rows) {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_active = drawing.is_active(ix);
         rows.begin();
@@ -310,7 +299,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Draws bars and connector. Levels beyond the maximum become one mark.
-    fn prefix(&self, place: &TreeRow, bars: Bars, rows: &mut Rows) {
+    fn prefix(&self, place: &TreeRow, bars: u32, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
         let level = place.branch_points as usize;
         let connector = match (place.connector, place.last) {
@@ -321,7 +310,7 @@ impl<'a> Painter<'a> {
         let above = level - usize::from(place.connector);
         let shown = above.min(self.most_levels - usize::from(place.connector));
         for level in 0..shown {
-            rows.push_str(if bars.pass(level) { glyphs.bar } else { "   " });
+            rows.push_str(if bars >> level & 1 == 1 { glyphs.bar } else { "   " });
         }
         if shown < above {
             rows.push_str(glyphs.ellipsis);
