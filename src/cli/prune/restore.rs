@@ -1,6 +1,6 @@
 //! `--restore`: puts back what was pruned.
 
-use super::report::{Outcome, PlanRow};
+use super::report::Outcome;
 use super::{Job, existing, own_path};
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, visible};
@@ -21,14 +21,7 @@ impl Job<'_> {
         };
         if self.write.change.dry_run {
             let restore = self.places(self.open, pruned)?;
-            let rows = restore.placed.iter().map(|placed| PlanRow {
-                id: placed.id.borrowed(),
-                line: placed.line,
-                field: placed.field(),
-                what: None,
-                said: None,
-            });
-            return self.print_rows(rows, ui).map(|()| Exit::Done);
+            return self.print_restored(&restore.placed, ui).map(|()| Exit::Done);
         }
         if self.write.output.is_some() {
             let restore = self.places(self.open, pruned)?;
