@@ -4,6 +4,7 @@ use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path,
 use crate::cli::stats::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
+use crate::session::paths::below_home;
 use owo_colors::Style;
 use pisess_json::write::Object;
 
@@ -261,8 +262,12 @@ impl Groups {
             By::Project => "(no project)",
             _ => "(no time)",
         };
-        let key = &group.keys[at];
-        key.shown.as_deref().or(key.value.as_deref()).map_or(none.to_owned(), visible)
+        let key = match (self.by[at], &group.keys[at]) {
+            (By::Session, _) => group.name.clone(),
+            (By::Project | By::File, Some(path)) => Some(below_home(path, self.home.as_deref())),
+            (_, key) => key.clone(),
+        };
+        key.map_or(none.to_owned(), |key| visible(&key))
     }
 
     /// Returns the figures that are not empty for these groups.
