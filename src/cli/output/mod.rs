@@ -17,7 +17,6 @@ pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
-use progress::ProgressLine;
 pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
 pub use table::{Cell, Column, GAP, Table};
 
@@ -37,7 +36,7 @@ pub struct Ui<'w> {
     json: bool,
     /// Styles for standard output.
     pub styles: Styles,
-    progress: ProgressLine,
+    progress: Progress,
     /// Whether a pager is started when something is printed.
     wants_pager: bool,
     /// The first line that the pager shows, counted from 1.
@@ -54,7 +53,7 @@ impl<'w> Ui<'w> {
             has_loss: false,
             json,
             styles: Styles::default(),
-            progress: ProgressLine::default(),
+            progress: Progress::default(),
             wants_pager: false,
             first_line: 1,
             pager: None,
