@@ -1,6 +1,5 @@
 //! The rows of the tree, for people.
 
-use crate::agents::pi::edits::Edit;
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
 use crate::cli::rows::entry::{ID_COLUMNS, Look};
@@ -8,14 +7,12 @@ use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
 use crate::ops::rows::{Extent, extents, folded, folds};
-use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::below_home;
 use crate::session::reference::Position;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
-use foldhash::HashMap;
 use owo_colors::Style;
 use std::ops::Range;
 
@@ -61,20 +58,6 @@ fn bars_after(bars: u32, place: &TreeRow) -> u32 {
     bars | if has_next { 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0) } else { 0 }
 }
 
-/// The options for drawing rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Drawn {
-    pub glyphs: Glyphs,
-    /// Whether runs of tool rows are folded.
-    pub folds: bool,
-    pub ids: bool,
-    pub times: bool,
-    /// The maximum distance of a row from that of the leaf.
-    pub around: Option<usize>,
-    /// The number of entries that were pruned from the session.
-    pub pruned: usize,
-}
-
 /// Draws rows, one after the other.
 pub struct Painter<'a> {
     look: Look<'a>,
@@ -85,28 +68,23 @@ pub struct Painter<'a> {
     /// The width of the terminal; without one, rows are not truncated.
     width: Option<usize>,
     most_levels: usize,
-    id_width: usize,
-    drawn: Drawn,
+    /// The width of the ids, if rows have them.
+    id_width: Option<usize>,
     marked: Position,
 }
 
 impl<'a> Painter<'a> {
-    /// Prepares the rows of a drawing.
-    pub fn new(
-        drawn: Drawn,
-        drawing: &'a Drawing<'a>,
-        edits: &'a HashMap<EntryIx, Edit>,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        let session = drawing.session;
+    /// Prepares the rows of a drawing: with folded runs of tool rows, and with ids, if these are wanted.
+    pub fn new(look: Look<'a>, wants_folds: bool, wants_ids: bool, ui: &Ui) -> Result<Self, Failure> {
+        let (drawing, session) = (look.drawing, look.drawing.session);
         let width = ui.width();
         // Half of a narrow terminal is left for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
         let branches = drawing.places.iter().any(|place| place.connector);
         Ok(Painter {
-            folds: if drawn.folds {
-                folds(drawing, edits)
+            folds: if wants_folds {
+                folds(drawing, look.edits)
             } else {
                 (0..drawing.places.len()).map(|at| at..at + 1).collect()
             },
@@ -114,38 +92,40 @@ impl<'a> Painter<'a> {
             now_ms: Ids::new(ui)?.now_ms(ui),
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
+            id_width: wants_ids.then(|| ids.max().unwrap_or(0).min(ID_COLUMNS)),
             marked: drawing.marked(),
-            look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
-            drawn,
+            look,
         })
     }
 
-    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, and how many are left
-    /// out before and after them. After a heading, a pager opens at the leaf.
-    pub fn paint(&self, usage: Option<UsageSums>, ui: &mut Ui) -> Result<(), Failure> {
+    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, with their times if there
+    /// is a clock. If a distance is given (`around`), only the rows within it from the leaf are printed, and how many are
+    /// left out before and after them. After a heading, a pager opens at the leaf.
+    pub fn paint(
+        &self,
+        usage: Option<UsageSums>,
+        clock: Option<Clock>,
+        around: Option<usize>,
+        pruned: usize,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.end - 1].entry);
-        let shown = self.look.drawing.around(entries(), self.drawn.around);
+        let shown = self.look.drawing.around(entries(), around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
         if let Some(usage) = usage {
             let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
-            let [before, pruned, after] =
-                [above, self.drawn.pruned, below].map(|count| usize::from(count > 0));
-            let before = before + pruned;
-            ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
+            let has = |count: usize| usize::from(count > 0);
+            let before = has(above) + has(pruned);
+            ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + has(below));
             print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
         }
-        if self.drawn.pruned > 0 {
-            let entries = if self.drawn.pruned == 1 { "entry" } else { "entries" };
-            let line = format!(
-                "{} {} {entries} pruned",
-                self.look.glyphs.ellipsis,
-                grouped(self.drawn.pruned as f64)
-            );
+        if pruned > 0 {
+            let entries = if pruned == 1 { "entry" } else { "entries" };
+            let line = format!("{} {} {entries} pruned", self.look.glyphs.ellipsis, grouped(pruned as f64));
             ui.print(&(styled(&line, self.look.styles.dim) + "\n"))?;
         }
         self.left_out(above, "above", ui)?;
-        self.paint_rows(shown, ui)?;
+        self.paint_rows(shown, clock, ui)?;
         self.left_out(below, "below", ui)
     }
 
@@ -157,7 +137,7 @@ impl<'a> Painter<'a> {
         ui.print(&(styled(&line, self.look.styles.dim) + "\n"))
     }
 
-    fn paint_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
+    fn paint_rows(&self, shown: Range<usize>, clock: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
         // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
         let mut bars = 0;
@@ -183,7 +163,6 @@ impl<'a> Painter<'a> {
                 bars = bars_after(bars, place);
             }
         };
-        let clock = self.drawn.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
         draw_stretches(&pen, folds.len(), draw, ui)
     }
@@ -197,9 +176,9 @@ impl<'a> Painter<'a> {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_active = drawing.is_active(ix);
         rows.begin();
-        if self.drawn.ids {
+        if let Some(width) = self.id_width {
             rows.push_text(&drawing.session.id(ix));
-            rows.pad(self.id_width);
+            rows.pad(width);
             rows.push_str("  ");
             rows.put_part(styles.dim);
         }
