@@ -82,16 +82,14 @@ impl OpenSession {
         can_report(path, write)?;
         let mut ids = Ids::new(ui)?;
         if is_own && !write.change.dry_run {
-            let mut attempt = |grown: Option<Input>, locked: Locked| {
-                let grown = grown.map(|input| self.reloaded(input)).transpose()?;
-                let now = grown.as_ref().unwrap_or(self);
+            let mut attempt = |now: &OpenSession, locked: Locked| {
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, path, is_own, &now.session);
                 let attempt = commit(&decision.change, &now.session, &now.input, locked)?;
                 Ok((attempt, (decision.notification, outcome)))
             };
             let (committed, (notification, outcome)) =
-                under_lock(&self.input, &write.change.options(self.session.dialect), &mut attempt)?;
+                self.under_lock(&write.change.options(self.session.dialect), &mut attempt)?;
             if let Some(committed) = &committed {
                 ui.warn_of(committed);
                 self.input.report_path(ui);
@@ -115,6 +113,18 @@ impl OpenSession {
         self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
         self.report_nothing(&outcome, write, ui);
         outcome.report(write, decision.notification, ui)
+    }
+
+    /// Does the same as [`under_lock`]; `attempt` is called with the session as it is now.
+    pub fn under_lock<T>(
+        &self,
+        options: &store::WriteOptions,
+        attempt: &mut dyn FnMut(&OpenSession, Locked) -> Attempted<T>,
+    ) -> Result<(Option<Committed>, T), Failure> {
+        under_lock(&self.input, options, &mut |grown, locked| {
+            let reloaded = grown.map(|input| self.reloaded(input)).transpose()?;
+            attempt(reloaded.as_ref().unwrap_or(self), locked)
+        })
     }
 
     /// Reports on standard error that there was nothing to do, unless the output shows it.
@@ -302,8 +312,7 @@ impl Outcome {
             return ui.print_json(&self.json(write));
         }
         let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
-        if let Some(text) = &self.editor_text {
-            let text = text.to_string();
+        if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
             let is_raw = !is_aside && !ui.stdout_is_terminal();
             lines += &if is_raw { text } else { visible_lines(&text).into_owned() };
             lines.push('\n');
