@@ -150,17 +150,15 @@ pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
 }
 
 /// Whether a session that arguments name was found by its name: no argument is its path, or a directory above it.
-pub fn is_by_name(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
-    // `migrate` keeps paths as text.
-    let session = session.as_ref().to_string_lossy();
-    !arguments.iter().any(|argument| Path::new(&*session).starts_with(&*argument.to_string_lossy()))
+pub fn is_by_name(arguments: &[PathBuf], session: &Path) -> bool {
+    !arguments.iter().any(|argument| session.starts_with(argument))
 }
 
 /// Whether an argument can only be a path.
 pub fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
-    let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
-    matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
+    let is_begun = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
+    matches!(name, "" | "-" | "." | "..") || is_begun || name.ends_with(".jsonl")
 }
 
 fn unknown(error: NameError, ui: &Ui) -> Failure {
@@ -252,8 +250,7 @@ pub fn reach_of_change(
 pub const NEEDS_RECURSION: &str = "some of these are in subdirectories, which need -r to be changed";
 
 /// Whether a session is in a subdirectory of a directory in the arguments.
-pub fn is_below(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
-    let session = session.as_ref();
+pub fn is_below(arguments: &[PathBuf], session: &Path) -> bool {
     let is_deep = |folder: &PathBuf| session != folder && session.parent() != Some(folder);
     arguments.iter().any(|folder| session.starts_with(folder) && is_deep(folder))
 }
