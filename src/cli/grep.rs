@@ -83,14 +83,14 @@ impl Searcher {
         let unreadable = |error| Failure::reading(name, error);
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
-        let trail = if is_live {
+        let read = if is_live {
             known.trail.clone().read(source, from, reader)
         } else if self.follows {
             Trail::after(source)
         } else {
             Ok(Trail::default())
         };
-        let mut trail = trail.map_err(unreadable)?;
+        let mut trail = read.map_err(unreadable)?;
         let printed = &known.printed;
         let mut take = |header: &Header, mut hit: Match| {
             if self.follows {

@@ -94,10 +94,10 @@ impl HookEvent {
 
     /// Returns the line for the hook: the event, with the data that the agents pass to a handler as its second argument.
     fn line(self, file: Option<&Path>) -> Vec<u8> {
-        let file = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
+        let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
             .text_or_null("cwd", self.cwd.as_ref())
-            .text_or_null("sessionFile", file.as_ref())
+            .text_or_null("sessionFile", path.as_ref())
             .text("sessionId", &self.id)
             .text_or_null("leafId", self.leaf.as_ref());
         let mut line = self.event.json("ctx", &ctx.finish()).finish();

@@ -228,9 +228,9 @@ impl<'a> Move<'a> {
         let answer = hook.ask(event, self.open, ui)?;
         self.options.summary.follow(&answer);
         if let Some(label) = answer.label {
-            let label = label.to_string();
-            label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
-            self.options.label = Some(label);
+            let name = label.to_string();
+            label_name(&name).map_err(|_| hook.failed("its `label` is not a valid label"))?;
+            self.options.label = Some(name);
         }
         Ok(answer.summary)
     }
@@ -277,13 +277,12 @@ impl<'a> Move<'a> {
     /// that are here, or are about what precedes the branch.
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
-        let prepared = (session.agent().prepare_branch)(&navigation.abandoned, reader, WHOLE_BRANCH);
-        let (prepared, _) = self.open.input.read(prepared)?;
+        let branch = (session.agent().prepare_branch)(&navigation.abandoned, reader, WHOLE_BRANCH);
+        let mut prepared = self.open.input.read(branch)?.0.into_iter().peekable();
         let edits = self.open.edits(navigation.old_leaf)?;
-        let mut prepared = prepared.into_iter().peekable();
-        let request = navigation.continued_request(session).map(|request| [request]);
-        let request = request.map(|request| (session.agent().context)(&request, reader)).transpose();
-        let mut left = self.open.input.read(request)?.map_or_else(Vec::new, |context| context.messages);
+        let context = |request| (session.agent().context)(&[request], reader);
+        let before = self.open.input.read(navigation.continued_request(session).map(context).transpose())?;
+        let mut left = before.map_or_else(Vec::new, |context| context.messages);
         for &ix in &navigation.abandoned {
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             let message = prepared.next_if(|message| message.entry == ix);

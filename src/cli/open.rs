@@ -380,10 +380,9 @@ pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
 
 /// Returns a failure with the reason and the hint of a refusal.
 pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
-    let failure = failure(refusal);
     match refusal {
-        Refusal::Impossible { hint: Some(hint), .. } => failure.hint(hint),
-        _ => failure,
+        Refusal::Impossible { hint: Some(hint), .. } => failure(refusal).hint(hint),
+        _ => failure(refusal),
     }
 }
 

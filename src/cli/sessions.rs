@@ -232,6 +232,6 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
 /// Returns the note on the lines of a session that were skipped: their number, and the first. `lines` is what they are, for
 /// one line and for several.
 pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
-    let lines = lines[usize::from(count != 1)];
-    format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", first.0)
+    let what = lines[usize::from(count != 1)];
+    format!("{name}: {count} {what}, from line {} (hint: pisess check {name})", first.0)
 }

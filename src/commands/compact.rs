@@ -196,8 +196,8 @@ impl Compact<'_> {
             return Ok(Some(FirstKept::Nothing));
         }
         let session = &self.open.session;
-        let kept = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
-        let kept = kept.ok_or_else(|| {
+        let found = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
+        let kept = found.ok_or_else(|| {
             let failure = self.open.input.cannot(format_args!("{reference} is not on the path to the leaf"));
             failure.hint("list the path with `pisess path`")
         })?;
@@ -332,8 +332,8 @@ impl Compact<'_> {
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let session = &self.open.session;
-        let previous = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
-        let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
+        let summary = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
+        let previous = summary.as_ref().filter(|summary| !summary.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,

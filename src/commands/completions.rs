@@ -78,8 +78,8 @@ impl Shell {
         match (self, start.map(visible)) {
             (Shell::Bash, _) | (_, None) if self != Shell::Zsh => value.into_owned(),
             (Shell::Zsh, help) => {
-                let value = value.replace('\\', "\\\\").replace(':', "\\:");
-                help.map_or(value.clone(), |help| format!("{value}:{}", help.replace('\\', "\\\\")))
+                let word = value.replace('\\', "\\\\").replace(':', "\\:");
+                help.map_or(word.clone(), |help| format!("{word}:{}", help.replace('\\', "\\\\")))
             }
             (_, help) => format!("{value}\t{}", help.unwrap_or_default()),
         }

@@ -132,8 +132,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut context = (session.agent().context)(&path, &reader).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &reader).map_err(unreadable)?;
-        if let Some(messages) = hook.ask(event, &open, ui)?.messages {
-            let messages = Raw::checked(&messages);
+        if let Some(json) = hook.ask(event, &open, ui)?.messages {
+            let messages = Raw::checked(&json);
             check_messages(session.dialect, messages).map_err(|refused| unknown(&hook, refused))?;
             context.messages = answered(&context.messages, messages);
         }

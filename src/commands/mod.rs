@@ -126,9 +126,13 @@ pub fn command() -> clap::Command {
         let help = command.guide.help(&defined);
         defined.after_long_help(help)
     });
-    let command = Cli::command().subcommands(verbs);
-    let command = command.subcommand(help()).after_help(guide::short_help()).after_long_help(guide::help());
-    command.allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
+    Cli::command()
+        .subcommands(verbs)
+        .subcommand(help())
+        .after_help(guide::short_help())
+        .after_long_help(guide::help())
+        .allow_external_subcommands(true)
+        .external_subcommand_value_parser(value_parser!(OsString))
 }
 
 /// `pisess help` is defined here, because topics and programs have a help, too.

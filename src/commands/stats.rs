@@ -93,11 +93,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let exit = sessions.read(
         ui,
         |path, input| {
-            let agents = agents.as_ref().map(|agents| (path, agents));
-            let source = input.source();
+            let known = agents.as_ref().map(|agents| (path, agents));
             let (pruned, damaged) = split(pruned_of(input));
-            let stats = collect(source, &options, agents, pruned.as_ref());
-            let mut stats = stats.map_err(|error| Failure::load(&input.name, error))?;
+            let mut stats = collect(input.source(), &options, known, pruned.as_ref())
+                .map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
                 stats.estimate(prices);
             }

@@ -200,9 +200,9 @@ pub fn delete(
         return Ok(result(Status::Planned));
     }
     if !force {
-        let title = Facts::read(&open.archive.head).map(|facts| facts.title.to_string_lossy().into_owned());
-        let title = title.ok().filter(|title| !title.is_empty()).map(|title| format!(" ({title})"));
-        if !ui.confirm(&format!("delete {}{}", open.name, title.unwrap_or_default()))? {
+        let facts = Facts::read(&open.archive.head).ok().filter(|facts| !facts.title.is_empty());
+        let title = facts.map(|facts| format!(" ({})", facts.title)).unwrap_or_default();
+        if !ui.confirm(&format!("delete {}{title}", open.name))? {
             return Err(Failure::no(format_args!("{} is not deleted", open.name)));
         }
     }

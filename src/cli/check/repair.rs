@@ -116,8 +116,8 @@ fn in_place(
     let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
     let writing = report.write.change.options(checkup.session().dialect);
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-        let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
-        let checkup = grown.as_ref().unwrap_or(checkup);
+        let checked_again = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+        let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
             return Ok((None, (checkup.findings().to_vec(), None)));
         }

@@ -30,7 +30,7 @@ pub struct Entries {
 impl Entries {
     /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
-        let home = home.map(|home| Text::from(home).into_owned());
+        let home = home.map(|home| Text::from(home.to_owned()));
         let rows = Some(RowOptions { home, ..RowOptions::default() });
         let session = load(&peek::ends(source, TAIL)?, &Options { rows, ..Options::default() })?;
         Ok(Entries::of(&session))
@@ -65,8 +65,8 @@ impl Entries {
             .filter(|(prefix, _)| word.starts_with(prefix))
             .flat_map(|(prefix, found)| found.iter().map(move |found| copied(found).add_prefix(prefix)));
         let above = word.rsplit_once('^').into_iter().flat_map(|(below, kind)| {
-            let kind = kind.strip_prefix('{').unwrap_or(kind);
-            let kinds = self.kinds.iter().filter(move |known| known.starts_with(kind));
+            let start = kind.strip_prefix('{').unwrap_or(kind);
+            let kinds = self.kinds.iter().filter(move |known| known.starts_with(start));
             kinds.map(move |kind| CompletionCandidate::new(format!("{below}^{{{kind}}}")))
         });
         begun(word, plain.chain(prefixed)).chain(above).collect()

@@ -84,16 +84,15 @@ impl Painter {
         let mut line = styled(&before, styles.summary);
         line += &styled(&id, styles.label);
         line += &styled(&role, styles.dim);
-        let used = columns(&before) + columns(&id) + columns(&role);
         let style = if is_context { styles.dim } else { Style::new() };
         let turn = match &hit.turn {
             Some(Turn::After(parent)) => {
-                let parent = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
-                format!("  (after {parent})")
+                let above = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
+                format!("  (after {above})")
             }
             _ => String::new(),
         };
-        let used = used + columns(&turn);
+        let used: usize = [&before, &id, &role, &turn].into_iter().map(|part| columns(part)).sum();
         self.push_snippet(&hit.hit.snippet, self.width.saturating_sub(used), style, &mut line);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());

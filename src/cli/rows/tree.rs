@@ -27,19 +27,17 @@ fn print_heading(session: &Session, usage: UsageSums, glyphs: Glyphs, ui: &mut U
     let (home, cwd) = (ui.home().filter(|home| home.len() > 1), session.header.cwd.as_ref());
     let folder = cwd.map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let used = usage.tokens() > 0.0;
-    let facts: Vec<_> = folder
+    let facts = folder
         .into_iter()
         .chain([counted(session.entries.len(), "entry", "entries")])
         .chain(used.then(|| format!("{} tokens", tokens(usage.tokens()))))
         .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
-        .collect();
-    let name = session.name().map(|name| visible(&name.to_string()));
+        .collect::<Vec<_>>()
+        .join(glyphs.dot);
     let width = ui.width().unwrap_or(usize::MAX);
-    let facts = facts.join(glyphs.dot);
-    let name = name.map_or_else(String::new, |name| {
-        let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
-        fitted(&name, room, glyphs.ellipsis)
-    });
+    let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
+    let whole = session.name().map(|name| visible(&name.to_string())).unwrap_or_default();
+    let name = fitted(&whole, room, glyphs.ellipsis);
     let between = if name.is_empty() { "" } else { glyphs.dot };
     let rest = fitted(&format!("{between}{facts}"), width.saturating_sub(columns(&name)), glyphs.ellipsis);
     ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
@@ -195,8 +193,8 @@ impl<'a> Painter<'a> {
         let is_rule = matches!(drawing.session.entry(ix).kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active { styles.summary } else { styles.dim };
         let marks = self.marks(place);
-        let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
-        let reserved = reserved + if is_rule { 1 + RULE } else { 0 };
+        let marked: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
+        let reserved = marked + if is_rule { 1 + RULE } else { 0 };
         // The leaf's mark and the end of a rule stay visible if the text does not fit.
         let fits = rows.left.is_none_or(|left| left > reserved);
         rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
@@ -238,8 +236,8 @@ impl<'a> Painter<'a> {
             marks.push((format!("  (on {})", visible(&labelled.to_string_lossy())), styles.dim));
         }
         if let Some(parent) = drawing.turn(ix) {
-            let parent = parent.map_or_else(|| "root".to_owned(), id);
-            marks.push((format!("  (after {parent})"), styles.active));
+            let above = parent.map_or_else(|| "root".to_owned(), id);
+            marks.push((format!("  (after {above})"), styles.active));
         }
         if let Some(extent) = place.connector.then(|| self.extent(ix)).flatten() {
             marks.push((format!("  {extent}"), styles.dim));

@@ -204,9 +204,10 @@ impl Groups {
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
         let Layout { keys, figures, is_short, .. } = layout;
         let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
-        let columns = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
-        let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
-        let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
+        let of_keys = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
+        let of_figures = figures.iter().map(|figure| Column::number(name(figure)));
+        let of_bar = bar.map(|_| Column::text(""));
+        let mut table = Table::new(of_keys.chain(of_figures).chain(of_bar).collect::<Vec<_>>());
         let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
             keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
