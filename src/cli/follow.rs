@@ -6,12 +6,12 @@ use crate::cli::process::pipes::is_closed;
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Event, EventKind, RecursiveMode, Watcher};
 use pisess_store::{SessionFile, Since, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Changes within this time are read together.
@@ -23,68 +23,55 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
-/// Reports changes of files, from the system where it can, else by looking at all of them now and then.
-pub struct Changes {
-    names: Receiver<OsString>,
-    /// Keeps the channel open without a watcher.
-    _sender: Sender<OsString>,
-    watcher: Option<RecommendedWatcher>,
-    /// When the changes reported last were handed out.
-    reported: Instant,
-}
-
-impl Changes {
-    pub fn in_folders<'a>(folders: impl Iterator<Item = (&'a Path, RecursiveMode)>) -> Changes {
-        let (sender, names) = channel();
-        let to = sender.clone();
-        let report = move |event: notify::Result<Event>| {
-            for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
-                // The receiver exists as long as the watcher.
-                let _ = to.send(name);
-            }
-        };
-        let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
-            for (folder, mode) in folders {
-                watcher.watch(folder, mode)?;
-            }
-            Ok(watcher)
-        });
-        Changes { names, _sender: sender, watcher: watcher.ok(), reported: Instant::now() }
-    }
-
-    /// Reports changes of one file. If it is a link, what it leads to must be in the same directory, or is looked at
-    /// now and then.
-    pub fn of(path: &Path) -> Changes {
-        Changes::in_folders(std::iter::once((folder_of(path), RecursiveMode::NonRecursive)))
-    }
-
-    /// Waits until files may have changed. Returns the names of those that may have, and of new directories; `None` if
-    /// any file may have changed.
-    ///
-    /// # Errors
-    /// If standard output was closed meanwhile, which ends the command successfully.
-    pub fn wait(&mut self, ui: &mut Ui) -> Result<Option<HashSet<OsString>>, Failure> {
+/// Watches directories. Returns a function that waits until files in them may have changed: it returns the names of these and
+/// of new directories, or `None` if any file may have changed. The system reports changes where it can, also of what a link
+/// leads to in the same directory; otherwise all files are looked at now and then. The function fails if standard output was
+/// closed meanwhile, which ends the command successfully.
+pub fn watch(
+    folders: &[(PathBuf, RecursiveMode)],
+) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<OsString>>, Failure> + use<> {
+    let (sender, names) = channel();
+    let to = sender.clone();
+    let report = move |event: notify::Result<Event>| {
+        for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
+            // The receiver exists as long as the watcher.
+            let _ = to.send(name);
+        }
+    };
+    let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
+        folders.iter().try_for_each(|(folder, mode)| watcher.watch(folder, *mode))?;
+        Ok(watcher)
+    });
+    // When the changes reported last were handed out.
+    let mut reported = Instant::now();
+    move |ui| {
+        // Keeps the channel open without a watcher.
+        let _open = &sender;
         ui.flush()?;
-        let shortest = if self.watcher.is_some() { WATCHED } else { POLLED };
-        let pause = shortest.max(self.reported.elapsed() * PAUSE_RATIO);
-        let changed = match self.names.recv_timeout(pause) {
+        let shortest = if watcher.is_ok() { WATCHED } else { POLLED };
+        let changed = match names.recv_timeout(shortest.max(reported.elapsed() * PAUSE_RATIO)) {
             Ok(first) => {
                 std::thread::sleep(TOGETHER);
-                Some(std::iter::once(first).chain(self.names.try_iter()).collect())
+                Some(std::iter::once(first).chain(names.try_iter()).collect())
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         };
         if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
             return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
         }
-        self.reported = Instant::now();
+        reported = Instant::now();
         Ok(changed)
     }
 }
 
-/// Whether the file at a path may have changed, given what [`Changes::wait`] returned.
+/// Whether the file at a path may have changed, given what the function of [`watch`] returned.
 pub fn may_have_changed(path: &Path, changed: Option<&HashSet<OsString>>) -> bool {
     changed.is_none_or(|names| path.file_name().is_some_and(|name| names.contains(name)))
+}
+
+/// Returns the directory to watch for changes of a file.
+pub fn folder_of_file(path: &Path) -> (PathBuf, RecursiveMode) {
+    (folder_of(path).to_owned(), RecursiveMode::NonRecursive)
 }
 
 pub fn folder_of(path: &Path) -> &Path {

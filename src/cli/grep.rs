@@ -1,6 +1,6 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use crate::cli::follow::may_have_changed;
+use crate::cli::follow::{may_have_changed, watch};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
@@ -169,7 +169,7 @@ impl Searcher {
         is_one: bool,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut changes = origin.changes();
+        let mut wait = watch(&origin.folders());
         let mut reader = ChunkReader::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
         let mut changed: Option<HashSet<OsString>> = None;
@@ -191,7 +191,7 @@ impl Searcher {
                     return Ok(());
                 }
             }
-            changed = changes.wait(ui)?;
+            changed = wait(ui)?;
         }
     }
 

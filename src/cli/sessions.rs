@@ -1,6 +1,6 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use crate::cli::follow::{Changes, folder_of};
+use crate::cli::follow::folder_of_file;
 use crate::cli::locate::{Places, Scope};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
@@ -87,17 +87,12 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Starts to report changes of these sessions, and new ones.
-    pub fn changes(&self) -> Changes {
-        let folders = self.places.folders(&self.scope);
-        let watched = folders.iter().filter(|path| path.exists()).map(|path| {
-            if path.is_dir() {
-                (path.as_path(), RecursiveMode::Recursive)
-            } else {
-                (folder_of(path), RecursiveMode::NonRecursive)
-            }
-        });
-        Changes::in_folders(watched)
+    /// Returns the directories to watch for changes of these sessions, and for new ones.
+    pub fn folders(&self) -> Vec<(PathBuf, RecursiveMode)> {
+        let watched = |path: PathBuf| {
+            if path.is_dir() { (path, RecursiveMode::Recursive) } else { folder_of_file(&path) }
+        };
+        self.places.folders(&self.scope).into_iter().filter(|path| path.exists()).map(watched).collect()
     }
 
     /// Returns the sessions that are there now.
