@@ -11,7 +11,7 @@ use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{HOOK, Shell};
 use crate::ops::summary::Summary;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use clap::Args;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -112,6 +112,12 @@ pub fn entries(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>>
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
 }
 
+/// Returns messages as JSON.
+pub fn messages(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
+    let json = messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
+    Ok(array(json.collect::<io::Result<Vec<_>>>()?))
+}
+
 /// The reply of a hook.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Answer {
@@ -149,7 +155,7 @@ fn read(answer: Raw) -> Result<Answer, String> {
         instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
         label: text(answer, "label")?,
-        messages: messages(answer)?,
+        messages: messages_in(answer)?,
     })
 }
 
@@ -174,7 +180,7 @@ fn summary(parts: Raw) -> Result<Option<Summary>, &'static str> {
     Ok(Some(Summary { text: text.into_owned(), details, usage: usage.map(json), from_hook: true }))
 }
 
-fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
+fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
     let Some(messages) = answer.get_some("messages") else { return Ok(None) };
     if !messages.is_array() || !messages.items().all(Raw::is_object) {
         return Err("its `messages` is not an array of objects");

@@ -8,7 +8,7 @@ use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
-use crate::agents::prepare::BRANCH_BUDGET;
+use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -249,11 +249,7 @@ impl<'a> Move<'a> {
     /// Returns the summary from the first of its sources.
     fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, reader) = (&self.open.session, self.open.reader());
-        let (_, file_ops) = self.open.input.read((session.agent().prepare_branch)(
-            &self.navigation.abandoned,
-            &reader,
-            BRANCH_BUDGET,
-        ))?;
+        let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
         let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
@@ -277,8 +273,7 @@ impl<'a> Move<'a> {
     /// that are here, or are about what precedes the branch.
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
-        let branch = (session.agent().prepare_branch)(&navigation.abandoned, reader, WHOLE_BRANCH);
-        let mut prepared = self.open.input.read(branch)?.0.into_iter().peekable();
+        let mut prepared = self.prepared(reader, WHOLE_BRANCH)?.0.into_iter().peekable();
         let edits = self.open.edits(navigation.old_leaf)?;
         let context = |request| (session.agent().context)(&[request], reader);
         let before = self.open.input.read(navigation.continued_request(session).map(context).transpose())?;
@@ -293,12 +288,16 @@ impl<'a> Move<'a> {
     }
 
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
-        let (session, reader) = (&self.open.session, self.open.reader());
-        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &reader, BRANCH_BUDGET)
-            .and_then(|(messages, _)| {
-                prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &reader)
-            });
-        self.open.input.read(prompt)
+        let reader = self.open.reader();
+        let (messages, _) = self.prepared(&reader, BRANCH_BUDGET)?;
+        let options = self.options.summary.prompt_of();
+        self.open.input.read(prompt::branch_prompt(&messages, &options, &reader))
+    }
+
+    /// Returns the messages of the branch that is left, as the agent prepares them for a number of tokens, and its files.
+    fn prepared(&self, reader: &EntryReader, budget: u64) -> Result<(Vec<Message>, FileOps), Failure> {
+        let prepare = self.open.session.agent().prepare_branch;
+        self.open.input.read(prepare(&self.navigation.abandoned, reader, budget))
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part of
@@ -307,12 +306,7 @@ impl<'a> Move<'a> {
         let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
         let (session, reader) = (&open.session, open.reader());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = open.input.read((session.agent().prepare_branch)(
-            &navigation.abandoned,
-            &reader,
-            BRANCH_BUDGET,
-        ))?;
-        let files = file_ops.lists(session);
+        let files = self.prepared(&reader, BRANCH_BUDGET)?.1.lists(session);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())

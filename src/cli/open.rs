@@ -342,11 +342,6 @@ impl OpenSession {
             .hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns the failure for a session whose leaf was moved to another branch since it was read.
-    pub fn went_elsewhere(&self) -> Failure {
-        self.input.busy("another process moved to another branch meanwhile")
-    }
-
     /// Returns one line that lists all problems of the file.
     fn problems(&self) -> Option<String> {
         let mut kinds: Vec<(FindingKind, u32, u32)> = Vec::new();

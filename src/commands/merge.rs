@@ -79,7 +79,7 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
         let session = &now.session;
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
         if !goes_on(session, found(&leaf)) {
-            return Err(now.went_elsewhere());
+            return Err(now.input.busy("another process moved to another branch meanwhile"));
         }
         now.label_is_free(None, name.as_ref())?;
         let change = branch_summary(session, found(&end), session.leaf, &summary, name.as_ref(), fresh);
