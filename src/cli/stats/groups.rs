@@ -94,22 +94,31 @@ impl Groups {
             if is_of_calls {
                 let calls = stats.calls(entry).iter();
                 for call in calls.filter(|call| !has_files || call.file.is_some()) {
-                    let at = self.group(path, stats, entry, Some(call));
-                    self.list[at].totals.add_call(stats, call, session);
-                    self.total.add_call(stats, call, session);
+                    let add = |totals: &mut Totals| totals.add_call(stats, call, session);
+                    self.count(path, stats, entry, Some(call), add);
                 }
                 // Results count for their tool.
                 if !has_files && entry.role == Some(Role::ToolResult) {
-                    let at = self.group(path, stats, entry, None);
-                    self.list[at].totals.add_entry(entry, session);
-                    self.total.add_entry(entry, session);
+                    self.count(path, stats, entry, None, |totals| totals.add_entry(entry, session));
                 }
                 continue;
             }
-            let at = self.group(path, stats, entry, None);
-            self.list[at].totals.add(stats, entry, session);
-            self.total.add(stats, entry, session);
+            self.count(path, stats, entry, None, |totals| totals.add(stats, entry, session));
         }
+    }
+
+    /// Adds an entry, or one of its calls, to the sums of its group and to those of all.
+    fn count(
+        &mut self,
+        path: &Path,
+        stats: &SessionStats,
+        entry: &Counted,
+        call: Option<&CountedCall>,
+        add: impl Fn(&mut Totals),
+    ) {
+        let at = self.group(path, stats, entry, call);
+        add(&mut self.list[at].totals);
+        add(&mut self.total);
     }
 
     /// Returns the name of a session: the end of its id, its date and the name of its directory.
