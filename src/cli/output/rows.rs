@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
-            assert!(columns_of(&cut(&read, columns)) <= columns, "{columns}");
+            assert!(super::columns(&cut(&read, columns)) <= columns, "{columns}");
         }
     }
 
@@ -371,9 +371,5 @@ mod tests {
                 assert_eq!(rows.text, format!("{number:>width$}").as_bytes());
             }
         }
-    }
-
-    fn columns_of(text: &str) -> usize {
-        columns(text)
     }
 }
