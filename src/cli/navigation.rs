@@ -84,23 +84,19 @@ impl<'a> Move<'a> {
             return self.stay(left, ui);
         }
         if self.wants_summary && (self.leaves_something() || self.options.summary.is_given()) {
-            self.make(true, ui)
+            self.summarize(true, ui)
         } else {
             self.mark(ui)
         }
     }
 
-    /// Makes the move with a summary. With `--prepare` or `--prompt`, only prints.
-    pub fn summarize(self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
-        match self.shown(ui)? {
-            Some(exit) => Ok(exit),
-            None => self.make(from_leaf, ui),
-        }
-    }
-
     /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails if another process
-    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed.
-    fn make(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed. With
+    /// `--prepare` or `--prompt`, only prints.
+    pub fn summarize(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+        if let Some(exit) = self.shown(ui)? {
+            return Ok(exit);
+        }
         let hook = self.hook(ui);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), ui)?;
