@@ -23,13 +23,11 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
-/// Watches directories. Returns a function that waits until files in them may have changed: it returns the names of these and
-/// of new directories, or `None` if any file may have changed. The system reports changes where it can, also of what a link
-/// leads to in the same directory; otherwise all files are looked at now and then. The function fails if standard output was
-/// closed meanwhile, which ends the command successfully.
-pub fn watch(
-    folders: &[(PathBuf, RecursiveMode)],
-) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<OsString>>, Failure> + use<> {
+/// Watches files, and directories with all below them. Returns a function that waits until files may have changed: it returns
+/// the names of these and of new directories, or `None` if any file may have changed. The system reports changes where it
+/// can, also of what a link leads to in the same directory; otherwise all files are looked at now and then. The function fails
+/// if standard output was closed meanwhile, which ends the command successfully.
+pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<OsString>>, Failure> + use<> {
     let (sender, names) = channel();
     let to = sender.clone();
     let report = move |event: notify::Result<Event>| {
@@ -39,7 +37,13 @@ pub fn watch(
         }
     };
     let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
-        folders.iter().try_for_each(|(folder, mode)| watcher.watch(folder, *mode))?;
+        for path in paths {
+            if path.is_dir() {
+                watcher.watch(path, RecursiveMode::Recursive)?;
+            } else {
+                watcher.watch(folder_of(path), RecursiveMode::NonRecursive)?;
+            }
+        }
         Ok(watcher)
     });
     // When the changes reported last were handed out.
@@ -69,11 +73,6 @@ pub fn may_have_changed(path: &Path, changed: Option<&HashSet<OsString>>) -> boo
     changed.is_none_or(|names| path.file_name().is_some_and(|name| names.contains(name)))
 }
 
-/// Returns the directory to watch for changes of a file.
-pub fn folder_of_file(path: &Path) -> (PathBuf, RecursiveMode) {
-    (folder_of(path).to_owned(), RecursiveMode::NonRecursive)
-}
-
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."))
 }
@@ -94,7 +93,7 @@ fn named(event: &Event) -> impl Iterator<Item = OsString> {
 pub struct FollowedSession {
     /// The session, as far as it was read.
     pub open: OpenSession,
-    path: PathBuf,
+    pub path: PathBuf,
     /// The file as it was read; `None` if the session must be loaded again.
     seen: Option<Snapshot>,
     /// The ids of the entries that there were, if the file was replaced.
@@ -109,10 +108,6 @@ impl FollowedSession {
         let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
         let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
         Ok(FollowedSession { open, path, seen, known: None, trouble: None })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads what was written since. Returns the new entries in file order. If the file was replaced or truncated, these

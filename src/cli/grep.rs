@@ -1,11 +1,12 @@
 //! Searches sessions, and goes on with what is written to them later.
 
 use crate::cli::follow::{may_have_changed, watch};
+use crate::cli::locate::{Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
 use crate::cli::rows::hits::Painter;
-use crate::cli::sessions::{Origin, skipped};
+use crate::cli::sessions::skipped;
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
 use crate::session::Header;
@@ -155,21 +156,23 @@ impl Searcher {
         written.map_err(Failure::output)
     }
 
-    /// Searches what is written to the sessions from now on, and new ones. `searched` is what is known of them, `last` the
-    /// session whose rows were printed last. Returns only if a single session is searched and has as many matches as
-    /// requested.
+    /// Searches what is written to the sessions of a scope from now on, and new ones. `searched` is what is known of them,
+    /// `last` the session whose rows were printed last. Returns only if a single session is searched and has as many
+    /// matches as requested.
     ///
     /// # Errors
     /// If standard output cannot be written; a session that cannot be read is waited for.
     pub fn follow(
         &mut self,
-        origin: &Origin,
+        places: &Places,
+        scope: &Scope,
         mut searched: HashMap<PathBuf, SessionState>,
         mut last: Option<PathBuf>,
-        is_one: bool,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut wait = watch(&origin.folders());
+        let mut watched = places.folders(scope);
+        watched.retain(|path| path.exists());
+        let mut wait = watch(&watched);
         let mut reader = ChunkReader::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
         let mut changed: Option<HashSet<OsString>> = None;
@@ -178,7 +181,7 @@ impl Searcher {
         loop {
             if changed.as_ref().is_none_or(|changed| !changed.is_subset(&names)) {
                 // Some may be new.
-                paths = origin.paths();
+                paths = places.find(scope).files.into_iter().map(|file| file.path).collect::<Vec<_>>();
                 let name = |path: &PathBuf| path.file_name().map(OsString::from);
                 names = paths.iter().filter_map(name).collect();
             }
@@ -187,7 +190,7 @@ impl Searcher {
                 if let Some(answer) = self.search_on(path, known, &mut reader, ui) {
                     self.print(path, &answer, &mut last, ui)?;
                 }
-                if is_one && self.is_full(known) {
+                if self.painter.is_of_one() && self.is_full(known) {
                     return Ok(());
                 }
             }

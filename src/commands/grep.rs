@@ -3,6 +3,7 @@
 use crate::agents::row::Form;
 use crate::cli::grep::Searcher;
 use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::Places;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
@@ -172,8 +173,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.sort.unwrap_or(default) == SortKey::Time {
         sessions.newest_first();
     }
-    let (origin, is_one) = (sessions.origin.take(), sessions.is_one);
-    if args.follow && origin.is_none() {
+    let scope = sessions.scope.take();
+    if args.follow && scope.is_none() {
         return Err(Failure::usage("standard input cannot be followed").hint("give the path of a session"));
     }
     if args.follow {
@@ -201,8 +202,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         },
     )?;
     let mut matched = last.is_some();
-    if let Some(origin) = origin.filter(|_| args.follow) {
-        searcher.follow(&origin, searched, last, is_one, ui)?;
+    if let Some(scope) = scope.filter(|_| args.follow) {
+        searcher.follow(&Places::of(ui), &scope, searched, last, ui)?;
         matched = true;
     }
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))

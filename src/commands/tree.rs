@@ -1,7 +1,7 @@
 //! `pisess tree`: draws the tree.
 
 use crate::agents::row::Form;
-use crate::cli::follow::{FollowedSession, folder_of_file, may_have_changed, watch};
+use crate::cli::follow::{FollowedSession, may_have_changed, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
@@ -129,10 +129,10 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
 /// output.
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
-    let mut wait = watch(&[folder_of_file(followed.path())]);
+    let mut wait = watch(std::slice::from_ref(&followed.path));
     let mut changed = None;
     loop {
-        if may_have_changed(followed.path(), changed.as_ref()) {
+        if may_have_changed(&followed.path, changed.as_ref()) {
             let entries = followed.new_entries(ui);
             let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;

@@ -42,6 +42,11 @@ impl Painter {
         !self.counts && !self.only.is_set()
     }
 
+    /// Whether a single session is searched, so that neither headings nor rows name it.
+    pub fn is_of_one(&self) -> bool {
+        !self.headings && !self.paths
+    }
+
     pub fn has_context(&self) -> bool {
         self.around != Around::default()
     }
