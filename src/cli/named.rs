@@ -142,8 +142,7 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
 /// # Errors
 /// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
-    let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
-    match name.filter(|_| argument.symlink_metadata().is_err()) {
+    match name_in(argument) {
         Some(name) => Places::of(ui).names().find(name).map_err(|error| unknown(error, ui)),
         None => Ok(argument.to_owned()),
     }
@@ -154,8 +153,14 @@ pub fn is_by_name(arguments: &[PathBuf], session: &Path) -> bool {
     !arguments.iter().any(|argument| session.starts_with(argument))
 }
 
+/// Returns an argument that is a name: no existing path, and not in the form of one.
+pub fn name_in(argument: &Path) -> Option<&str> {
+    let is_name = |name: &&str| !is_spelled_as_path(name) && argument.symlink_metadata().is_err();
+    argument.to_str().filter(is_name)
+}
+
 /// Whether an argument can only be a path.
-pub fn is_spelled_as_path(name: &str) -> bool {
+fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
     let is_begun = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
     matches!(name, "" | "-" | "." | "..") || is_begun || name.ends_with(".jsonl")
