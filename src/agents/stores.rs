@@ -33,6 +33,8 @@ pub struct Surroundings<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The directories that paths are relative to.
     pub here: Here<'a>,
+    /// Whether the settings in the current directory are read.
+    pub reads_project: bool,
 }
 
 /// The directories that paths are relative to.
@@ -99,9 +101,10 @@ fn pi_store(surroundings: Surroundings, flat: Option<PathBuf>, disk: &dyn Disk) 
         None => surroundings.here.home.map(|home| home.join(".pi").join("agent")),
     };
     let setting = || {
-        let project = surroundings.here.folder.join(".pi").join("settings.json");
+        let of_project = || surroundings.here.folder.join(".pi").join("settings.json");
+        let project = surroundings.reads_project.then(of_project);
         let own = agent_folder.as_ref().map(|folder| folder.join("settings.json"));
-        let set = [Some(project), own].into_iter().flatten().find_map(|path| session_setting(&path, disk))?;
+        let set = [project, own].into_iter().flatten().find_map(|path| session_setting(&path, disk))?;
         // An empty setting of the project overrides that of the user.
         (!set.is_empty()).then(|| absolute(&set, surroundings.here))
     };
@@ -322,7 +325,8 @@ mod tests {
         fn surroundings<T>(&self, see: impl FnOnce(Surroundings) -> T) -> T {
             let env = |name: &str| self.env.get(name).map(|&value| value.to_owned());
             let home = Some(Path::new("/var/hh"));
-            see(Surroundings { env: &env, here: Here { home, folder: Path::new(self.folder) } })
+            let here = Here { home, folder: Path::new(self.folder) };
+            see(Surroundings { env: &env, here, reads_project: true })
         }
 
         /// Returns the directories of the project in pi's and oh-my-pi's stores; a flat one is marked with a

@@ -6,12 +6,12 @@ use crate::cli::process::pipes::is_closed;
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use notify::event::{CreateKind, ModifyKind};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::{Event, EventKind, RecursiveMode, Watcher};
 use pisess_store::{SessionFile, Since, Snapshot};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Changes within this time are read together.
@@ -23,87 +23,54 @@ const POLLED: Duration = Duration::from_millis(100);
 /// The shortest pause after a look, in times that the look took, so that looking takes at most 1/41 of the time.
 const PAUSE_RATIO: u32 = 40;
 
-/// The files that may have changed.
-pub enum Dirty {
-    All,
-    /// Those with these names, and new directories.
-    Named(HashSet<OsString>),
-}
-
-impl Dirty {
-    /// Whether the file at a path may have changed.
-    pub fn has(&self, path: &Path) -> bool {
-        match self {
-            Dirty::All => true,
-            Dirty::Named(names) => path.file_name().is_some_and(|name| names.contains(name)),
+/// Watches files, and directories with all below them. Returns a function that waits until files may have changed: it returns
+/// the names of these and of new directories, or `None` if any file may have changed. The system reports changes where it
+/// can, also of what a link leads to in the same directory; otherwise all files are looked at now and then. The function fails
+/// if standard output was closed meanwhile, which ends the command successfully.
+pub fn watch(paths: &[PathBuf]) -> impl FnMut(&mut Ui) -> Result<Option<HashSet<OsString>>, Failure> + use<> {
+    let (sender, names) = channel();
+    let to = sender.clone();
+    let report = move |event: notify::Result<Event>| {
+        for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
+            // The receiver exists as long as the watcher.
+            let _ = to.send(name);
         }
-    }
-
-    /// Whether there may be files with other names than these.
-    pub fn has_others(&self, known: &HashSet<OsString>) -> bool {
-        match self {
-            Dirty::All => true,
-            Dirty::Named(names) => !names.is_subset(known),
+    };
+    let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
+        for path in paths {
+            if path.is_dir() {
+                watcher.watch(path, RecursiveMode::Recursive)?;
+            } else {
+                watcher.watch(folder_of(path), RecursiveMode::NonRecursive)?;
+            }
         }
-    }
-}
-
-/// Reports changes of files, from the system where it can, else by looking at all of them now and then.
-pub struct Changes {
-    names: Receiver<OsString>,
-    /// Keeps the channel open without a watcher.
-    _sender: Sender<OsString>,
-    watcher: Option<RecommendedWatcher>,
-    /// When the changes reported last were handed out.
-    reported: Instant,
-}
-
-impl Changes {
-    pub fn in_folders<'a>(folders: impl Iterator<Item = (&'a Path, RecursiveMode)>) -> Changes {
-        let (sender, names) = channel();
-        let to = sender.clone();
-        let report = move |event: notify::Result<Event>| {
-            for name in event.iter().filter(|event| is_change(event)).flat_map(named) {
-                // The receiver exists as long as the watcher.
-                let _ = to.send(name);
-            }
-        };
-        let watcher = notify::recommended_watcher(report).and_then(|mut watcher| {
-            for (folder, mode) in folders {
-                watcher.watch(folder, mode)?;
-            }
-            Ok(watcher)
-        });
-        Changes { names, _sender: sender, watcher: watcher.ok(), reported: Instant::now() }
-    }
-
-    /// Reports changes of one file. If it is a link, what it leads to must be in the same directory, or is looked at
-    /// now and then.
-    pub fn of(path: &Path) -> Changes {
-        Changes::in_folders(std::iter::once((folder_of(path), RecursiveMode::NonRecursive)))
-    }
-
-    /// Waits until files may have changed.
-    ///
-    /// # Errors
-    /// If standard output was closed meanwhile, which ends the command successfully.
-    pub fn wait(&mut self, ui: &mut Ui) -> Result<Dirty, Failure> {
+        Ok(watcher)
+    });
+    // When the changes reported last were handed out.
+    let mut reported = Instant::now();
+    move |ui| {
+        // Keeps the channel open without a watcher.
+        let _open = &sender;
         ui.flush()?;
-        let pause = if self.watcher.is_some() { WATCHED } else { POLLED };
-        let pause = pause.max(self.reported.elapsed() * PAUSE_RATIO);
-        let dirty = match self.names.recv_timeout(pause) {
+        let shortest = if watcher.is_ok() { WATCHED } else { POLLED };
+        let changed = match names.recv_timeout(shortest.max(reported.elapsed() * PAUSE_RATIO)) {
             Ok(first) => {
                 std::thread::sleep(TOGETHER);
-                Dirty::Named(std::iter::once(first).chain(self.names.try_iter()).collect())
+                Some(std::iter::once(first).chain(names.try_iter()).collect())
             }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Dirty::All,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         };
         if ui.stdout_file().map_err(Failure::output)?.is_some_and(is_closed) {
             return Err(Failure::output(io::ErrorKind::BrokenPipe.into()));
         }
-        self.reported = Instant::now();
-        Ok(dirty)
+        reported = Instant::now();
+        Ok(changed)
     }
+}
+
+/// Whether the file at a path may have changed, given what the function of [`watch`] returned.
+pub fn may_have_changed(path: &Path, changed: Option<&HashSet<OsString>>) -> bool {
+    changed.is_none_or(|names| path.file_name().is_some_and(|name| names.contains(name)))
 }
 
 pub fn folder_of(path: &Path) -> &Path {
@@ -126,7 +93,7 @@ fn named(event: &Event) -> impl Iterator<Item = OsString> {
 pub struct FollowedSession {
     /// The session, as far as it was read.
     pub open: OpenSession,
-    path: PathBuf,
+    pub path: PathBuf,
     /// The file as it was read; `None` if the session must be loaded again.
     seen: Option<Snapshot>,
     /// The ids of the entries that there were, if the file was replaced.
@@ -141,10 +108,6 @@ impl FollowedSession {
         let file = open.input.file().ok_or_else(|| open.input.cannot("a stream cannot be followed"))?;
         let (path, seen) = (file.path().to_owned(), Some(file.snapshot().clone()));
         Ok(FollowedSession { open, path, seen, known: None, trouble: None })
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Reads what was written since. Returns the new entries in file order. If the file was replaced or truncated, these

@@ -1,11 +1,12 @@
 //! Searches sessions, and goes on with what is written to them later.
 
-use crate::cli::follow::Dirty;
+use crate::cli::follow::{may_have_changed, watch};
+use crate::cli::locate::{Places, Scope};
 use crate::cli::open::Input;
 use crate::cli::output::{Failure, Ui};
 use crate::cli::prune::pruned_of;
-use crate::cli::rows::hits::{Detail, Painter};
-use crate::cli::sessions::{Origin, skipped};
+use crate::cli::rows::hits::Painter;
+use crate::cli::sessions::skipped;
 use crate::load::load;
 use crate::ops::grep::{Match, Query, Resume, Trail, search};
 use crate::session::Header;
@@ -36,22 +37,11 @@ pub struct Matches {
     count: u64,
     rows: Vec<u8>,
     note: Option<String>,
-    /// The entries that matched, if the search goes on.
-    keys: Vec<Vec<u8>>,
-    resume: Resume,
-    trail: Trail,
 }
 
-/// What is known of the sessions that were searched.
+/// What is known of a session that was searched, to go on with what is written to it later.
 #[derive(Default)]
-pub struct SearchState {
-    sessions: HashMap<PathBuf, SessionState>,
-    /// The session whose rows were printed last.
-    last: Option<PathBuf>,
-}
-
-#[derive(Default)]
-struct SessionState {
+pub struct SessionState {
     seen: Option<Snapshot>,
     resume: Option<Resume>,
     /// The entries that were printed, to know them again if the file is replaced.
@@ -61,22 +51,31 @@ struct SessionState {
 
 impl Searcher {
     /// Searches a session from the start.
-    pub fn search(&self, path: &Path, input: &Input, reader: &mut ChunkReader) -> Result<Matches, Failure> {
-        let known = SessionState::default();
-        let mut search = |source: &dyn ReadAt| self.search_source(path, &input.name, source, &known, reader);
-        match if self.with_pruned { pruned_of(input)? } else { None } {
+    pub fn search(
+        &self,
+        path: &Path,
+        input: &Input,
+        reader: &mut ChunkReader,
+    ) -> Result<(Matches, SessionState), Failure> {
+        let mut known = SessionState::default();
+        let mut search =
+            |source: &dyn ReadAt| self.search_source(path, &input.name, source, &mut known, reader);
+        let found = match if self.with_pruned { pruned_of(input)? } else { None } {
             Some(pruned) => search(&pruned.whole(input.source())),
             None if self.follows => search(&input.read(WholeLines::of(input.source()))?),
             None => search(input.source()),
-        }
+        }?;
+        known.seen = input.file().map(|file| file.snapshot().clone());
+        Ok((found, known))
     }
 
+    /// Searches a source from where the search ended before. If it fails, what is known stays as it is.
     fn search_source(
         &self,
         path: &Path,
         name: &str,
         source: &dyn ReadAt,
-        known: &SessionState,
+        known: &mut SessionState,
         reader: &mut ChunkReader,
     ) -> Result<Matches, Failure> {
         let (painter, mut count, mut rows) = (&self.painter, 0, Vec::new());
@@ -85,53 +84,57 @@ impl Searcher {
         let unreadable = |error| Failure::reading(name, error);
         let from = known.resume.map(|resume| resume.end);
         let is_live = known.seen.is_some();
-        let trail = if is_live {
+        let read = if is_live {
             known.trail.clone().read(source, from, reader)
         } else if self.follows {
             Trail::after(source)
         } else {
             Ok(Trail::default())
         };
-        let mut trail = trail.map_err(unreadable)?;
+        let mut trail = read.map_err(unreadable)?;
+        let printed = &known.printed;
         let mut take = |header: &Header, mut hit: Match| {
             if self.follows {
                 let key = key(&hit);
-                if known.printed.contains(&key) {
+                if printed.contains(&key) {
                     return ControlFlow::Continue(());
                 }
                 keys.push(key);
                 hit.turn = is_live.then(|| trail.turn_at(&hit.id));
             }
             count += 1;
-            match painter.detail {
-                Detail::Rows if painter.has_context() => matches.push(hit),
-                Detail::Rows => painter.row(path, header, &hit, false, &mut rows),
-                Detail::Count(_) => {}
-                Detail::Path(_) => return ControlFlow::Break(()),
+            if painter.has_rows() && painter.has_context() {
+                matches.push(hit);
+            } else if painter.has_rows() {
+                painter.row(path, header, &hit, false, &mut rows);
             }
-            if count >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            // One match is enough for a path.
+            let is_enough = count >= most || !painter.has_rows() && !painter.counts;
+            if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let searched = search(source, &self.query, known.resume, reader, &mut take)
             .map_err(|error| Failure::load(name, error))?;
         let lines = ["line that may match is not JSON", "lines that may match are not JSON"];
         let note = searched.unread.map(|unread| skipped(name, unread, lines));
         if !matches.is_empty() {
-            let session = load(source, &painter.options);
-            let session = session.map_err(|error| Failure::load(name, error))?;
+            let session = load(source, &painter.options).map_err(|error| Failure::load(name, error))?;
             painter.rows_around(path, &matches, &session, &mut rows);
         }
         if count > 0 {
             painter.summary(path, &searched.header, count, &mut rows);
         }
-        let (header, resume, trail) = (searched.header, searched.resume, trail.end());
-        Ok(Matches { header, count, rows, note, keys, resume, trail })
+        known.printed.extend(keys);
+        known.resume = Some(searched.resume);
+        known.trail = trail.end();
+        Ok(Matches { header: searched.header, count, rows, note })
     }
 
+    /// Prints the matches in a session. `last` is the session whose rows were printed last.
     pub fn print(
         &self,
         path: &Path,
         answer: &Matches,
-        searched: &mut SearchState,
+        last: &mut Option<PathBuf>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
         if let Some(note) = &answer.note {
@@ -140,9 +143,9 @@ impl Searcher {
         if answer.count == 0 {
             return Ok(());
         }
-        if searched.last.as_deref() != Some(path) {
-            let heading = self.painter.heading(path, &answer.header, searched.last.is_none(), ui);
-            searched.last = Some(path.to_owned());
+        if last.as_deref() != Some(path) {
+            let heading = self.painter.heading(path, &answer.header, last.is_none(), ui);
+            *last = Some(path.to_owned());
             ui.print(&heading)?;
         }
         let written = if self.painter.json {
@@ -153,52 +156,61 @@ impl Searcher {
         written.map_err(Failure::output)
     }
 
-    /// Searches what is written to the sessions from now on, and new ones. Returns only if a single session is searched
-    /// and has as many matches as requested.
+    /// Searches what is written to the sessions of a scope from now on, and new ones. `searched` is what is known of them,
+    /// `last` the session whose rows were printed last. Returns only if a single session is searched and has as many
+    /// matches as requested.
     ///
     /// # Errors
     /// If standard output cannot be written; a session that cannot be read is waited for.
     pub fn follow(
         &mut self,
-        origin: &Origin,
-        mut searched: SearchState,
-        is_one: bool,
+        places: &Places,
+        scope: &Scope,
+        mut searched: HashMap<PathBuf, SessionState>,
+        mut last: Option<PathBuf>,
         ui: &mut Ui,
     ) -> Result<(), Failure> {
-        let mut changes = origin.changes();
+        let mut watched = places.folders(scope);
+        watched.retain(|path| path.exists());
+        let mut wait = watch(&watched);
         let mut reader = ChunkReader::default();
         let (mut paths, mut names) = (Vec::new(), HashSet::default());
-        let mut dirty = Dirty::All;
+        let mut changed: Option<HashSet<OsString>> = None;
         // Each entry is on the path to the leaf when it is written.
         self.query.active = false;
         loop {
-            if dirty.has_others(&names) {
-                paths = origin.paths();
+            if changed.as_ref().is_none_or(|changed| !changed.is_subset(&names)) {
+                // Some may be new.
+                paths = places.find(scope).files.into_iter().map(|file| file.path).collect::<Vec<_>>();
                 let name = |path: &PathBuf| path.file_name().map(OsString::from);
                 names = paths.iter().filter_map(name).collect();
             }
-            for path in paths.iter().filter(|path| dirty.has(path)) {
-                let known = searched.sessions.remove(path).unwrap_or_default();
-                let (known, answer) = self.search_on(path, known, &mut reader, ui);
-                let is_full = known.printed.len() as u64 >= self.most;
-                searched.sessions.insert(path.clone(), known);
-                answer.map_or(Ok(()), |answer| self.print(path, &answer, &mut searched, ui))?;
-                if is_full && is_one {
+            for path in paths.iter().filter(|path| may_have_changed(path, changed.as_ref())) {
+                let known = searched.entry(path.clone()).or_default();
+                if let Some(answer) = self.search_on(path, known, &mut reader, ui) {
+                    self.print(path, &answer, &mut last, ui)?;
+                }
+                if self.painter.is_of_one() && self.is_full(known) {
                     return Ok(());
                 }
             }
-            dirty = changes.wait(ui)?;
+            changed = wait(ui)?;
         }
+    }
+
+    /// Whether as many matches of a session were printed as requested.
+    fn is_full(&self, known: &SessionState) -> bool {
+        known.printed.len() as u64 >= self.most
     }
 
     /// Searches what was written to a session since.
     fn search_on(
         &self,
         path: &Path,
-        mut known: SessionState,
+        known: &mut SessionState,
         reader: &mut ChunkReader,
         ui: &Ui,
-    ) -> (SessionState, Option<Matches>) {
+    ) -> Option<Matches> {
         let now = match &known.seen {
             Some(seen) => seen.look(path),
             None => SessionFile::open(path).map(Since::Replaced),
@@ -209,44 +221,14 @@ impl Searcher {
                 known.resume = None;
                 file
             }
-            Ok(Since::Same) | Err(_) => return (known, None),
+            Ok(Since::Same) | Err(_) => return None,
         };
         known.seen = Some(file.snapshot().clone());
-        let is_full = known.printed.len() as u64 >= self.most;
-        if is_full || ui.stdout_is()(file.handle()) {
-            return (known, None);
+        if self.is_full(known) || ui.stdout_is()(file.handle()) {
+            return None;
         }
-        let answer = WholeLines::of(&file).ok().and_then(|source| {
-            self.search_source(path, &path.to_string_lossy(), &source, &known, reader).ok()
-        });
-        match answer {
-            Some(mut answer) => {
-                known.take_in(&mut answer);
-                (known, Some(answer))
-            }
-            None => (known, None),
-        }
-    }
-}
-
-impl SearchState {
-    /// Remembers a session that was searched from the start.
-    pub fn take_in(&mut self, path: &Path, seen: Option<Snapshot>, mut answer: Matches) {
-        let mut known = SessionState { seen, ..SessionState::default() };
-        known.take_in(&mut answer);
-        self.sessions.insert(path.to_owned(), known);
-    }
-
-    pub fn has_match(&self) -> bool {
-        self.last.is_some()
-    }
-}
-
-impl SessionState {
-    fn take_in(&mut self, answer: &mut Matches) {
-        self.printed.extend(answer.keys.drain(..));
-        self.resume = Some(answer.resume);
-        self.trail = std::mem::take(&mut answer.trail);
+        let source = WholeLines::of(&file).ok()?;
+        self.search_source(path, &path.to_string_lossy(), &source, known, reader).ok()
     }
 }
 

@@ -10,17 +10,17 @@ use std::path::Path;
 pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) -> Failure {
     let text = error.render().to_string();
     let (said, usage) = text.split_once("\nUsage: ").unwrap_or((&text, ""));
-    let said = said
+    let lines = said
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("For more information"));
-    let (tips, cause): (Vec<_>, Vec<_>) = said.partition(|line| line.starts_with("tip:"));
+    let (tips, cause): (Vec<_>, Vec<_>) = lines.partition(|line| line.starts_with("tip:"));
     // `Usage: pisess tree [OPTIONS] <SESSION>` names the command.
     let names = usage.split_whitespace().take(2).filter(|word| !word.starts_with(['[', '<', '-']));
     let mut names: Vec<_> = names.collect();
     // clap prints no usage for an invalid value.
-    let given = args.iter().skip(1).filter_map(|arg| arg.to_str());
-    let given = given.filter_map(|arg| command.find_subcommand(arg)).map(clap::Command::get_name).next();
+    let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    let given = words.filter_map(|arg| command.find_subcommand(arg)).map(clap::Command::get_name).next();
     if names.is_empty() {
         names.extend(given.map(|given| ["pisess", given]).into_iter().flatten());
     }
@@ -36,19 +36,19 @@ pub fn usage(error: &clap::Error, args: &[OsString], command: &clap::Command) ->
     let is_search = unknown_option(error).is_some() && verb.is_some_and(|verb| verb.get_name() == "grep");
     // A label may begin with a hyphen.
     let takes_text = verb.is_some_and(|verb| verb.get_name() == "label");
-    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned());
     // What begins with a hyphen is more likely an option of another command than a file.
-    let tips = tips.filter(|tip| takes_text || !tip.contains("as a value, use '-- "));
-    let mut tips: Vec<_> = own.map_or_else(|| tips.collect(), |own| vec![own]);
+    let is_likely = |tip: &String| takes_text || !tip.contains("as a value, use '-- ");
+    let of_clap = tips.iter().map(|tip| tip.trim_start_matches("tip:").trim().to_owned()).filter(is_likely);
+    let mut advice: Vec<_> = own.map_or_else(|| of_clap.collect(), |own| vec![own]);
     if is_search && !is_habit {
-        tips.push("give a pattern that begins with - after -e or --".to_owned());
+        advice.push("give a pattern that begins with - after -e or --".to_owned());
     }
     let look = if names.is_empty() {
         "see `pisess --help`".to_owned()
     } else {
         format!("see `{} --help`", names.join(" "))
     };
-    let hint = tips.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
+    let hint = advice.into_iter().chain([look]).collect::<Vec<_>>().join("; ");
     Failure::usage(cause.join(" ").trim_start_matches("error:").trim()).hint(hint)
 }
 
@@ -104,10 +104,10 @@ fn habit(error: &clap::Error, verb: Option<&clap::Command>) -> Option<&'static s
         _ => unknown_option(error)?,
     };
     let is_count = given.strip_prefix('-').is_some_and(|count| count.parse::<u32>().is_ok());
-    let given = if is_count { "-n" } else { given };
-    let verb = verb.map_or("", clap::Command::get_name);
-    let applies = |of: &str| of == verb || of == "*";
-    HABITS.iter().find(|(habit, of, _)| *habit == given && applies(of)).map(|(_, _, hint)| *hint)
+    let typed = if is_count { "-n" } else { given };
+    let name = verb.map_or("", clap::Command::get_name);
+    let applies = |of: &str| of == name || of == "*";
+    HABITS.iter().find(|(habit, of, _)| *habit == typed && applies(of)).map(|(_, _, hint)| *hint)
 }
 
 fn unknown_option(error: &clap::Error) -> Option<&str> {
@@ -190,8 +190,8 @@ fn too_little(error: &clap::Error, args: &[OsString], verb: Option<&clap::Comman
 fn always_summarized(error: &clap::Error, args: &[OsString], verb: Option<&clap::Command>) -> Option<String> {
     let is_valueless = error.kind() == ErrorKind::InvalidValue && error.to_string().contains("'--summarizer");
     let is_meant = is_valueless && args.iter().any(|arg| arg == "--summarize");
-    let verb = verb.filter(|_| is_meant)?.get_name();
-    Some(format!("omit --summarize: `pisess {verb}` always writes a summary, by default the built-in one"))
+    let name = verb.filter(|_| is_meant)?.get_name();
+    Some(format!("omit --summarize: `pisess {name}` always writes a summary, by default the built-in one"))
 }
 
 /// Returns a hint with the name of an option, if clap suggests a former one.

@@ -11,13 +11,14 @@ use crate::cli::output::{Failure, Ui};
 use crate::cli::process::run::{HOOK, Shell};
 use crate::ops::summary::Summary;
 use crate::session::entry::EntryIx;
-use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::entry_reader::{EntryReader, Message};
 use clap::Args;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
+use pisess_store::SessionFile;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 #[derive(Args, Clone, Debug)]
@@ -40,13 +41,14 @@ impl HookArgs {
 
 impl Shell {
     /// Runs a hook before an operation and returns its reply. If the hook cancels, fails with exit code 1.
-    pub fn ask(&self, event: Object, context: &Context, ui: &Ui) -> Result<Answer, Failure> {
+    pub fn ask(&self, event: Object, open: &OpenSession, ui: &Ui) -> Result<Answer, Failure> {
+        let (file, event) = (open.input.file(), HookEvent::of(self.clone(), event, open));
         let _waiting = ui.spinner("waiting for the hook");
-        self.answer(event, context)
+        self.answer(event.line(file.map(SessionFile::resolved)))
     }
 
-    fn answer(&self, event: Object, context: &Context) -> Result<Answer, Failure> {
-        let output = self.run(context.complete(event))?;
+    fn answer(&self, line: Vec<u8>) -> Result<Answer, Failure> {
+        let output = self.run(line)?;
         if output.trim_ascii().is_empty() {
             return Ok(Answer::default());
         }
@@ -64,58 +66,43 @@ impl Shell {
     }
 }
 
-/// The `ctx` of an event: the data that the agents pass to a handler as its second argument.
+/// An event for a hook, and what the agents pass to a handler beside it: the id of the session, its directory and its leaf.
+/// If the event notifies of a change, these are those after it.
 #[derive(Clone, Debug)]
-pub struct Context {
-    /// The file of the session, unless it is a stream.
-    pub file: Option<PathBuf>,
+pub struct HookEvent {
+    pub hook: Shell,
+    pub event: Object,
     pub id: Text<'static>,
     pub cwd: Option<Text<'static>>,
     pub leaf: Option<Text<'static>>,
 }
 
-impl Context {
-    /// Returns the context of a session as it was read.
-    pub fn of(open: &OpenSession) -> Context {
+impl HookEvent {
+    /// Returns an event about a session as it was read.
+    pub fn of(hook: Shell, event: Object, open: &OpenSession) -> HookEvent {
         let session = &open.session;
-        Context {
-            file: open.input.file().map(|file| file.resolved().to_owned()),
-            id: session.header.id.clone(),
-            cwd: session.header.cwd.clone(),
-            leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
-        }
+        let (id, cwd) = (session.header.id.clone(), session.header.cwd.clone());
+        HookEvent { hook, event, id, cwd, leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()) }
     }
 
-    /// Returns the line for an event in this context.
-    fn complete(&self, event: Object) -> Vec<u8> {
-        let file = self.file.as_ref().map(|file| Text::from(file.to_string_lossy().into_owned()));
+    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a stream.
+    pub fn send(self, file: Option<&Path>, ui: &Ui) -> Result<(), Failure> {
+        let _waiting = ui.spinner("waiting for the hook");
+        let hook = Shell { outcome: "", ..self.hook.clone() };
+        hook.run(self.line(file)).map(|_| ())
+    }
+
+    /// Returns the line for the hook: the event, with the data that the agents pass to a handler as its second argument.
+    fn line(self, file: Option<&Path>) -> Vec<u8> {
+        let path = file.map(|file| Text::from(file.to_string_lossy().into_owned()));
         let ctx = Object::new()
             .text_or_null("cwd", self.cwd.as_ref())
-            .text_or_null("sessionFile", file.as_ref())
+            .text_or_null("sessionFile", path.as_ref())
             .text("sessionId", &self.id)
             .text_or_null("leafId", self.leaf.as_ref());
-        let mut line = event.json("ctx", &ctx.finish()).finish();
+        let mut line = self.event.json("ctx", &ctx.finish()).finish();
         line.push(b'\n');
         line
-    }
-}
-
-/// The notification of a hook after a change.
-#[derive(Clone, Debug)]
-pub struct Notification {
-    pub hook: Shell,
-    pub event: Object,
-    /// The context: the session after the change.
-    pub context: Context,
-}
-
-impl Notification {
-    /// Runs the hook and ignores its output. The change is in `file`, unless it was written to a stream.
-    pub fn send(mut self, file: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
-        self.context.file = file;
-        let _waiting = ui.spinner("waiting for the hook");
-        let hook = Shell { outcome: "", ..self.hook };
-        hook.run(self.context.complete(self.event)).map(|_| ())
     }
 }
 
@@ -123,6 +110,12 @@ impl Notification {
 pub fn entries(entries: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<u8>> {
     let lines = entries.iter().map(|&ix| Ok(reader.line(ix)?.trim_ascii().to_vec()));
     Ok(array(lines.collect::<io::Result<Vec<_>>>()?))
+}
+
+/// Returns messages as JSON.
+pub fn messages(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
+    let json = messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
+    Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }
 
 /// The reply of a hook.
@@ -162,7 +155,7 @@ fn read(answer: Raw) -> Result<Answer, String> {
         instructions: text(answer, "customInstructions")?.map(|text| text.to_string()),
         replace_instructions: flag(answer, "replaceInstructions")?,
         label: text(answer, "label")?,
-        messages: messages(answer)?,
+        messages: messages_in(answer)?,
     })
 }
 
@@ -187,7 +180,7 @@ fn summary(parts: Raw) -> Result<Option<Summary>, &'static str> {
     Ok(Some(Summary { text: text.into_owned(), details, usage: usage.map(json), from_hook: true }))
 }
 
-fn messages(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
+fn messages_in(answer: Raw) -> Result<Option<Vec<u8>>, &'static str> {
     let Some(messages) = answer.get_some("messages") else { return Ok(None) };
     if !messages.is_array() || !messages.items().all(Raw::is_object) {
         return Err("its `messages` is not an array of objects");
@@ -219,8 +212,7 @@ mod tests {
         let (session, timeout) = ("s".to_owned(), Duration::from_secs(20));
         let command = format!("cat > /dev/null; echo '{json}'");
         let hook = Shell { session, option: "--hook", command, timeout, outcome: UNTOUCHED, hint: "" };
-        let context = Context { file: None, id: Text::from("s"), cwd: None, leaf: None };
-        hook.answer(Object::new(), &context).map_err(|failure| failure.line())
+        hook.answer(b"{}\n".to_vec()).map_err(|failure| failure.line())
     }
 
     #[test]

@@ -47,7 +47,8 @@ impl Places {
     pub fn seen_from(project: &Path, ui: &Ui) -> Places {
         let (home, folder) = (ui.home().map(PathBuf::from), project.to_owned());
         let env = |name: &str| ui.env(name);
-        let surroundings = Surroundings { env: &env, here: Here { home: home.as_deref(), folder: &folder } };
+        let here = Here { home: home.as_deref(), folder: &folder };
+        let surroundings = Surroundings { env: &env, here, reads_project: true };
         let (stores, blobs) = (stores(surroundings, &OnDisk), blobs(surroundings, &OnDisk));
         Places { home, folder, stores, blobs, workers: ui.processors() }
     }
@@ -198,44 +199,23 @@ pub fn is_archive(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(ARCHIVED.as_bytes())
 }
 
-/// The disk without the settings of one project.
-struct WithoutSettings<'a>(&'a Path);
-
-impl Disk for WithoutSettings<'_> {
-    fn text(&self, path: &Path) -> Option<Vec<u8>> {
-        if path.parent()?.parent()? == self.0 { None } else { OnDisk.text(path) }
-    }
-
-    fn exists(&self, path: &Path) -> bool {
-        OnDisk.exists(path)
-    }
-
-    fn real(&self, path: &Path) -> PathBuf {
-        OnDisk.real(path)
-    }
-}
-
 /// Returns the stores of both agents as seen from a project that a session records, with their real paths. The
 /// settings of that project are not read, unless it is the current directory: a path in a session may be anyone's.
 pub fn stores_seen_from_recorded(project: &Path, ui: &Ui) -> Vec<Store> {
-    if project == ui.folder() {
-        stores_seen_from(project, ui)
-    } else {
-        real_stores(project, &WithoutSettings(project), ui)
-    }
+    real_stores(project, project == ui.folder(), ui)
 }
 
 /// Returns the stores of both agents as seen from a project that the user named, with their real paths.
 pub fn stores_seen_from(project: &Path, ui: &Ui) -> Vec<Store> {
-    real_stores(project, &OnDisk, ui)
+    real_stores(project, true, ui)
 }
 
-fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
+fn real_stores(project: &Path, reads_project: bool, ui: &Ui) -> Vec<Store> {
     let home = ui.home().map(PathBuf::from);
     let env = |name: &str| ui.env(name);
-    let mut stores =
-        stores(Surroundings { env: &env, here: Here { home: home.as_deref(), folder: project } }, disk);
-    for store in &mut stores {
+    let here = Here { home: home.as_deref(), folder: project };
+    let mut found = stores(Surroundings { env: &env, here, reads_project }, &OnDisk);
+    for store in &mut found {
         let root = OnDisk.real(&store.root);
         for folder in &mut store.folders {
             if let Ok(name) = folder.strip_prefix(&store.root) {
@@ -244,7 +224,7 @@ fn real_stores(project: &Path, disk: &dyn Disk, ui: &Ui) -> Vec<Store> {
         }
         store.root = root;
     }
-    stores
+    found
 }
 
 /// Returns the absolute path of a directory that the user named; `~` is the home directory.

@@ -142,25 +142,28 @@ fn projects_in(folder: &Path, ui: &Ui) -> Vec<String> {
 /// # Errors
 /// If it is a name that matches no session, or several.
 pub fn named(argument: &Path, ui: &Ui) -> Result<PathBuf, Failure> {
-    let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
-    match name.filter(|_| argument.symlink_metadata().is_err()) {
+    match name_in(argument) {
         Some(name) => Places::of(ui).names().find(name).map_err(|error| unknown(error, ui)),
         None => Ok(argument.to_owned()),
     }
 }
 
 /// Whether a session that arguments name was found by its name: no argument is its path, or a directory above it.
-pub fn is_by_name(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
-    // `migrate` keeps paths as text.
-    let session = session.as_ref().to_string_lossy();
-    !arguments.iter().any(|argument| Path::new(&*session).starts_with(&*argument.to_string_lossy()))
+pub fn is_by_name(arguments: &[PathBuf], session: &Path) -> bool {
+    !arguments.iter().any(|argument| session.starts_with(argument))
+}
+
+/// Returns an argument that is a name: no existing path, and not in the form of one.
+pub fn name_in(argument: &Path) -> Option<&str> {
+    let is_name = |name: &&str| !is_spelled_as_path(name) && argument.symlink_metadata().is_err();
+    argument.to_str().filter(is_name)
 }
 
 /// Whether an argument can only be a path.
-pub fn is_spelled_as_path(name: &str) -> bool {
+fn is_spelled_as_path(name: &str) -> bool {
     let starts = ["/", "./", "../", "~/", "\\", ".\\", "..\\", "~\\"];
-    let starts = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
-    matches!(name, "" | "-" | "." | "..") || starts || name.ends_with(".jsonl")
+    let is_begun = starts.iter().any(|start| name.starts_with(start)) || is_windows(name.as_bytes());
+    matches!(name, "" | "-" | "." | "..") || is_begun || name.ends_with(".jsonl")
 }
 
 fn unknown(error: NameError, ui: &Ui) -> Failure {
@@ -252,8 +255,7 @@ pub fn reach_of_change(
 pub const NEEDS_RECURSION: &str = "some of these are in subdirectories, which need -r to be changed";
 
 /// Whether a session is in a subdirectory of a directory in the arguments.
-pub fn is_below(arguments: &[PathBuf], session: impl AsRef<Path>) -> bool {
-    let session = session.as_ref();
+pub fn is_below(arguments: &[PathBuf], session: &Path) -> bool {
     let is_deep = |folder: &PathBuf| session != folder && session.parent() != Some(folder);
     arguments.iter().any(|folder| session.starts_with(folder) && is_deep(folder))
 }

@@ -4,11 +4,11 @@
 //! A command sets the origin and the target ([`Move`]). This module evaluates the summary options, calls
 //! the hook, and writes the branch summary, or a mark for a move without one.
 
-use super::hook::{Context, Notification, entries};
+use super::hook::{HookEvent, entries};
 use super::open::{OpenSession, label_name};
 use super::summary_source::{SummaryArgs, extract, stored};
 use super::transaction::Decision;
-use crate::agents::prepare::BRANCH_BUDGET;
+use crate::agents::prepare::{BRANCH_BUDGET, FileOps};
 use crate::agents::prompt;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -84,23 +84,19 @@ impl<'a> Move<'a> {
             return self.stay(left, ui);
         }
         if self.wants_summary && (self.leaves_something() || self.options.summary.is_given()) {
-            self.make(true, ui)
+            self.summarize(true, ui)
         } else {
             self.mark(ui)
         }
     }
 
-    /// Makes the move with a summary. With `--prepare` or `--prompt`, only prints.
-    pub fn summarize(self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
-        match self.shown(ui)? {
-            Some(exit) => Ok(exit),
-            None => self.make(from_leaf, ui),
-        }
-    }
-
     /// Appends the summary under the new leaf. A move that starts at the leaf (`from_leaf`) fails if another process
-    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed.
-    fn make(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+    /// has appended entries in the meantime: they are not in the summary, and would be abandoned unnoticed. With
+    /// `--prepare` or `--prompt`, only prints.
+    pub fn summarize(mut self, from_leaf: bool, ui: &mut Ui) -> Result<Exit, Failure> {
+        if let Some(exit) = self.shown(ui)? {
+            return Ok(exit);
+        }
         let hook = self.hook(ui);
         let new = self.landing()?;
         let summary = self.ready(hook.as_ref(), ui)?;
@@ -225,12 +221,12 @@ impl<'a> Move<'a> {
         let Some(hook) = hook else { return Ok(None) };
         let preparation = self.preparation()?;
         let event = Object::new().str("type", "session_before_tree").json("preparation", &preparation);
-        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        let answer = hook.ask(event, self.open, ui)?;
         self.options.summary.follow(&answer);
         if let Some(label) = answer.label {
-            let label = label.to_string();
-            label_name(&label).map_err(|_| hook.failed("its `label` is not a valid label"))?;
-            self.options.label = Some(label);
+            let name = label.to_string();
+            label_name(&name).map_err(|_| hook.failed("its `label` is not a valid label"))?;
+            self.options.label = Some(name);
         }
         Ok(answer.summary)
     }
@@ -249,11 +245,7 @@ impl<'a> Move<'a> {
     /// Returns the summary from the first of its sources.
     fn stored(&self, given: Option<Summary>, hooked: Option<Summary>, ui: &Ui) -> Result<Summary, Failure> {
         let (session, reader) = (&self.open.session, self.open.reader());
-        let (_, file_ops) = self.open.input.read((session.agent().prepare_branch)(
-            &self.navigation.abandoned,
-            &reader,
-            BRANCH_BUDGET,
-        ))?;
+        let (_, file_ops) = self.prepared(&reader, BRANCH_BUDGET)?;
         let files = file_ops.lists(session);
         let prompts = || Ok(vec![self.prompt()?]);
         let built_in = || {
@@ -277,13 +269,11 @@ impl<'a> Move<'a> {
     /// that are here, or are about what precedes the branch.
     fn left(&self, reader: &EntryReader) -> Result<Vec<Message>, Failure> {
         let (session, navigation) = (&self.open.session, &self.navigation);
-        let prepared = (session.agent().prepare_branch)(&navigation.abandoned, reader, WHOLE_BRANCH);
-        let (prepared, _) = self.open.input.read(prepared)?;
+        let mut prepared = self.prepared(reader, WHOLE_BRANCH)?.0.into_iter().peekable();
         let edits = self.open.edits(navigation.old_leaf)?;
-        let mut prepared = prepared.into_iter().peekable();
-        let request = navigation.continued_request(session).map(|request| [request]);
-        let request = request.map(|request| (session.agent().context)(&request, reader)).transpose();
-        let mut left = self.open.input.read(request)?.map_or_else(Vec::new, |context| context.messages);
+        let context = |request| (session.agent().context)(&[request], reader);
+        let before = self.open.input.read(navigation.continued_request(session).map(context).transpose())?;
+        let mut left = before.map_or_else(Vec::new, |context| context.messages);
         for &ix in &navigation.abandoned {
             let is_result = session.is_message(ix, Role::ToolResult) && !edits.contains_key(&ix);
             let message = prepared.next_if(|message| message.entry == ix);
@@ -294,12 +284,16 @@ impl<'a> Move<'a> {
     }
 
     fn prompt(&self) -> Result<Vec<u8>, Failure> {
-        let (session, reader) = (&self.open.session, self.open.reader());
-        let prompt = (session.agent().prepare_branch)(&self.navigation.abandoned, &reader, BRANCH_BUDGET)
-            .and_then(|(messages, _)| {
-                prompt::branch_prompt(&messages, &self.options.summary.prompt_of(), &reader)
-            });
-        self.open.input.read(prompt)
+        let reader = self.open.reader();
+        let (messages, _) = self.prepared(&reader, BRANCH_BUDGET)?;
+        let options = self.options.summary.prompt_of();
+        self.open.input.read(prompt::branch_prompt(&messages, &options, &reader))
+    }
+
+    /// Returns the messages of the branch that is left, as the agent prepares them for a number of tokens, and its files.
+    fn prepared(&self, reader: &EntryReader, budget: u64) -> Result<(Vec<Message>, FileOps), Failure> {
+        let prepare = self.open.session.agent().prepare_branch;
+        self.open.input.read(prepare(&self.navigation.abandoned, reader, budget))
     }
 
     /// Returns the description of the move before it is made: the output of `--prepare`, and part of
@@ -308,12 +302,7 @@ impl<'a> Move<'a> {
         let Move { open, navigation, options: MoveArgs { summary, .. }, .. } = self;
         let (session, reader) = (&open.session, open.reader());
         let id = |place: Position| place.map(|ix| session.id(ix));
-        let (_, file_ops) = open.input.read((session.agent().prepare_branch)(
-            &navigation.abandoned,
-            &reader,
-            BRANCH_BUDGET,
-        ))?;
-        let files = file_ops.lists(session);
+        let files = self.prepared(&reader, BRANCH_BUDGET)?.1.lists(session);
         Ok(Object::new()
             .text_or_null("targetId", id(navigation.target).as_ref())
             .text_or_null("oldLeafId", id(navigation.old_leaf).as_ref())
@@ -339,19 +328,18 @@ pub fn moved(
     change: &Change,
     old_leaf: Option<&Text>,
     summary: Option<&Summary>,
-) -> Notification {
+) -> HookEvent {
     let leaf = change.entries.last().map(|entry| entry.id.clone());
-    let context = Context { leaf, ..Context::of(open) };
     let entry = change.entries.first().filter(|_| summary.is_some());
     let hooked: &[u8] = summary.map_or(b"null", |summary| if summary.from_hook { b"true" } else { b"false" });
     let event = Object::new()
         .str("type", "session_tree")
-        .text_or_null("newLeafId", context.leaf.as_ref())
+        .text_or_null("newLeafId", leaf.as_ref())
         .text_or_null("oldLeafId", old_leaf)
         .json("summaryEntry", entry.map_or(b"null", |entry| &entry.line))
         .json("fromExtension", hooked)
         .json("fromHook", hooked);
-    Notification { hook, event, context }
+    HookEvent { leaf, ..HookEvent::of(hook, event, open) }
 }
 
 fn id_of(session: &Session, place: Position) -> Option<Text<'static>> {

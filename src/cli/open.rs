@@ -342,11 +342,6 @@ impl OpenSession {
             .hint(format!("see `pisess check {name}`")))
     }
 
-    /// Returns the failure for a session whose leaf was moved to another branch since it was read.
-    pub fn went_elsewhere(&self) -> Failure {
-        self.input.busy("another process moved to another branch meanwhile")
-    }
-
     /// Returns one line that lists all problems of the file.
     fn problems(&self) -> Option<String> {
         let mut kinds: Vec<(FindingKind, u32, u32)> = Vec::new();
@@ -380,10 +375,9 @@ pub fn label_name(given: &str) -> Result<Text<'_>, Failure> {
 
 /// Returns a failure with the reason and the hint of a refusal.
 pub fn explained(refusal: &Refusal, failure: impl FnOnce(&Refusal) -> Failure) -> Failure {
-    let failure = failure(refusal);
     match refusal {
-        Refusal::Impossible { hint: Some(hint), .. } => failure.hint(hint),
-        _ => failure,
+        Refusal::Impossible { hint: Some(hint), .. } => failure(refusal).hint(hint),
+        _ => failure(refusal),
     }
 }
 

@@ -6,27 +6,6 @@ use pisess_store::WriteOptions;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Options of every command.
-#[derive(Args, Clone, Debug)]
-pub struct GlobalArgs {
-    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
-    #[arg(
-        long,
-        global = true,
-        value_name = "WHEN",
-        default_value = "auto",
-        hide_possible_values = true,
-        help_heading = "Common options"
-    )]
-    pub color: ColorChoice,
-    /// Suppress notes, but not errors
-    #[arg(short, long, global = true, help_heading = "Common options")]
-    pub quiet: bool,
-    /// Do not pipe long output into a pager on a terminal
-    #[arg(long, global = true, help_heading = "Common options")]
-    pub no_pager: bool,
-}
-
 /// When to colour the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
@@ -85,10 +64,10 @@ const MOST: f64 = 9_007_199_254_740_991.0;
 
 /// Parses a number of tokens or bytes, such as `64000`, `8k`, `64 KB` or `1.5M`.
 pub fn amount(text: &str) -> Result<u64, String> {
-    let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
+    let scaled = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let units = [(['k', 'K'], 1e3), (['m', 'M'], 1e6), (['g', 'G'], 1e9)];
-    let found = units.iter().find_map(|&(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
-    let (number, factor) = found.unwrap_or((text, 1.0));
+    let found = units.iter().find_map(|&(unit, factor)| Some((scaled.strip_suffix(unit)?, factor)));
+    let (number, factor) = found.unwrap_or((scaled, 1.0));
     let amount = number.trim_end().parse::<f64>().map(|number| (number * factor).round());
     match amount {
         Ok(amount) if (0.0..=MOST).contains(&amount) && amount.is_sign_positive() => Ok(amount as u64),

@@ -76,9 +76,9 @@ fn range(text: &str, now: i64, clock: &Clock) -> Option<Range<i64>> {
 
 /// Returns the milliseconds of an age such as `7d`, or `7 days ago` and `7.days.ago`, as git reads them.
 fn age(text: &str) -> Option<i64> {
-    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let count: u32 = text.strip_suffix(unit)?.parse().ok()?;
-    let unit = unit.strip_suffix("ago").unwrap_or(unit).trim_matches([' ', '.']);
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let count: u32 = text.strip_suffix(rest)?.parse().ok()?;
+    let unit = rest.strip_suffix("ago").unwrap_or(rest).trim_matches([' ', '.']);
     let word = unit.strip_suffix('s').unwrap_or(unit);
     let is_unit = |known: &str| unit == known || UNITS.contains(&word) && word.starts_with(known);
     let (_, seconds) = AGES.into_iter().find(|&(known, _)| is_unit(known))?;
@@ -87,13 +87,13 @@ fn age(text: &str) -> Option<i64> {
 
 /// Returns the day that a word names, in days since 1970: today, the day before it, or the last such weekday.
 fn day(text: &str, today: i64) -> Option<i64> {
-    let text = text.to_ascii_lowercase();
-    match &*text {
+    let word = text.to_ascii_lowercase();
+    match &*word {
         "today" => return Some(today),
         "yesterday" => return Some(today - 1),
         _ => {}
     }
-    let at = WEEKDAYS.iter().position(|day| text.len() >= 3 && day.starts_with(&*text))?;
+    let at = WEEKDAYS.iter().position(|day| word.len() >= 3 && day.starts_with(&*word))?;
     Some(today - (today - 4 - at as i64).rem_euclid(7))
 }
 

@@ -211,6 +211,8 @@ pub fn counted(row: Object, report: &Report) -> Object {
     for (kind, count) in report.kinds() {
         kinds = kinds.number(kind, count as f64);
     }
-    let row = row.json("found", &kinds.finish()).number("opaque", report.opaque as f64);
-    row.number("kept", report.kept.len() as f64).number("addresses", report.addresses as f64)
+    row.json("found", &kinds.finish())
+        .number("opaque", report.opaque as f64)
+        .number("kept", report.kept.len() as f64)
+        .number("addresses", report.addresses as f64)
 }

@@ -5,17 +5,12 @@ use foldhash::HashMap;
 use pisess_store::OnDisk;
 use std::path::{Path, PathBuf};
 
-/// The repositories of directories, each looked up once.
-#[derive(Debug, Default)]
-pub struct Repositories(HashMap<PathBuf, Option<PathBuf>>);
-
-impl Repositories {
-    /// Returns the main worktree of the repository that contains a directory, or the repository itself if it has none.
-    /// For a directory that no longer exists, the nearest one above it decides.
-    pub fn of(&mut self, folder: &Path) -> Option<PathBuf> {
-        let look = || folder.ancestors().find_map(|folder| repository(folder, &OnDisk));
-        self.0.entry(folder.to_owned()).or_insert_with(look).clone()
-    }
+/// Returns the main worktree of the repository that contains a directory, or the repository itself if it has none. For a
+/// directory that no longer exists, the nearest one above it decides. Each directory is looked up once; `known` are those
+/// that were.
+pub fn repository_of(folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
+    let look = || folder.ancestors().find_map(|folder| repository(folder, &OnDisk));
+    known.entry(folder.to_owned()).or_insert_with(look).clone()
 }
 
 /// Returns the repository whose worktree begins at a directory.

@@ -1,6 +1,5 @@
 //! Reads the sessions given by arguments: files, directories, or the agents' stores.
 
-use crate::cli::follow::{Changes, folder_of};
 use crate::cli::locate::{Places, Scope};
 use crate::cli::named::{self, FoundSessions};
 use crate::cli::open::Input;
@@ -10,7 +9,6 @@ use crate::session::entry::LineNo;
 use crate::session::paths::below_home;
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
-use notify::RecursiveMode;
 use owo_colors::Style;
 use pisess_store::workers::in_order;
 use pisess_store::{FoundFile, modified_ms};
@@ -76,34 +74,8 @@ pub struct Sessions {
     pub is_none: bool,
     /// Whether a single session was given, so that its path need not be printed with each row.
     pub is_one: bool,
-    /// Where they were found; `None` for standard input.
-    pub origin: Option<Origin>,
-}
-
-/// Where sessions were found, to find new ones later.
-pub struct Origin {
-    places: Places,
-    scope: Scope,
-}
-
-impl Origin {
-    /// Starts to report changes of these sessions, and new ones.
-    pub fn changes(&self) -> Changes {
-        let folders = self.places.folders(&self.scope);
-        let watched = folders.iter().filter(|path| path.exists()).map(|path| {
-            if path.is_dir() {
-                (path.as_path(), RecursiveMode::Recursive)
-            } else {
-                (folder_of(path), RecursiveMode::NonRecursive)
-            }
-        });
-        Changes::in_folders(watched)
-    }
-
-    /// Returns the sessions that are there now.
-    pub fn paths(&self) -> Vec<PathBuf> {
-        self.places.find(&self.scope).files.into_iter().map(|file| file.path).collect()
-    }
+    /// Where they were found, to find new ones later; `None` for standard input.
+    pub scope: Option<Scope>,
 }
 
 impl SessionsArgs {
@@ -134,8 +106,7 @@ impl SessionsArgs {
             ui.warn(NONE_HERE);
         }
         let is_one = matches!((&self.paths[..], &files[..]), ([_], [file]) if file.named);
-        let origin = Some(Origin { places, scope });
-        Ok(Sessions { files, agents, exit, is_none, is_one, origin })
+        Ok(Sessions { files, agents, exit, is_none, is_one, scope: Some(scope) })
     }
 
     fn standard_input(&self) -> Result<Sessions, Failure> {
@@ -144,7 +115,7 @@ impl SessionsArgs {
         }
         let files = vec![FoundFile { path: PathBuf::from("-"), owner: None, named: true }];
         let (agents, exit) = (SubAgents::default(), Exit::Done);
-        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, origin: None })
+        Ok(Sessions { files, agents, exit, is_none: false, is_one: true, scope: None })
     }
 }
 
@@ -232,6 +203,6 @@ pub fn warn_of_torn(paths: &[PathBuf], ui: &mut Ui) {
 /// Returns the note on the lines of a session that were skipped: their number, and the first. `lines` is what they are, for
 /// one line and for several.
 pub fn skipped(name: &str, (count, first): (u32, LineNo), lines: [&str; 2]) -> String {
-    let lines = lines[usize::from(count != 1)];
-    format!("{name}: {count} {lines}, from line {} (hint: pisess check {name})", first.0)
+    let what = lines[usize::from(count != 1)];
+    format!("{name}: {count} {what}, from line {} (hint: pisess check {name})", first.0)
 }

@@ -14,7 +14,7 @@
 //! A plan that is only printed (`-n`) or written elsewhere (`-o`, a pipe) takes the same code path without
 //! the lock.
 
-use super::hook::Notification;
+use super::hook::HookEvent;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
@@ -38,7 +38,7 @@ pub struct Decision {
     pub reported: usize,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    pub notification: Option<Notification>,
+    pub notification: Option<HookEvent>,
 }
 
 impl From<Change> for Decision {
@@ -56,7 +56,7 @@ pub struct Creation {
     pub folder: Option<PathBuf>,
     /// Text to be edited again.
     pub editor_text: Option<Text<'static>>,
-    pub notification: Option<Notification>,
+    pub notification: Option<HookEvent>,
 }
 
 /// Refuses a JSON report if standard output (`-`) carries the session.
@@ -82,16 +82,14 @@ impl OpenSession {
         can_report(path, write)?;
         let mut ids = Ids::new(ui)?;
         if is_own && !write.change.dry_run {
-            let mut attempt = |grown: Option<Input>, locked: Locked| {
-                let grown = grown.map(|input| self.reloaded(input)).transpose()?;
-                let now = grown.as_ref().unwrap_or(self);
+            let mut attempt = |now: &OpenSession, locked: Locked| {
                 let decision = ids.issue(ui, |fresh| decide(now, fresh))?;
                 let outcome = Outcome::of(&decision, path, is_own, &now.session);
                 let attempt = commit(&decision.change, &now.session, &now.input, locked)?;
                 Ok((attempt, (decision.notification, outcome)))
             };
             let (committed, (notification, outcome)) =
-                under_lock(&self.input, &write.change.options(self.session.dialect), &mut attempt)?;
+                self.under_lock(&write.change.options(self.session.dialect), &mut attempt)?;
             if let Some(committed) = &committed {
                 ui.warn_of(committed);
                 self.input.report_path(ui);
@@ -115,6 +113,18 @@ impl OpenSession {
         self.write_elsewhere(path, write.change.force, &mut fill, ui)?;
         self.report_nothing(&outcome, write, ui);
         outcome.report(write, decision.notification, ui)
+    }
+
+    /// Does the same as [`under_lock`]; `attempt` is called with the session as it is now.
+    pub fn under_lock<T>(
+        &self,
+        options: &store::WriteOptions,
+        attempt: &mut dyn FnMut(&OpenSession, Locked) -> Attempted<T>,
+    ) -> Result<(Option<Committed>, T), Failure> {
+        under_lock(&self.input, options, &mut |grown, locked| {
+            let reloaded = grown.map(|input| self.reloaded(input)).transpose()?;
+            attempt(reloaded.as_ref().unwrap_or(self), locked)
+        })
     }
 
     /// Reports on standard error that there was nothing to do, unless the output shows it.
@@ -279,7 +289,7 @@ impl Outcome {
     fn report(
         self,
         write: &WriteArgs,
-        notification: Option<Notification>,
+        notification: Option<HookEvent>,
         ui: &mut Ui,
     ) -> Result<Exit, Failure> {
         let is_written = self.action != Action::Nothing && self.path != Path::new("-");
@@ -289,7 +299,7 @@ impl Outcome {
         let printed = self.print(write, ui).and_then(|()| ui.flush()).map_err(late);
         let file = (self.path != Path::new("-")).then(|| ui.absolute(&self.path));
         let notified = match notification.filter(|_| self.action != Action::Nothing) {
-            Some(notification) => notification.send(file, ui).map_err(late),
+            Some(notification) => notification.send(file.as_deref(), ui).map_err(late),
             None => Ok(()),
         };
         notified.and(printed).map(|()| Exit::Done)
@@ -302,8 +312,7 @@ impl Outcome {
             return ui.print_json(&self.json(write));
         }
         let mut lines: String = self.names.iter().map(|name| format!("{}\n", visible_lines(name))).collect();
-        if let Some(text) = &self.editor_text {
-            let text = text.to_string();
+        if let Some(text) = self.editor_text.as_ref().map(ToString::to_string) {
             let is_raw = !is_aside && !ui.stdout_is_terminal();
             lines += &if is_raw { text } else { visible_lines(&text).into_owned() };
             lines.push('\n');

@@ -13,7 +13,6 @@ use crate::ops::branches::{Branch, branches};
 use crate::ops::switch::is_mark;
 use crate::ops::tree::{Drawing, rows};
 use crate::ops::undo::undone;
-use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags};
 use crate::session::reference::Position;
 use crate::session::tree::Tree;
@@ -53,7 +52,6 @@ pub struct Args {
 
 /// The branches and what is printed about them.
 struct BranchList<'a> {
-    session: &'a Session,
     drawing: Drawing<'a>,
     branches: Vec<Branch>,
     sizes: HashMap<EntryIx, f64>,
@@ -94,7 +92,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let session = &open.session;
     let mut drawing = rows(session, session.leaf);
     drawing.undone = open.input.read(undone(session, &open.reader()))?;
-    let listing = BranchList { session, drawing, branches, sizes, marks, typed };
+    let listing = BranchList { drawing, branches, sizes, marks, typed };
     if args.json {
         listing.branches.iter().try_for_each(|branch| ui.print_json(&listing.json(branch)))?
     } else {
@@ -125,7 +123,7 @@ impl BranchList<'_> {
     }
 
     fn json(&self, branch: &Branch) -> Vec<u8> {
-        let (end, session) = (branch.end(self.session), self.session);
+        let (end, session) = (branch.end(self.drawing.session), self.drawing.session);
         let id = |ix: EntryIx| Some(session.id(ix)).filter(|id| !id.is_empty());
         let question = branch.request.map(|ix| {
             Object::new()
@@ -163,7 +161,7 @@ impl BranchList<'_> {
             table.row(vec![
                 cell((if branch.active { "*" } else { "" }).to_owned(), styles.active),
                 self.tip(branch, &styles),
-                cell(age(now, self.session.entry(branch.tip).time_ms), styles.dim),
+                cell(age(now, self.drawing.session.entry(branch.tip).time_ms), styles.dim),
                 cell(branch.entries.to_string(), Style::new()),
                 cell(self.size(branch).map_or("?".to_owned(), tokens), Style::new()),
                 self.said(branch, &styles),
@@ -181,8 +179,8 @@ impl BranchList<'_> {
 
     /// Returns the id of a branch's last entry, and its label.
     fn tip(&self, branch: &Branch, styles: &Styles) -> Cell {
-        let end = branch.end(self.session);
-        let id = (visible(&self.session.id(end).to_string_lossy()), styles.dim);
+        let end = branch.end(self.drawing.session);
+        let id = (visible(&self.drawing.session.id(end).to_string_lossy()), styles.dim);
         let label = self.drawing.label(end).map(|label| fitted(&bracketed(&label), LABEL, "…"));
         [id].into_iter().chain(label.map(|label| (format!(" {label}"), styles.label))).collect()
     }
@@ -192,7 +190,7 @@ impl BranchList<'_> {
     fn said(&self, branch: &Branch, styles: &Styles) -> Cell {
         let question = self.question(branch);
         let mut said = Cell::new();
-        let end = branch.end(self.session);
+        let end = branch.end(self.drawing.session);
         if self.drawing.is_undone(end) {
             said.push(("(undone) ".to_owned(), styles.dim));
         }
@@ -201,7 +199,7 @@ impl BranchList<'_> {
             let Some(label) = self.drawing.label(ix) else { continue };
             said.push((bracketed(&label) + " ", styles.label));
             if Some(ix) == other {
-                said.push((visible(&format!("on {}  ", self.session.id(ix))), styles.dim));
+                said.push((visible(&format!("on {}  ", self.drawing.session.id(ix))), styles.dim));
             }
         }
         if let Some(ix) = question {

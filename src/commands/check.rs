@@ -1,10 +1,11 @@
 //! `pisess check`: finds problems in session files, explains their consequences, and repairs them.
 
-use crate::cli::check::{RepairArgs, Report, checked, repair};
+use crate::cli::check::{Report, checked, repair};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::everything;
 use crate::cli::named::{FoundSessions, expanded};
 use crate::cli::open::Input;
+use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::Options;
 use pisess_store::workers::in_order;
@@ -49,20 +50,26 @@ pub struct Args {
     /// Include subdirectories (a check always does)
     #[arg(short, long)]
     pub recursive: bool,
+    /// Apply unambiguous repairs; requires -o or --backup
+    #[arg(long)]
+    pub repair: bool,
+    /// Keep the old file, with SUFFIX appended to its name (repairs in place)
+    #[arg(long, value_name = "SUFFIX", num_args = 0..=1, require_equals = true, default_missing_value = ".bak", requires = "repair", conflicts_with = "output", help_heading = "Writing")]
+    pub backup: Option<String>,
     #[command(flatten)]
-    pub repair: RepairArgs,
+    pub write: WriteArgs,
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    if args.repair.repair {
-        return repair(&args.sessions, args.recursive, &args.repair, ui);
+    if args.repair {
+        return repair(&args.sessions, args.recursive, args.backup.as_deref(), &args.write, ui);
     }
-    if args.repair.write.output.is_some() {
+    if args.write.output.is_some() {
         return Err(
             Failure::cannot("-o requires --repair").hint("to save the findings, redirect standard output")
         );
     }
-    let mut report = Report::new(&args.repair, ui);
+    let mut report = Report::new(&args.write, false, ui);
     let sessions = if args.all { &everything(ui) } else { &args.sessions };
     let FoundSessions { files, failures, .. } = expanded(sessions, Reach::Whole, ui);
     for failure in failures {

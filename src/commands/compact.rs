@@ -3,7 +3,7 @@
 use crate::agents::prepare::{FirstKept, Preparation};
 use crate::agents::prompt;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{Context, Notification, entries};
+use crate::cli::hook::{HookEvent, entries, messages};
 use crate::cli::open::OpenSession;
 use crate::cli::options::{self, WriteArgs};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -16,10 +16,10 @@ use crate::ops::plan::Change;
 use crate::ops::summary::{Compaction, Summary, compaction, details};
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Kind, Role};
-use crate::session::read::entry_reader::{EntryReader, Message};
+use crate::session::read::entry_reader::EntryReader;
 use crate::summary::Material;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use pisess_store::{ReadAt, SessionFile};
 use std::io;
 use std::path::PathBuf;
@@ -93,7 +93,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return open.change(&args.write, ui, |_, _| Ok(Decision::default()));
     }
     if args.summary.prompt {
-        let prompts = step.prompts(&step.prepare()?)?;
+        let prompts = step.prompts(&step.prepare(step.first_kept()?)?)?;
         ui.verbatim().write_all(&prompts.concat()).map_err(Failure::output)?;
         return Ok(Exit::Done);
     }
@@ -112,8 +112,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let change = compaction(&now.session, &ready, fresh);
         let notification = hook.clone().map(|hook| {
             let leaf = change.entries.last().map(|entry| entry.id.clone());
-            let context = Context { leaf, ..Context::of(now) };
-            Notification { hook, event: done(args, &ready, &change), context }
+            HookEvent { leaf, ..HookEvent::of(hook, done(args, &ready, &change), now) }
         });
         planned = Some(change.clone());
         Ok(Decision { change, reported: 1, editor_text: None, notification })
@@ -165,10 +164,6 @@ fn goes_on(session: &Session, leaf: Option<&Text>) -> bool {
     false
 }
 
-fn ends_in_compaction(session: &Session) -> bool {
-    session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction)
-}
-
 /// The number of tokens that both agents reserve for a reply by default; reported to hooks.
 const RESERVE_TOKENS: f64 = 16_384.0;
 
@@ -197,8 +192,8 @@ impl Compact<'_> {
             return Ok(Some(FirstKept::Nothing));
         }
         let session = &self.open.session;
-        let kept = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
-        let kept = kept.ok_or_else(|| {
+        let found = self.open.resolve(reference)?.filter(|ix| session.path(session.leaf).contains(ix));
+        let kept = found.ok_or_else(|| {
             let failure = self.open.input.cannot(format_args!("{reference} is not on the path to the leaf"));
             failure.hint("list the path with `pisess path`")
         })?;
@@ -212,22 +207,18 @@ impl Compact<'_> {
 
     fn prepared(&self, kept: Option<FirstKept>) -> Result<Option<Preparation>, Failure> {
         let (session, tokens) = (&self.open.session, self.args.keep_recent_tokens);
-        self.open.input.read((session.agent().prepare_compaction)(
-            &session.path(session.leaf),
-            &self.reader,
-            tokens,
-            kept,
-        ))
+        let (prepare, path) = (session.agent().prepare_compaction, session.path(session.leaf));
+        self.open.input.read(prepare(&path, &self.reader, tokens, kept))
     }
 
-    fn prepare(&self) -> Result<Preparation, Failure> {
-        self.prepared(self.first_kept()?)?.map_or_else(|| Err(self.nothing()?), Ok)
+    fn prepare(&self, kept: Option<FirstKept>) -> Result<Preparation, Failure> {
+        self.prepared(kept)?.map_or_else(|| Err(self.nothing()?), Ok)
     }
 
     /// Returns why there is nothing to compact.
     fn nothing(&self) -> Result<Failure, Failure> {
-        let input = &self.open.input;
-        if ends_in_compaction(&self.open.session) {
+        let (session, input) = (&self.open.session, &self.open.input);
+        if session.leaf.is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction) {
             let failure = input.no("the last entry is already a compaction");
             return Ok(failure.hint("to compact in another way, undo it first with `pisess undo`"));
         }
@@ -269,7 +260,7 @@ impl Compact<'_> {
 
     fn ready(&mut self, hook: Option<&Shell>, ui: &mut Ui) -> Result<Compaction, Failure> {
         let given = self.args.summary.given(&self.open.input, ui)?;
-        let mut preparation = self.prepare()?;
+        let mut preparation = self.prepare(self.first_kept()?)?;
         let hooked = hook.map_or(Ok(None), |hook| self.ask(hook, &mut preparation, ui))?;
         let prompts = || self.prompts(&preparation);
         let joined = |answers| prompt::merged_summary(&preparation, answers);
@@ -297,7 +288,7 @@ impl Compact<'_> {
         ui: &Ui,
     ) -> Result<Option<Summary>, Failure> {
         let event = self.open.input.read(self.event(preparation))?;
-        let answer = hook.ask(event, &Context::of(self.open), ui)?;
+        let answer = hook.ask(event, self.open, ui)?;
         self.args.summary.follow(&answer);
         if let Some(id) = &answer.first_kept {
             let kept = on_path(&self.open.session, id).ok_or_else(|| {
@@ -308,8 +299,7 @@ impl Compact<'_> {
                     "its `firstKeptEntryId` is a result, whose call would not be kept: {id}"
                 )));
             }
-            *preparation =
-                self.prepared(Some(FirstKept::Entry(kept)))?.map_or_else(|| Err(self.nothing()?), Ok)?;
+            *preparation = self.prepare(Some(FirstKept::Entry(kept)))?;
         }
         preparation.tokens_before = answer.tokens_before.unwrap_or(preparation.tokens_before);
         Ok(answer.summary)
@@ -333,8 +323,8 @@ impl Compact<'_> {
 
     fn built_in(&self, preparation: &Preparation) -> Result<Text<'static>, Failure> {
         let session = &self.open.session;
-        let previous = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
-        let previous = previous.as_ref().filter(|previous| !previous.is_empty()).map(Text::to_string_lossy);
+        let summary = self.open.input.read((session.agent().previous_summary)(preparation, &self.reader))?;
+        let previous = summary.as_ref().filter(|summary| !summary.is_empty()).map(Text::to_string_lossy);
         let material = Material {
             messages: &preparation.messages_to_summarize,
             turn_prefix: &preparation.turn_prefix_messages,
@@ -360,14 +350,13 @@ impl Compact<'_> {
             .number("keepRecentTokens", self.args.keep_recent_tokens as f64)
             .finish();
         let kept = preparation.first_kept.map(|ix| self.open.session.id(ix));
-        let messages = |messages| messages_json(messages, &self.reader);
         Ok(Object::new()
             .text_or_null("firstKeptEntryId", kept.as_ref())
             .bool("isSplitTurn", preparation.is_split_turn)
             .number("tokensBefore", preparation.tokens_before)
             .text_or_null("previousSummary", preparation.previous_summary.as_ref())
-            .json("messagesToSummarize", &messages(&preparation.messages_to_summarize)?)
-            .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages)?)
+            .json("messagesToSummarize", &messages(&preparation.messages_to_summarize, &self.reader)?)
+            .json("turnPrefixMessages", &messages(&preparation.turn_prefix_messages, &self.reader)?)
             .json("fileOps", &preparation.file_ops.json())
             .json("settings", &settings)
             .json("previousCompactions", &entries(&preparation.previous_compactions, &self.reader)?)
@@ -394,9 +383,4 @@ fn done(args: &Args, ready: &Compaction, change: &Change) -> Object {
 fn occasion(args: &Args, event: Object) -> Object {
     let reason = if args.if_over.is_some() { "threshold" } else { "manual" };
     event.str("reason", reason).bool("willRetry", false)
-}
-
-fn messages_json(messages: &[Message], reader: &EntryReader) -> io::Result<Vec<u8>> {
-    let json = messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
-    Ok(array(json.collect::<io::Result<Vec<_>>>()?))
 }

@@ -3,10 +3,11 @@
 //! The script of each shell is small: it passes the words to pisess and displays the candidates it prints. So
 //! options, sessions, ids and labels are completed alike in every shell, and match the installed version.
 
-use crate::cli::completions::{Candidate, candidates, words};
+use crate::cli::completions::{candidates, words};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use clap::ValueEnum;
+use clap_complete::engine::CompletionCandidate;
 use std::ffi::OsString;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -70,15 +71,17 @@ impl Shell {
     }
 
     /// Returns a candidate on one line, in the form that the script of the shell reads.
-    fn line(self, candidate: &Candidate) -> String {
-        let help = candidate.help.as_deref().map(visible);
-        match (self, help) {
-            (Shell::Bash, _) | (_, None) if self != Shell::Zsh => candidate.value.clone(),
+    fn line(self, candidate: &CompletionCandidate) -> String {
+        let value = candidate.get_value().to_string_lossy();
+        let help = candidate.get_help().map(ToString::to_string);
+        let start = help.as_deref().and_then(|help| help.lines().next()).filter(|start| !start.is_empty());
+        match (self, start.map(visible)) {
+            (Shell::Bash, _) | (_, None) if self != Shell::Zsh => value.into_owned(),
             (Shell::Zsh, help) => {
-                let value = candidate.value.replace('\\', "\\\\").replace(':', "\\:");
-                help.map_or(value.clone(), |help| format!("{value}:{}", help.replace('\\', "\\\\")))
+                let word = value.replace('\\', "\\\\").replace(':', "\\:");
+                help.map_or(word.clone(), |help| format!("{word}:{}", help.replace('\\', "\\\\")))
             }
-            (_, help) => format!("{}\t{}", candidate.value, help.unwrap_or_default()),
+            (_, help) => format!("{value}\t{}", help.unwrap_or_default()),
         }
     }
 }
@@ -89,8 +92,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
             let line = words::split(line);
             let words: Vec<_> = line.words.iter().map(OsString::from).collect();
             let found = candidates(super::command(), &words, ui);
-            let found = found.iter().filter_map(|found| line.insert(&found.value, &args.word));
-            found.map(|word| format!("{word}\n")).collect()
+            let inserted = found
+                .iter()
+                .filter_map(|found| line.insert(&found.get_value().to_string_lossy(), &args.word));
+            inserted.map(|word| format!("{word}\n")).collect()
         }
         (None, Some(at)) => {
             let mut words = args.words.clone();

@@ -3,7 +3,7 @@
 use crate::agents::request::{self, Api, Model, Request};
 use crate::cli::given::model;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{self, HookArgs, entries};
+use crate::cli::hook::{self, HookArgs};
 use crate::cli::open::{OpenSession, explained};
 use crate::cli::options::positive_amount;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -15,7 +15,7 @@ use crate::session::entry::EntryIx;
 use crate::session::read::entry_reader::{Body, Context, EntryReader, Message};
 use clap::ValueEnum;
 use pisess_json::text::Text;
-use pisess_json::write::{Object, array, write_valid};
+use pisess_json::write::{Object, write_valid};
 use pisess_json::{Raw, js};
 use pisess_store::Piece;
 use std::io::{self, Write};
@@ -131,8 +131,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut context = (session.agent().context)(&path, &reader).map_err(unreadable)?;
     if let Some(hook) = args.hook.hook(&open.input, ui) {
         let event = event(&context, &path, &reader).map_err(unreadable)?;
-        if let Some(messages) = hook.ask(event, &hook::Context::of(&open), ui)?.messages {
-            let messages = Raw::checked(&messages);
+        if let Some(json) = hook.ask(event, &open, ui)?.messages {
+            let messages = Raw::checked(&json);
             for (at, message) in messages.items().enumerate() {
                 check_message(session.dialect, message).map_err(|refused| {
                     let failed =
@@ -198,10 +198,9 @@ fn body(
 /// Returns the event for a hook: the agents' `context` event, with the entries that the context is built
 /// from, as the hook may need data that only they contain.
 fn event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::Result<Object> {
-    let json = context.messages.iter().map(|message| message.with(reader, |json| json.bytes().to_vec()));
-    let messages = array(json.collect::<io::Result<Vec<_>>>()?);
-    let event = Object::new().str("type", "context").json("messages", &messages);
-    Ok(event.json("branchEntries", &entries(path, reader)?))
+    let event = Object::new().str("type", "context");
+    let with_messages = event.json("messages", &hook::messages(&context.messages, reader)?);
+    Ok(with_messages.json("branchEntries", &hook::entries(path, reader)?))
 }
 
 /// Returns the messages of a hook, in place of the agent's.

@@ -71,8 +71,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::cannot("--replace: one text for several entries")
             .hint("replace them one by one, or omit the others"));
     }
-    let text = text.map(Text::from);
-    let wanted = match &text {
+    let replacement = text.map(Text::from);
+    let wanted = match &replacement {
         Some(text) => Wanted::Replace(text),
         None if args.omit => Wanted::Omit,
         None => Wanted::Undo,

@@ -245,8 +245,8 @@ fn one(args: &Args, session: &Path, format: Rendition, ui: &mut Ui) -> Result<Ex
         ));
     }
     let workers = ui.processors();
-    let removed = removed.as_ref();
-    let export = Export { args, format, session: &open.input, removed, agents: &agents, workers };
+    let (session, removed) = (&open.input, removed.as_ref());
+    let export = Export { args, format, session, removed, agents: &agents, workers };
     if let Some(most) = args.max_size {
         let _waiting = ui.spinner("fitting");
         if !open.input.read(fit(&mut contents, most, &|contents, out| export.write(contents, out)))? {

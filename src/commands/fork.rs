@@ -3,7 +3,7 @@
 use crate::agents::stores::Disk;
 use crate::cli::follow::folder_of;
 use crate::cli::guide::{Example, Guide};
-use crate::cli::hook::{Context, HookArgs, Notification};
+use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
 use crate::cli::locate::{stores_seen_from, stores_seen_from_recorded};
 use crate::cli::open::OpenSession;
@@ -105,7 +105,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let hook = args.hook.hook(&open.input, ui);
     if let Some(hook) = &hook {
         let event = open.input.read(event(args, &open, chosen))?;
-        hook.ask(event, &Context::of(&open), ui)?;
+        hook.ask(event, &open, ui)?;
     }
     let text = |message| (open.session.agent().draft_text)(&open.reader(), message);
     let editor_text = open.input.read(message.map(text).transpose())?;
@@ -148,14 +148,13 @@ fn event(args: &Args, open: &OpenSession, chosen: Position) -> io::Result<Object
 }
 
 /// Returns the notification for the hook after the new session is written (`session_branch`).
-fn notification(hook: Shell, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> Notification {
-    let old = Context::of(open);
-    let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
+fn notification(hook: Shell, open: &OpenSession, new: &NewSession, options: &ForkOptions) -> HookEvent {
     let event = Object::new()
         .str("type", "session_branch")
         .text_or_null("previousSessionFile", options.source.as_ref());
-    let context = Context { file: None, id: Text::from(new.id.clone()), cwd, leaf: new.leaf.clone() };
-    Notification { hook, event, context }
+    let old = HookEvent::of(hook, event, open);
+    let cwd = options.cwd.clone().map(Text::into_owned).or(old.cwd);
+    HookEvent { id: Text::from(new.id.clone()), cwd, leaf: new.leaf.clone(), ..old }
 }
 
 /// Returns the path of the new file: the one that is given, else one in `folder` or beside the session. A session read

@@ -1,12 +1,13 @@
 //! `pisess grep`: full-text search over sessions.
 
 use crate::agents::row::Form;
-use crate::cli::grep::{SearchState, Searcher};
+use crate::cli::grep::Searcher;
 use crate::cli::guide::{Example, Guide};
+use crate::cli::locate::Places;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rows::entry::row_options;
-use crate::cli::rows::hits::{Detail, Painter};
+use crate::cli::rows::hits::Painter;
 use crate::cli::sessions::{PathsArgs, Sessions, SessionsArgs};
 use crate::load::Options;
 use crate::ops::grep::{Pattern, PatternOptions, Query, roles};
@@ -15,6 +16,7 @@ use crate::session::read::line_chunks::ChunkReader;
 use crate::session::search::SnippetSize;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
+use foldhash::HashMap;
 use pisess_store::workers::Pool;
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -171,8 +173,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if args.sort.unwrap_or(default) == SortKey::Time {
         sessions.newest_first();
     }
-    let (origin, is_one) = (sessions.origin.take(), sessions.is_one);
-    if args.follow && origin.is_none() {
+    let scope = sessions.scope.take();
+    if args.follow && scope.is_none() {
         return Err(Failure::usage("standard input cannot be followed").hint("give the path of a session"));
     }
     if args.follow {
@@ -186,24 +188,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         follows: args.follow,
     };
     let readers = Pool::new(ChunkReader::default);
-    let mut searched = SearchState::default();
+    // What is known of the sessions, to go on with them, and the one whose rows were printed last.
+    let (mut searched, mut last) = (HashMap::default(), None);
     let exit = sessions.read(
         ui,
-        |path, input| {
-            let answer = readers.with(|reader| searcher.search(path, input, reader))?;
-            Ok((answer, input.file().map(|file| file.snapshot().clone())))
-        },
-        |ui, path, (answer, seen)| {
-            searcher.print(path, &answer, &mut searched, ui)?;
+        |path, input| readers.with(|reader| searcher.search(path, input, reader)),
+        |ui, path, (answer, known)| {
+            searcher.print(path, &answer, &mut last, ui)?;
             if args.follow {
-                searched.take_in(path, seen, answer);
+                searched.insert(path.to_owned(), known);
             }
             Ok(())
         },
     )?;
-    let mut matched = searched.has_match();
-    if let Some(origin) = origin.filter(|_| args.follow) {
-        searcher.follow(&origin, searched, is_one, ui)?;
+    let mut matched = last.is_some();
+    if let Some(scope) = scope.filter(|_| args.follow) {
+        searcher.follow(&Places::of(ui), &scope, searched, last, ui)?;
         matched = true;
     }
     Ok(exit.max(if matched { Exit::Done } else { Exit::Found }))
@@ -229,15 +229,11 @@ fn pattern(args: &mut Args) -> Result<Pattern, Failure> {
 }
 
 fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
-    let detail = match (args.count, args.only.is_set()) {
-        (true, _) => Detail::Count(args.only),
-        (_, true) => Detail::Path(args.only),
-        _ => Detail::Rows,
-    };
     let around = |side: Option<usize>| side.or(args.around).unwrap_or(0);
-    let is_for_people = detail == Detail::Rows && !args.json && ui.stdout_is_terminal();
+    let is_for_people = !args.count && !args.only.is_set() && !args.json && ui.stdout_is_terminal();
     Painter {
-        detail,
+        counts: args.count,
+        only: args.only,
         json: args.json,
         headings: is_for_people && !sessions.is_one,
         by_id: args.sessions.paths.is_empty(),

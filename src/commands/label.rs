@@ -89,13 +89,12 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn list(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let form = if args.write.change.json { Form::Agent } else { Form::Readable };
     let mut open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let only = args.target.as_deref().map(|reference| {
-        let found = open.resolve_entry(reference);
-        found.map_err(|failure| {
+    let resolve = |reference: &str| {
+        open.resolve_entry(reference).map_err(|failure| {
             failure.hint(format!("to set a label, give REF, too: `@ {reference}` labels the last entry"))
         })
-    });
-    let only = only.transpose()?;
+    };
+    let only = args.target.as_deref().map(resolve).transpose()?;
     // Only the labelled rows are shown.
     let mut targets: Vec<_> = meant_changes(&open.session, only)
         .iter()

@@ -10,7 +10,7 @@ use crate::cli::open::{Input, refuse_stdout};
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_from, pruned_of, split, warn_uncounted};
-use crate::cli::repository::Repositories;
+use crate::cli::repository::repository_of;
 use crate::cli::rows::list::print;
 use crate::cli::sessions::{NONE_HERE, PathsArgs, SessionsArgs, warn_of_torn};
 use crate::format::{ID, id_end};
@@ -21,14 +21,14 @@ use crate::ops::list::{
 };
 use crate::session::period::Period;
 use crate::session::usage::SubAgents;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::iso_string;
 use pisess_json::write::{Object, texts};
 use pisess_store::{self as store, FoundFile, Glance, ReadAt};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new("List the sessions of the current directory", "pisess list"),
@@ -98,7 +98,7 @@ pub struct Args {
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.read(ui)?;
     let places = Places::of(ui);
-    let mut repositories = Repositories::default();
+    let mut repositories = HashMap::default();
     let mut list = Vec::from_iter(piped(args, period, ui)?);
     let (files, mut failed) = files(args, period, &places, &mut repositories, ui)?;
     let has_files = !files.is_empty();
@@ -116,7 +116,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     sort(&mut list, args.sort);
     let mut rows = limited(rows(&list, args.forks), args.limit);
     if args.repo {
-        group(&mut list, &mut rows, |session| repositories.of(&places.absolute(&session.cwd)));
+        group(&mut list, &mut rows, |session| {
+            repository_of(&places.absolute(&session.cwd), &mut repositories)
+        });
     }
     let last = places.names().newest().next();
     if args.only.is_set() {
@@ -147,7 +149,7 @@ fn files(
     args: &Args,
     period: Period,
     places: &Places,
-    repositories: &mut Repositories,
+    repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
     ui: &mut Ui,
 ) -> Result<(Vec<FoundFile>, bool), Failure> {
     let all = args.sessions.all || args.repo && args.is_here();
@@ -213,17 +215,17 @@ fn warn_of_last(list: &[Listed], rows: &[ListRow], last: Option<&Path>, args: &A
 
 fn retain_repository(
     files: &mut Vec<FoundFile>,
-    repositories: &mut Repositories,
+    repositories: &mut HashMap<PathBuf, Option<PathBuf>>,
     places: &Places,
     ui: &Ui,
 ) -> Result<(), Failure> {
-    let here = repositories.of(ui.folder()).ok_or_else(|| {
+    let here = repository_of(ui.folder(), repositories).ok_or_else(|| {
         let failure = Failure::cannot("--repo: the current directory is not in a git repository");
         failure.hint("--all includes all projects")
     })?;
     // The session that started a sub-agent decides.
     let cwd = |file: &FoundFile| places.cwd(file.owner.as_deref().unwrap_or(&file.path));
-    files.retain(|file| cwd(file).and_then(|cwd| repositories.of(&cwd)).as_ref() == Some(&here));
+    files.retain(|file| cwd(file).and_then(|cwd| repository_of(&cwd, repositories)).as_ref() == Some(&here));
     Ok(())
 }
 

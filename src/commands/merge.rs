@@ -74,15 +74,15 @@ fn bring_back(from: Position, mut step: Move, ui: &mut Ui) -> Result<Exit, Failu
     let hook = step.hook(ui);
     let summary = step.ready(hook.as_ref(), ui)?;
     let name = step.name()?;
-    let from = from.map(|ix| step.open.session.id(ix).into_owned());
+    let end = from.map(|ix| step.open.session.id(ix).into_owned());
     step.open.change(&step.options.write, ui, |now, fresh| {
         let session = &now.session;
         let found = |id: &Option<Text>| id.as_ref().and_then(|id| session.find(id));
         if !goes_on(session, found(&leaf)) {
-            return Err(now.went_elsewhere());
+            return Err(now.input.busy("another process moved to another branch meanwhile"));
         }
         now.label_is_free(None, name.as_ref())?;
-        let change = branch_summary(session, found(&from), session.leaf, &summary, name.as_ref(), fresh);
+        let change = branch_summary(session, found(&end), session.leaf, &summary, name.as_ref(), fresh);
         let old = session.leaf.map(|leaf| session.id(leaf));
         let notification = hook.clone().map(|hook| moved(hook, now, &change, old.as_ref(), Some(&summary)));
         Ok(Decision { change, reported: 1, editor_text: None, notification })

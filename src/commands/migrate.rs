@@ -71,7 +71,7 @@ pub struct Args {
 }
 
 struct Outcome {
-    path: String,
+    path: PathBuf,
     /// The version that it had, and its number of entries; `None` if it could not be read.
     was: Option<(&'static str, usize)>,
     status: Status,
@@ -217,7 +217,7 @@ impl Outcome {
             Format::V3 => "v3",
         };
         Outcome {
-            path: path.to_string_lossy().into_owned(),
+            path: path.to_owned(),
             was: Some((version, session.entries.len())),
             status,
             error: None,
@@ -228,7 +228,7 @@ impl Outcome {
 
     fn failed(path: &Path, failure: &Failure) -> Outcome {
         Outcome {
-            path: path.to_string_lossy().into_owned(),
+            path: path.to_owned(),
             was: None,
             status: Status::Failed,
             error: Some(failure.line()),
@@ -239,7 +239,7 @@ impl Outcome {
 
     fn json(&self) -> Vec<u8> {
         Object::new()
-            .str("path", &self.path)
+            .str("path", &self.path.to_string_lossy())
             .str_or_null("from", self.was.map(|(version, _)| version))
             .str_or_null("to", self.was.map(|_| "v3"))
             .number_or_null("entries", self.was.map(|(_, entries)| entries as f64))
@@ -258,12 +258,12 @@ fn report(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     for outcome in outcomes {
         outcome.warnings.iter().for_each(|warning| ui.status(warning));
         if outcome.status == Status::Migrated && is_by_name(&args.sessions, &outcome.path) {
-            ui.status(&format!("changed {}", outcome.path));
+            ui.status(&format!("changed {}", outcome.path.to_string_lossy()));
         }
         outcome.error.iter().for_each(|error| ui.error(error));
     }
-    let migrated = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
-    let migrated: Vec<_> = migrated.map(|outcome| outcome.path.as_str()).collect();
+    let changed = outcomes.iter().filter(|outcome| outcome.status == Status::Migrated);
+    let migrated: Vec<_> = changed.map(|outcome| outcome.path.to_string_lossy()).collect();
     if outcomes.len() > 1 && worst.is_some() && args.writes() {
         let failed = outcomes.iter().filter(|outcome| outcome.error.is_some()).count();
         ui.status(&format!("{} migrated, {failed} failed", migrated.len()));
@@ -294,7 +294,7 @@ fn print(outcomes: &[Outcome], args: &Args, ui: &mut Ui) -> Result<(), Failure> 
 }
 
 fn one_line(outcome: &Outcome) -> String {
-    let path = visible(&outcome.path);
+    let path = visible(&outcome.path.to_string_lossy());
     let (from, entries) = outcome.was.unwrap_or(("?", 0));
     match outcome.status {
         Status::Current => format!("{path}: already version 3, {entries} entries\n"),

@@ -32,7 +32,7 @@ pub mod tree;
 pub mod undo;
 
 use crate::cli::guide::{self, Guide};
-use crate::cli::options::GlobalArgs;
+use crate::cli::options::ColorChoice;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::{external, hints};
 use crate::world::World;
@@ -49,9 +49,22 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PISESS
 #[command(arg_required_else_help = true, infer_long_args = true, disable_help_subcommand = true)]
 #[command(override_usage = "pisess [OPTIONS] <COMMAND>")]
 struct Cli {
-    /// Options of every command.
-    #[command(flatten)]
-    global: GlobalArgs,
+    /// When to colour the output: always, never, or auto (on a terminal, unless NO_COLOR is set)
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        hide_possible_values = true,
+        help_heading = "Common options"
+    )]
+    color: ColorChoice,
+    /// Suppress notes, but not errors
+    #[arg(short, long, global = true, help_heading = "Common options")]
+    quiet: bool,
+    /// Do not pipe long output into a pager on a terminal
+    #[arg(long, global = true, help_heading = "Common options")]
+    no_pager: bool,
     /// List all commands, including programs on your PATH
     #[arg(long)]
     list: bool,
@@ -113,9 +126,13 @@ pub fn command() -> clap::Command {
         let help = command.guide.help(&defined);
         defined.after_long_help(help)
     });
-    let command = Cli::command().subcommands(verbs);
-    let command = command.subcommand(help()).after_help(guide::short_help()).after_long_help(guide::help());
-    command.allow_external_subcommands(true).external_subcommand_value_parser(value_parser!(OsString))
+    Cli::command()
+        .subcommands(verbs)
+        .subcommand(help())
+        .after_help(guide::short_help())
+        .after_long_help(guide::help())
+        .allow_external_subcommands(true)
+        .external_subcommand_value_parser(value_parser!(OsString))
 }
 
 /// `pisess help` is defined here, because topics and programs have a help, too.
@@ -174,15 +191,15 @@ fn parse(args: &[OsString]) -> Result<ArgMatches, clap::Error> {
 
 fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     let cli: Cli = read(matches)?;
-    ui.configure(&cli.global);
+    ui.configure(cli.color, cli.quiet);
     let exit = match matches.subcommand() {
         Some(_) if cli.list => return Err(Failure::usage("--list takes no command").hint(external::LOOK)),
         None if cli.list => external::list(command(), ui),
         None => return Err(Failure::usage("no command given").hint(external::LOOK)),
-        Some(("help", args)) => return print_help(args.get_one::<String>("NAME"), &cli.global, ui),
+        Some(("help", args)) => return print_help(args.get_one::<String>("NAME"), cli.no_pager, ui),
         Some((name, args)) => match Command::named(name.as_ref()) {
             Some(command) => {
-                if command.is_paged() && !cli.global.no_pager {
+                if command.is_paged() && !cli.no_pager {
                     ui.page();
                 }
                 (command.run)(args, ui)
@@ -200,16 +217,16 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
     }
 }
 
-fn print_help(name: Option<&String>, global: &GlobalArgs, ui: &mut Ui) -> Result<u8, Failure> {
+fn print_help(name: Option<&String>, no_pager: bool, ui: &mut Ui) -> Result<u8, Failure> {
     if let Some(text) = name.and_then(|name| guide::topic(name)) {
-        if !global.no_pager {
+        if !no_pager {
             ui.page();
         }
         ui.print(&text)?;
         return ui.flush().map(|()| Exit::Done.code());
     }
-    let no_pager = global.no_pager.then_some("--no-pager");
-    let args = ["pisess"].into_iter().chain(no_pager).chain(name.map(|name| &**name)).chain(["--help"]);
+    let option = no_pager.then_some("--no-pager");
+    let args = ["pisess"].into_iter().chain(option).chain(name.map(|name| &**name)).chain(["--help"]);
     let args: Vec<_> = args.map(OsString::from).collect();
     match parse(&args) {
         Ok(matches) => dispatch(&matches, ui),

@@ -42,8 +42,8 @@ pub struct Args {
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let open = OpenSession::open(&args.session, Options::default(), ui)?;
-    let target = target(args, &open)?;
-    Move::summarized(&open, navigate(&open.session, open.session.leaf, target), &args.options).go(ui)
+    let navigation = navigate(&open.session, open.session.leaf, target(args, &open)?);
+    Move::summarized(&open, navigation, &args.options).go(ui)
 }
 
 fn target(args: &Args, open: &OpenSession) -> Result<Position, Failure> {

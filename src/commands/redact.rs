@@ -113,9 +113,8 @@ fn report(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         if let (Ok(input), None) = (&input, &values) {
             values = Some(args.redaction.values(input, ui)?);
         }
-        let values = values.clone().unwrap_or_default();
         let found = input.and_then(|input| {
-            let mut redactor = args.redaction.redactor(&input, values, ui)?;
+            let mut redactor = args.redaction.redactor(&input, values.clone().unwrap_or_default(), ui)?;
             Ok((input.read(redact(input.source(), &mut redactor, ui.processors(), None))?, input))
         });
         match found {
@@ -216,7 +215,6 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         let place = Object::new().text_or_null("id", found.id.as_ref());
         place.number("line", f64::from(found.line.0)).str("field", &found.secret.field).finish()
     };
-    let places = places.iter().map(place);
     Object::new()
         .str("path", &path.to_string_lossy())
         .text_or_null("id", found.id.as_ref())
@@ -225,7 +223,7 @@ fn row(path: &Path, places: &[&Found]) -> Vec<u8> {
         .str("kind", found.secret.kind)
         .str("placeholder", &found.secret.placeholder)
         .number("length", found.secret.length as f64)
-        .json("places", &array(places))
+        .json("places", &array(places.iter().map(place)))
         .finish()
 }
 

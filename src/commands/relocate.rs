@@ -275,9 +275,8 @@ impl Batch<'_> {
         let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<()> {
             let now = grown.as_ref().unwrap_or(input);
             let header: Header = now.header()?;
-            let locked = locked.carrying_growth();
-            let attempt = locked.rewrite(None, &mut |out| write_with(&header, changes, now.source(), out))?;
-            Ok((Some(attempt), ()))
+            let mut write = |out: &mut dyn io::Write| write_with(&header, changes, now.source(), out);
+            Ok((Some(locked.carrying_growth().rewrite(None, &mut write)?), ()))
         };
         let (committed, ()) = under_lock(input, &write_options(self.args), &mut attempt)?;
         committed.iter().for_each(|committed| ui.warn_of(committed));
@@ -353,7 +352,7 @@ fn moves(old: &Path, to: &Path) -> Vec<(PathBuf, PathBuf)> {
     }
     let artifacts = folder_of(old).zip(folder_of(to)).map(|(from, to)| [from, to]);
     let pruned = [old, to].map(pruned_file);
-    let beside = artifacts.into_iter().chain([pruned]);
-    let beside = beside.filter(|[from, _]| from.symlink_metadata().is_ok());
+    let exists = |[from, _]: &[PathBuf; 2]| from.symlink_metadata().is_ok();
+    let beside = artifacts.into_iter().chain([pruned]).filter(exists);
     beside.chain([[old.to_owned(), to.to_owned()]]).map(|[from, to]| (from, to)).collect()
 }

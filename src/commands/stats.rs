@@ -6,7 +6,7 @@ use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::prune::{pruned_of, split, warn_uncounted};
 use crate::cli::sessions::{SessionsArgs, skipped};
-use crate::cli::stats::{By, EntryRows, Groups};
+use crate::cli::stats::{By, Groups, entries};
 use crate::load::Options;
 use crate::ops::stats::{Counted, Prices, collect, copies};
 use foldhash::HashSet;
@@ -81,22 +81,22 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_none = sessions.is_none;
     let mut seen = HashSet::default();
     let mut groups = Groups::new(args.by.clone(), ui);
-    let mut rows = EntryRows::new(args.json, sessions.is_one);
+    let mut table = entries::table();
     if !by_entry {
         sessions.with_agents_first();
     }
-    let options = options(by_entry, sessions.is_one, ui);
+    let is_one = sessions.is_one;
+    let options = options(by_entry, is_one, ui);
     // In the table of entries, nothing is taken out.
     let agents = Some(std::mem::take(&mut sessions.agents)).filter(|_| !by_entry);
     let is_wanted = |entry: &Counted| period.has(entry.time_ms);
     let exit = sessions.read(
         ui,
         |path, input| {
-            let agents = agents.as_ref().map(|agents| (path, agents));
-            let source = input.source();
+            let known = agents.as_ref().map(|agents| (path, agents));
             let (pruned, damaged) = split(pruned_of(input));
-            let stats = collect(source, &options, agents, pruned.as_ref());
-            let mut stats = stats.map_err(|error| Failure::load(&input.name, error))?;
+            let mut stats = collect(input.source(), &options, known, pruned.as_ref())
+                .map_err(|error| Failure::load(&input.name, error))?;
             if let Some(prices) = &prices {
                 stats.estimate(prices);
             }
@@ -110,16 +110,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
                 ui.warn(&skipped(&name, damaged, ["line is not JSON", "lines are not JSON"]));
             }
             if by_entry {
-                let entries = stats.entries.iter().filter(|entry| is_wanted(entry));
-                return rows.add(path, &stats, entries, ui);
+                let mut billed = stats.entries.iter().filter(|entry| entry.is_billed && is_wanted(entry));
+                if args.json {
+                    return billed.try_for_each(|entry| ui.print_json(&entries::json(path, &stats, entry)));
+                }
+                return entries::add_rows(&mut table, (!is_one).then_some(path), &stats, billed, ui);
             }
-            let copies = copies(&mut seen, &stats);
-            let entries = stats.entries.iter().zip(copies).filter(|(_, copied)| !copied);
-            groups.add(path, &stats, entries.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
+            let own = stats.entries.iter().zip(copies(&mut seen, &stats)).filter(|(_, copied)| !copied);
+            groups.add(path, &stats, own.map(|(entry, _)| entry).filter(|entry| is_wanted(entry)));
             Ok(())
         },
     )?;
-    rows.finish(ui)?;
+    table.print(ui)?;
     // Zeros could be mistaken for a result.
     let is_answer = !groups.is_empty() || args.json && exit == Exit::Done;
     if !by_entry && is_answer {

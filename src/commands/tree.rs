@@ -1,14 +1,14 @@
 //! `pisess tree`: draws the tree.
 
 use crate::agents::row::Form;
-use crate::cli::follow::{Changes, Dirty, FollowedSession};
+use crate::cli::follow::{FollowedSession, may_have_changed, watch};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::output::{Exit, Failure, Glyphs, Ui};
-use crate::cli::prune::{pruned, requests};
+use crate::cli::output::{Clock, Exit, Failure, Glyphs, Ui};
+use crate::cli::prune::{self, requests};
 use crate::cli::renderer::RendererArgs;
-use crate::cli::rows::entry::row_options;
-use crate::cli::rows::tree::{Drawn, Painter};
+use crate::cli::rows::entry::{Look, row_options};
+use crate::cli::rows::tree::Painter;
 use crate::load::Options;
 use crate::ops::tree::{Drawing, Filter, draw, live};
 use crate::ops::undo::undone;
@@ -106,17 +106,6 @@ impl Args {
         // Searches and `--filter all` show every row.
         !self.unfold && self.filter != Filter::All && self.search.trim().is_empty()
     }
-
-    fn drawn(&self, pruned: usize) -> Drawn {
-        Drawn {
-            glyphs: if self.ascii { Glyphs::ASCII } else { Glyphs::UNICODE },
-            folds: self.folds(),
-            ids: !self.no_ids,
-            times: self.times,
-            around: self.around,
-            pruned,
-        }
-    }
 }
 
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -140,15 +129,15 @@ fn print_all(args: &Args, open: &OpenSession, leaf: Position, ui: &mut Ui) -> Re
 /// output.
 fn follow(args: &Args, mut followed: FollowedSession, ui: &mut Ui) -> Result<Exit, Failure> {
     print_all(args, &followed.open, followed.open.session.leaf, ui)?;
-    let mut changes = Changes::of(followed.path());
-    let mut dirty = Dirty::All;
+    let mut wait = watch(std::slice::from_ref(&followed.path));
+    let mut changed = None;
     loop {
-        if dirty.has(followed.path()) {
+        if may_have_changed(&followed.path, changed.as_ref()) {
             let entries = followed.new_entries(ui);
             let drawing = live(&followed.open.session, &entries, args.filter, &args.search);
             print(args, &followed.open, drawing, None, ui)?;
         }
-        dirty = changes.wait(ui)?;
+        changed = wait(ui)?;
     }
 }
 
@@ -160,7 +149,8 @@ fn print(
     usage: Option<UsageSums>,
     ui: &mut Ui,
 ) -> Result<(), Failure> {
-    let around = args.around.filter(|_| !drawing.is_live());
+    let is_live = drawing.is_live();
+    let around = args.around.filter(|_| !is_live);
     if args.json {
         let rows = drawing.around(drawing.places.iter().map(|place| place.entry), around);
         for place in &drawing.places[rows] {
@@ -170,13 +160,16 @@ fn print(
     }
     let drawn = drawing.places.iter().map(|place| place.entry);
     drawing.rendered = args.renderers.rows(open, drawn, ui)?;
-    if drawing.is_live() {
-        let drawn = Drawn { around, folds: false, ..args.drawn(0) };
-        return Painter::new(drawn, &drawing, &HashMap::default(), ui)?.paint(usage, ui);
+    let (mut edits, mut pruned) = (HashMap::default(), 0);
+    if !is_live {
+        drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
+        edits = open.edits(drawing.leaf)?;
+        pruned = prune::pruned(open).iter().map(|operation| operation.entries).sum();
     }
-    drawing.undone = open.input.read(undone(&open.session, &open.reader()))?;
-    let pruned = pruned(open).iter().map(|operation| operation.entries).sum();
-    Painter::new(args.drawn(pruned), &drawing, &open.edits(drawing.leaf)?, ui)?.paint(usage, ui)
+    let glyphs = if args.ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
+    let look = Look { drawing: &drawing, edits: &edits, styles: ui.styles, glyphs };
+    let painter = Painter::new(look, args.folds() && !is_live, !args.no_ids, ui)?;
+    painter.paint(usage, args.times.then(|| Clock::new(ui)), around, pruned, ui)
 }
 
 /// Returns the usage of a session, with that of what was pruned from it.

@@ -84,29 +84,6 @@ impl OpenArchive {
     }
 }
 
-/// Files that were made. If they are not kept, they are removed (rule 7 of the store).
-#[derive(Default)]
-struct Made {
-    files: Vec<PathBuf>,
-    folders: Vec<NewFolder>,
-}
-
-impl Made {
-    fn keep(mut self) {
-        self.files.clear();
-        self.folders.drain(..).for_each(NewFolder::keep);
-    }
-}
-
-impl Drop for Made {
-    fn drop(&mut self) {
-        // What cannot be removed is a whole file, and its archive is still there.
-        self.files.iter().rev().for_each(|file| drop(store::remove(file)));
-        // A directory is removed before the one that it is in.
-        while self.folders.pop().is_some() {}
-    }
-}
-
 /// Restores a session to the path that it had, with the files that belong to it.
 ///
 /// # Errors
@@ -141,22 +118,27 @@ pub fn restore(
     if dry_run {
         return Ok(result(Status::Planned));
     }
-    let mut made = Made::default();
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
     let target = |name: &str| {
         let at = open.archive.members.iter().position(|member| member.name == name);
         at.map(|at| &targets[at]).filter(|target| missing.contains(target))
     };
     let written = open.archive.contents(&open.file, &mut |member, content| {
         let Some(target) = target(&member.name) else { return io::copy(content, &mut io::sink()).map(drop) };
-        made.folders
-            .push(NewFolder::make(target.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?);
-        let written = store::restore(target, member, &mut |out| io::copy(content, out).map(drop));
-        let mut written = written.map_err(io::Error::other)?;
-        made.files.push(target.clone());
-        written.troubles.pop().map_or(Ok(()), |unsynced| Err(io::Error::other(unsynced)))
+        folders.push(NewFolder::make(target.parent().unwrap_or(Path::new("/"))).map_err(io::Error::other)?);
+        let mut committed = store::restore(target, member, &mut |out| io::copy(content, out).map(drop))
+            .map_err(io::Error::other)?;
+        files.push(target);
+        committed.troubles.pop().map_or(Ok(()), |unsynced| Err(io::Error::other(unsynced)))
     });
-    written.map_err(|error| Failure::copying(&open.name, error))?;
-    made.keep();
+    if let Err(error) = written {
+        // Rule 7 of the store. What cannot be removed is a whole file, and its archive is still there.
+        files.into_iter().rev().for_each(|file| drop(store::remove(file)));
+        // A directory is removed before the one that it is in.
+        while folders.pop().is_some() {}
+        return Err(Failure::copying(&open.name, error));
+    }
+    folders.into_iter().for_each(NewFolder::keep);
     let name = open.name.clone();
     open.remove().map_err(|error| {
         let failure = Failure::from(error).after_writing(&session.to_string_lossy());
@@ -218,9 +200,9 @@ pub fn delete(
         return Ok(result(Status::Planned));
     }
     if !force {
-        let title = Facts::read(&open.archive.head).map(|facts| facts.title.to_string_lossy().into_owned());
-        let title = title.ok().filter(|title| !title.is_empty()).map(|title| format!(" ({title})"));
-        if !ui.confirm(&format!("delete {}{}", open.name, title.unwrap_or_default()))? {
+        let facts = Facts::read(&open.archive.head).ok().filter(|facts| !facts.title.is_empty());
+        let title = facts.map(|facts| format!(" ({})", facts.title)).unwrap_or_default();
+        if !ui.confirm(&format!("delete {}{title}", open.name))? {
             return Err(Failure::no(format_args!("{} is not deleted", open.name)));
         }
     }

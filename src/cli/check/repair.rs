@@ -1,9 +1,10 @@
 //! `--repair`: writes the repaired session, and the bytes that were removed beside it.
 
+use super::checked;
 use super::report::Report;
-use super::{RepairArgs, checked};
 use crate::cli::named::{FoundSessions, NEEDS_RECURSION, expanded, is_below, is_by_name, reach_of_change};
 use crate::cli::open::Input;
+use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui, visible};
 use crate::cli::transaction::{output_or_input, under_lock};
 use crate::load::Options;
@@ -14,31 +15,33 @@ use pisess_store::{
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Repairs one session into another file, or any number of sessions in place.
+/// Repairs one session into another file, or any number of sessions in place. `backup` is the suffix for the name of the old
+/// file, if it is kept.
 pub fn repair(
     sessions: &[PathBuf],
     recursive: bool,
-    args: &RepairArgs,
+    backup: Option<&str>,
+    write: &WriteArgs,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let mut report = Report::new(args, ui);
-    if sessions.iter().any(|session| session == Path::new("-")) || args.write.output.is_some() {
+    let mut report = Report::new(write, true, ui);
+    if sessions.iter().any(|session| session == Path::new("-")) || write.output.is_some() {
         let [session] = sessions else {
             return Err(Failure::cannot("--repair with -o or - takes only one session")
                 .hint("--backup repairs any number of sessions in place"));
         };
-        one(&Input::open(session, ui)?, args, &mut report, ui)?;
+        one(&Input::open(session, ui)?, backup, &mut report, ui)?;
         report.repairs(ui);
         return Ok(report.exit);
     }
-    if args.backup.is_none() && !args.write.change.dry_run {
+    if backup.is_none() && !write.change.dry_run {
         return Err(Failure::cannot("--repair requires -o or --backup")
             .hint("give a new file with -o FILE, or --backup to repair in place"));
     }
-    let reach = if args.write.change.dry_run {
+    let reach = if write.change.dry_run {
         Reach::Visible
     } else {
-        reach_of_change(sessions, recursive, args.write.change.force, ui)?
+        reach_of_change(sessions, recursive, write.change.force, ui)?
     };
     let FoundSessions { files, mut failures, .. } = expanded(sessions, reach, ui);
     let is_one = files.len() + failures.len() == 1;
@@ -54,7 +57,7 @@ pub fn repair(
         let input = Input::open_path(&file.path, ui.stdout_is());
         let repaired_now = input.and_then(|mut input| {
             input.by_name = is_by_name(sessions, &file.path);
-            one(&input, args, &mut report, ui)
+            one(&input, backup, &mut report, ui)
         });
         match repaired_now {
             Ok(()) => {}
@@ -71,21 +74,22 @@ pub fn repair(
     Ok(report.exit)
 }
 
-fn one(input: &Input, args: &RepairArgs, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
+fn one(input: &Input, backup: Option<&str>, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
     let options = Options { workers: ui.processors(), ..Options::default() };
     let checkup = checked(input, &options)?;
-    if args.write.change.dry_run {
+    let write = report.write;
+    if write.change.dry_run {
         return report.session(path_of(input), &checkup.findings, ui);
     }
-    match (&args.write.output, input.file()) {
+    match (&write.output, input.file()) {
         (Some(output), _) if output != Path::new("-") => {
             let create = |fill: &mut Fill| {
-                store::create(output, input.file(), args.write.change.force, fill).map(Attempt::Done)
+                store::create(output, input.file(), write.change.force, fill).map(Attempt::Done)
             };
             let (attempt, rejected) = write_both(input, &checkup, output, create)?;
             done(input, &checkup.findings, Some((attempt.done()?, rejected)), report, ui)
         }
-        (None, Some(_)) => in_place(input, &checkup, &options, report, ui),
+        (None, Some(_)) => in_place(input, &checkup, backup, &options, report, ui),
         _ => to_stdout(input, &checkup, report, ui),
     }
 }
@@ -101,6 +105,7 @@ const MOST_REJECTED: u32 = 1000;
 fn in_place(
     input: &Input,
     checkup: &Checkup,
+    backup: Option<&str>,
     options: &Options,
     report: &mut Report,
     ui: &mut Ui,
@@ -108,15 +113,15 @@ fn in_place(
     if !checkup.is_repairable() {
         return done(input, &checkup.findings, None, report, ui);
     }
-    let backup = report.args.backup.as_ref().map(|suffix| with_suffix(path_of(input), suffix));
-    let writing = report.args.write.change.options(checkup.session.dialect);
+    let kept = backup.map(|suffix| with_suffix(path_of(input), suffix));
+    let writing = report.write.change.options(checkup.session.dialect);
     let mut attempt = |grown: Option<Input>, locked: store::Locked| {
-        let grown = grown.as_ref().map(|input| checked(input, options)).transpose()?;
-        let checkup = grown.as_ref().unwrap_or(checkup);
+        let checked_again = grown.as_ref().map(|input| checked(input, options)).transpose()?;
+        let checkup = checked_again.as_ref().unwrap_or(checkup);
         if !checkup.is_repairable() {
             return Ok((None, (checkup.findings.clone(), None)));
         }
-        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(backup.as_deref(), fill);
+        let rewrite = |fill: &mut Fill| locked.carrying_growth().rewrite(kept.as_deref(), fill);
         let (attempt, rejected) = write_both(input, checkup, path_of(input), rewrite)?;
         Ok((Some(attempt), (checkup.findings.clone(), rejected)))
     };
@@ -125,7 +130,7 @@ fn in_place(
 }
 
 fn to_stdout(input: &Input, checkup: &Checkup, report: &mut Report, ui: &mut Ui) -> Result<(), Failure> {
-    if report.args.write.change.json {
+    if report.write.change.json {
         return Err(Failure::carries_session());
     }
     if !checkup.rejected().is_empty() {
@@ -191,7 +196,7 @@ fn done(
 ) -> Result<(), Failure> {
     let Some((committed, rejected)) = written else { return report.session(path_of(input), findings, ui) };
     ui.warn_of(&committed);
-    if report.args.write.output.is_none() {
+    if report.write.output.is_none() {
         input.report_path(ui);
     }
     let file = visible(&committed.path.to_string_lossy());

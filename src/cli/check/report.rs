@@ -1,6 +1,6 @@
 //! Findings as text and as JSON, and the exit code that follows from them.
 
-use super::RepairArgs;
+use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Styles, Ui, visible};
 use crate::ops::check::{Finding, Severity, grouped, lines_of};
 use pisess_json::text::Text;
@@ -12,7 +12,9 @@ const MANY: usize = 8;
 
 /// Prints findings and counts them.
 pub struct Report<'a> {
-    pub(super) args: &'a RepairArgs,
+    pub(super) write: &'a WriteArgs,
+    /// Whether the findings that can be repaired are.
+    repairs: bool,
     styles: Styles,
     counts: [usize; 3],
     repairable: usize,
@@ -24,9 +26,10 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    pub fn new(args: &'a RepairArgs, ui: &Ui) -> Self {
+    pub fn new(write: &'a WriteArgs, repairs: bool, ui: &Ui) -> Self {
         Report {
-            args,
+            write,
+            repairs,
             styles: ui.styles,
             counts: [0; 3],
             repairable: 0,
@@ -49,12 +52,12 @@ impl<'a> Report<'a> {
         }
         for finding in findings {
             let is_done = self.count(finding);
-            if self.args.write.change.json {
-                let repaired = self.args.repair.then_some(is_done && !self.args.write.change.dry_run);
+            if self.write.change.json {
+                let repaired = self.repairs.then_some(is_done && !self.write.change.dry_run);
                 ui.print_json(&row(path, finding, repaired))?;
             }
         }
-        let groups = match (self.args.write.change.json, self.args.repair) {
+        let groups = match (self.write.change.json, self.repairs) {
             (true, _) => Vec::new(),
             // Each repaired entry is reported on a separate line.
             (false, true) => findings.iter().map(|finding| vec![finding]).collect(),
@@ -70,7 +73,7 @@ impl<'a> Report<'a> {
 
     /// Counts a finding; returns whether the repair resolves it.
     pub fn count(&mut self, finding: &Finding) -> bool {
-        if self.args.repair && finding.is_repairable() {
+        if self.repairs && finding.is_repairable() {
             self.repaired += 1;
             return true;
         }
@@ -84,21 +87,21 @@ impl<'a> Report<'a> {
 
     /// Prints the number of findings that a repair resolves, and of those that remain.
     pub fn repairs(&self, ui: &mut Ui) {
-        let done = if self.args.write.change.dry_run { "to repair" } else { "repaired" };
+        let done = if self.write.change.dry_run { "to repair" } else { "repaired" };
         ui.status(&format!("{} {done}, {} left", self.repaired, self.counts.iter().sum::<usize>()));
     }
 
     /// Returns a finding as text: `line: severity: what (entry id) — consequence [repairable]`
     pub fn line(&self, group: &[&Finding]) -> String {
         let finding = group[0];
-        let is_done = self.args.repair && finding.is_repairable();
+        let is_done = self.repairs && finding.is_repairable();
         let style = match finding.severity {
             _ if is_done => self.styles.assistant,
             Severity::Error => self.styles.error,
             Severity::Warning => self.styles.label,
             Severity::Note => self.styles.dim,
         };
-        let severity = match (is_done, self.args.write.change.dry_run) {
+        let severity = match (is_done, self.write.change.dry_run) {
             (true, false) => "repaired",
             (true, true) => "to repair",
             (false, _) => finding.severity.name(),

@@ -1,10 +1,9 @@
 //! The candidates at the end of a command line.
 
-use super::Candidate;
 use super::entries::{Entries, models_near_end};
-use crate::cli::archive::Archived;
+use super::{begun, copied, described};
 use crate::cli::guide;
-use crate::cli::locate::Places;
+use crate::cli::locate::{Places, facts};
 use crate::cli::named::named;
 use crate::cli::output::Ui;
 use crate::cli::period::TIMES;
@@ -27,22 +26,16 @@ const START: u64 = 64 * 1024;
 const NAME_TAIL: u64 = 256 * 1024;
 
 /// Returns the candidates for the last word of a command line of `command`.
-pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<Candidate> {
-    let known = Known {
-        sessions: sessions(words, ui),
-        entries: entries(&command, words, ui),
-        models: models(&command, words, ui),
-        help: command.get_subcommands().map(verb).chain(guide::topics().map(Candidate::plain)).collect(),
-        folder: ui.folder().to_owned(),
-        home: ui.home().map(PathBuf::from),
-    };
-    let mut command = with_completers(command, &Arc::new(known));
+pub fn candidates(command: Command, words: &[OsString], ui: &mut Ui) -> Vec<CompletionCandidate> {
+    let mut command = with_completers(command, words, ui);
     let at = words.len().saturating_sub(1);
-    let found = complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
+    let mut found = complete(&mut command, words.to_vec(), at, Some(ui.folder())).unwrap_or_default();
     let last = words.last().cloned().unwrap_or_default();
-    let found = found.iter().filter(|found| is_asked_for(found, &last)).map(candidate);
     // The scripts of the shells read lines.
-    found.filter(|found| !found.value.contains(char::is_control)).collect()
+    let is_line =
+        |found: &CompletionCandidate| !found.get_value().to_string_lossy().contains(char::is_control);
+    found.retain(|found| is_asked_for(found, &last) && is_line(found));
+    found
 }
 
 /// Whether to offer a candidate: options are offered if the word begins one, or if nothing else matches.
@@ -51,57 +44,42 @@ fn is_asked_for(found: &CompletionCandidate, word: &OsStr) -> bool {
     !is_option || word.as_encoded_bytes().starts_with(b"-")
 }
 
-fn candidate(found: &CompletionCandidate) -> Candidate {
-    let help = found.get_help().map(ToString::to_string);
-    Candidate {
-        value: found.get_value().to_string_lossy().into_owned(),
-        help: help.and_then(|help| help.lines().next().map(str::to_owned)).filter(|help| !help.is_empty()),
-    }
-}
-
-fn verb(verb: &Command) -> Candidate {
-    Candidate { value: verb.get_name().to_owned(), help: verb.get_about().map(ToString::to_string) }
-}
-
-/// What arguments may name.
-#[derive(Debug)]
-struct Known {
-    sessions: Vec<KnownSession>,
-    entries: Entries,
-    models: Vec<String>,
-    help: Vec<Candidate>,
-    folder: PathBuf,
-    home: Option<PathBuf>,
-}
-
 /// Returns the command line with completers for what clap does not know.
-fn with_completers(command: Command, known: &Arc<Known>) -> Command {
+fn with_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command {
+    let sessions = sessions(words, ui);
+    let entries = Arc::new(entries(&command, words, ui));
+    let models = models(&command, words, ui);
+    let about = |verb: &Command| CompletionCandidate::new(verb.get_name()).help(verb.get_about().cloned());
+    let topics = guide::topics().map(CompletionCandidate::new);
+    let help: Vec<_> = command.get_subcommands().map(about).chain(topics).collect();
+    let (folder, home) = (ui.folder().to_owned(), ui.home().map(PathBuf::from));
+    let session = Arc::new(move |word: &str| {
+        let mut found = session_words(word, &sessions);
+        found.extend(files(word, &folder, home.as_deref()));
+        found
+    });
+    let (entry, either) = (Arc::clone(&entries), Arc::clone(&session));
+    let completers = [
+        ("SESSION", completer(move |word| session(word))),
+        ("REF", completer(move |word| entry.words(word))),
+        ("SESSION|REF", completer(move |word| entries.words(word).into_iter().chain(either(word)).collect())),
+        ("TIME", completer(|word| begun(word, TIMES.map(CompletionCandidate::new)).collect())),
+        ("PROVIDER/ID", completer(move |word| begun(word, models.iter().map(Into::into)).collect())),
+        ("COMMAND|TOPIC", completer(move |word| begun(word, help.iter().map(copied)).collect())),
+    ];
     command.mut_subcommands(|verb| {
         verb.mut_args(|arg| {
-            let words: fn(&str, &Known) -> Vec<Candidate> = match &*value_name(&arg) {
-                "SESSION" => session_words,
-                "REF" => |word, known| known.entries.words(word),
-                "SESSION|REF" => {
-                    |word, known| [known.entries.words(word), session_words(word, known)].concat()
-                }
-                "TIME" => |word, _| begun(word, TIMES.map(Candidate::plain)),
-                "PROVIDER/ID" => |word, known| begun(word, known.models.iter().map(Candidate::plain)),
-                "COMMAND|TOPIC" => |word, known| begun(word, known.help.iter().cloned()),
-                _ => return arg,
-            };
-            let known = known.clone();
-            arg.add(ArgValueCompleter::new(move |word: &OsStr| {
-                let found = words(&word.to_string_lossy(), &known).into_iter();
-                found
-                    .map(|found| CompletionCandidate::new(found.value).help(found.help.map(Into::into)))
-                    .collect()
-            }))
+            let name = value_name(&arg);
+            match completers.iter().find(|(known, _)| *known == name) {
+                Some((_, completer)) => arg.add(completer.clone()),
+                None => arg,
+            }
         })
     })
 }
 
-fn begun(word: &str, found: impl IntoIterator<Item = Candidate>) -> Vec<Candidate> {
-    found.into_iter().filter(|found| found.value.starts_with(word)).collect()
+fn completer(words: impl Fn(&str) -> Vec<CompletionCandidate> + Send + Sync + 'static) -> ArgValueCompleter {
+    ArgValueCompleter::new(move |word: &OsStr| words(&word.to_string_lossy()))
 }
 
 /// Returns the name that the help shows for the value of an argument.
@@ -121,11 +99,10 @@ struct KnownSession {
 
 impl KnownSession {
     /// Returns the session as a candidate, described by its first user message, and its name if that is given.
-    fn named(&self, value: &str, name: Option<&str>) -> Candidate {
+    fn named(&self, value: &str, name: Option<&str>) -> CompletionCandidate {
         let words =
             [name, Some(self.question.trim())].into_iter().flatten().filter(|words| !words.is_empty());
-        let help = words.collect::<Vec<_>>().join(": ");
-        Candidate { value: value.to_owned(), help: Some(help).filter(|help| !help.is_empty()) }
+        described(value, words.collect::<Vec<_>>().join(": "))
     }
 }
 
@@ -157,20 +134,19 @@ fn known(path: &Path) -> Option<KnownSession> {
 }
 
 fn archived(path: &Path) -> Option<KnownSession> {
-    let facts = Archived::read(path).ok()?.facts;
+    let session = facts(path)?;
     Some(KnownSession {
-        id: facts.header.id.to_string_lossy().into_owned(),
-        name: facts.name.map(|name| name.to_string_lossy().into_owned()),
-        question: facts.title.to_string_lossy().into_owned(),
+        id: session.header.id.to_string_lossy().into_owned(),
+        name: session.name.map(|name| name.to_string_lossy().into_owned()),
+        question: session.title.to_string_lossy().into_owned(),
         is_archived: true,
     })
 }
 
-/// Returns `last`, sessions and files. A session is offered by its name or, if others have the same name, by its id.
-fn session_words(word: &str, known: &Known) -> Vec<Candidate> {
-    let sessions = &known.sessions;
+/// Returns `last` and sessions. A session is offered by its name or, if others have the same name, by its id.
+fn session_words(word: &str, sessions: &[KnownSession]) -> Vec<CompletionCandidate> {
     let newest = sessions.first().filter(|newest| !newest.is_archived);
-    let mut found: Vec<_> = begun(word, newest.map(|newest| newest.named("last", None)));
+    let mut found: Vec<_> = begun(word, newest.map(|newest| newest.named("last", None))).collect();
     for session in sessions {
         let name = session.name.as_deref();
         let is_shared =
@@ -185,35 +161,34 @@ fn session_words(word: &str, known: &Known) -> Vec<Candidate> {
         };
         found.extend(offered.map(|value| session.named(value, name.filter(|_| is_shared))));
     }
-    found.extend(files(word, known));
     found
 }
 
 /// Returns session files and directories that begin with the word.
-fn files(word: &str, known: &Known) -> Vec<Candidate> {
-    let path = PathBuf::from(word);
-    let ends_folder = word.ends_with(std::path::is_separator);
-    let folder = if ends_folder { Some(&*path) } else { path.parent() };
-    let start = if ends_folder { OsStr::new("") } else { path.file_name().unwrap_or_default() };
-    let folder = folder.filter(|folder| !folder.as_os_str().is_empty());
+fn files(word: &str, folder: &Path, home: Option<&Path>) -> Vec<CompletionCandidate> {
+    let path = Path::new(word);
+    let (before, start) = if word.ends_with(std::path::is_separator) {
+        (path, OsStr::new(""))
+    } else {
+        (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default())
+    };
     let mut found = Vec::new();
-    let place = at_home(folder.unwrap_or(Path::new("")), known.home.as_deref());
-    for entry in std::fs::read_dir(known.folder.join(place)).into_iter().flatten().flatten() {
+    for entry in std::fs::read_dir(folder.join(at_home(before, home))).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_hidden = name.as_encoded_bytes().starts_with(b".") && start.is_empty();
         if is_hidden || !name.as_encoded_bytes().starts_with(start.as_encoded_bytes()) {
             continue;
         }
-        let mut value = folder.map_or_else(PathBuf::new, Path::to_owned).join(&name).into_os_string();
+        let mut value = before.join(&name).into_os_string();
         if entry.path().is_dir() {
             value.push(MAIN_SEPARATOR_STR);
         } else if Path::new(&name).extension() != Some(OsStr::new("jsonl")) {
             continue;
         }
-        found.push(Candidate::plain(value.to_string_lossy()));
+        found.push(value.to_string_lossy().into_owned());
     }
-    found.sort_by(|a, b| a.value.cmp(&b.value));
-    found
+    found.sort_unstable();
+    found.into_iter().map(Into::into).collect()
 }
 
 /// Returns a path as the shell expands it: `~` at its start is the home directory.

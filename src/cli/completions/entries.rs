@@ -1,6 +1,6 @@
 //! The entries of a session as candidates, in the forms of a reference.
 
-use super::Candidate;
+use super::{begun, copied, described};
 use crate::agents::row::RowOptions;
 use crate::load::peek;
 use crate::load::{LoadError, Options, load};
@@ -9,6 +9,7 @@ use crate::session::Session;
 use crate::session::entry::{Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::period::Period;
+use clap_complete::engine::CompletionCandidate;
 use pisess_json::text::Text;
 use pisess_store::ReadAt;
 
@@ -20,16 +21,16 @@ const ENTRIES: usize = 200;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Entries {
     /// The leaf, each with its text.
-    leaf: Option<Candidate>,
-    labels: Vec<Candidate>,
-    ids: Vec<Candidate>,
+    leaf: Option<CompletionCandidate>,
+    labels: Vec<CompletionCandidate>,
+    ids: Vec<CompletionCandidate>,
     kinds: Vec<&'static str>,
 }
 
 impl Entries {
     /// Returns the leaf, labels and ids of the entries in the last MiB, each with its text.
     pub fn read(source: &dyn ReadAt, home: Option<&str>) -> Result<Entries, LoadError> {
-        let home = home.map(|home| Text::from(home).into_owned());
+        let home = home.map(|home| Text::from(home.to_owned()));
         let rows = Some(RowOptions { home, ..RowOptions::default() });
         let session = load(&peek::ends(source, TAIL)?, &Options { rows, ..Options::default() })?;
         Ok(Entries::of(&session))
@@ -38,10 +39,7 @@ impl Entries {
     fn of(session: &Session) -> Entries {
         let drawing = rows(session, session.leaf);
         let labels = Labels::new(session);
-        let candidate = |value: &str, ix| {
-            let row = drawing.text(ix).to_string_lossy().into_owned();
-            Candidate { value: value.to_owned(), help: Some(row).filter(|row| !row.is_empty()) }
-        };
+        let candidate = |value: &str, ix| described(value, drawing.text(ix).to_string_lossy().into_owned());
         let newest = session.all().rev().filter(|&ix| !session.entry(ix).id.is_empty()).take(ENTRIES);
         let roles =
             Role::NAMED.iter().filter(|role| session.all().any(|ix| session.entry(ix).role == **role));
@@ -60,21 +58,18 @@ impl Entries {
 
     /// Returns the references that begin with the word; of `label:X`, `id:X` and `REF^{kind}`, those whose form has
     /// begun, the last one also without its brace.
-    pub fn words(&self, word: &str) -> Vec<Candidate> {
-        let plain = self.leaf.iter().chain(&self.labels).chain(&self.ids).cloned();
-        let prefixed =
-            [("label:", &self.labels), ("id:", &self.ids)].into_iter().flat_map(|(prefix, found)| {
-                let value = move |found: &Candidate| format!("{prefix}{}", found.value);
-                let found = found.iter().filter(move |_| word.starts_with(prefix));
-                found.map(move |found| Candidate { value: value(found), ..found.clone() })
-            });
-        let begun = plain.chain(prefixed).filter(|found| found.value.starts_with(word));
+    pub fn words(&self, word: &str) -> Vec<CompletionCandidate> {
+        let plain = self.leaf.iter().chain(&self.labels).chain(&self.ids).map(copied);
+        let forms = [("label:", &self.labels), ("id:", &self.ids)].into_iter();
+        let prefixed = forms
+            .filter(|(prefix, _)| word.starts_with(prefix))
+            .flat_map(|(prefix, found)| found.iter().map(move |found| copied(found).add_prefix(prefix)));
         let above = word.rsplit_once('^').into_iter().flat_map(|(below, kind)| {
-            let kind = kind.strip_prefix('{').unwrap_or(kind);
-            let kinds = self.kinds.iter().filter(move |known| known.starts_with(kind));
-            kinds.map(move |kind| Candidate::plain(format!("{below}^{{{kind}}}")))
+            let start = kind.strip_prefix('{').unwrap_or(kind);
+            let kinds = self.kinds.iter().filter(move |known| known.starts_with(start));
+            kinds.map(move |kind| CompletionCandidate::new(format!("{below}^{{{kind}}}")))
         });
-        begun.chain(above).collect()
+        begun(word, plain.chain(prefixed)).chain(above).collect()
     }
 }
 
@@ -123,9 +118,8 @@ mod tests {
         let large = session("\"version\":3,", 300_000);
         assert!(large.len() > 20 << 20);
         let entries = Entries::read(&large, None).unwrap();
-        let last =
-            Candidate { value: format!("{:08x}", 299_999), help: Some("user: question 299999".to_owned()) };
-        let leaf = Candidate { value: "@".to_owned(), ..last.clone() };
+        let [leaf, last] = ["@", &format!("{:08x}", 299_999)]
+            .map(|value| described(value, "user: question 299999".to_owned()));
         assert_eq!((entries.leaf, &entries.ids[0]), (Some(leaf), &last));
         assert_eq!((entries.ids.len(), entries.kinds), (ENTRIES, vec!["user", "message"]));
         let read = large.read.load(Ordering::Relaxed);

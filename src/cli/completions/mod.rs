@@ -6,15 +6,23 @@ pub mod words;
 
 pub use candidates::candidates;
 
-/// A candidate and its description.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub value: String,
-    pub help: Option<String>,
+use clap_complete::engine::CompletionCandidate;
+
+/// Returns a candidate with a description, unless that is empty.
+fn described(value: &str, help: String) -> CompletionCandidate {
+    CompletionCandidate::new(value).help(Some(help).filter(|help| !help.is_empty()).map(Into::into))
 }
 
-impl Candidate {
-    pub fn plain(value: impl Into<String>) -> Candidate {
-        Candidate { value: value.into(), help: None }
-    }
+fn copied(candidate: &CompletionCandidate) -> CompletionCandidate {
+    CompletionCandidate::new(candidate.get_value()).help(candidate.get_help().cloned())
+}
+
+/// Returns those candidates that begin with a word.
+fn begun(
+    word: &str,
+    found: impl IntoIterator<Item = CompletionCandidate>,
+) -> impl Iterator<Item = CompletionCandidate> {
+    let begins =
+        |found: &CompletionCandidate| found.get_value().as_encoded_bytes().starts_with(word.as_bytes());
+    found.into_iter().filter(begins)
 }

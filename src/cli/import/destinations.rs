@@ -48,14 +48,17 @@ pub fn destinations(
             return Destination { cwd, id, path, exists, beside: None, is_given: false };
         }
         let mut own = || {
-            let cwd = cwd.to_string_lossy().into_owned();
-            folders.entry(cwd.clone()).or_insert_with(|| folder_for(Path::new(&cwd), agent, ui)).clone()
+            let project = cwd.to_string_lossy().into_owned();
+            let folder = || folder_for(Path::new(&*cwd.to_string_lossy()), agent, ui);
+            folders.entry(project).or_insert_with(folder).clone()
         };
         // The newest of those that were made of the source.
-        let next = (0..).find(|copy| !known.contains_key(&survey.session_id(agent, *copy)));
-        let next = next.unwrap_or_default();
-        let last = next.checked_sub(1).map(|copy| survey.session_id(agent, copy));
-        let last = last.and_then(|id| Some((known.get(&id)?.clone(), id)));
+        let is_new = |copy: &u32| !known.contains_key(&survey.session_id(agent, *copy));
+        let next = (0..).find(is_new).unwrap_or_default();
+        let last = next.checked_sub(1).and_then(|copy| {
+            let id = survey.session_id(agent, copy);
+            Some((known.get(&id)?.clone(), id))
+        });
         let beside = survey.session_id(agent, next);
         let folder = match (output, &last) {
             (Some(folder), _) => folder.to_owned(),

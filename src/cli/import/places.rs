@@ -1,6 +1,6 @@
 //! Where Claude Code and Codex keep their sessions, and which of them arguments name.
 
-use crate::cli::named::{self, is_spelled_as_path};
+use crate::cli::named::{self, name_in};
 use crate::cli::output::{Failure, Ui, visible};
 use crate::import::{self, Origin, Survey, Target, write};
 use crate::load::names::{Known, NameError, choose};
@@ -56,8 +56,7 @@ const MISSING: &str =
 pub fn found(arguments: &[PathBuf], ui: &mut Ui) -> (Vec<FoundFile>, Vec<Failure>) {
     let (mut paths, mut failures) = (Vec::new(), Vec::new());
     for argument in arguments {
-        let name = argument.to_str().filter(|name| !is_spelled_as_path(name));
-        match name.filter(|_| argument.symlink_metadata().is_err()) {
+        match name_in(argument) {
             None => paths.push(argument.clone()),
             Some(name) => match named(name, ui) {
                 Ok(path) => paths.push(path),

@@ -53,6 +53,13 @@ pub struct Importer<'a> {
     pub stdout_is: &'a (dyn Fn(&File) -> bool + Sync),
 }
 
+impl Done {
+    /// Returns what became of a source that was imported to a file; nothing is committed yet.
+    fn to(path: &Path, action: Action, entries: usize) -> Done {
+        Done { to: path.to_owned(), action, entries, committed: None }
+    }
+}
+
 impl Importer<'_> {
     /// Imports a source to its destination.
     ///
@@ -70,12 +77,7 @@ impl Importer<'_> {
             state => state?,
         };
         match (state, &destination.beside) {
-            (State::Current, _) => Ok(Done {
-                to: destination.path.clone(),
-                action: Action::Nothing,
-                entries: 0,
-                committed: None,
-            }),
+            (State::Current, _) => Ok(Done::to(&destination.path, Action::Nothing, 0)),
             (State::Grown(_), _) => match self.append(source, &file, destination, &input)? {
                 Some(done) => Ok(done),
                 None => self.import(source, destination),
@@ -134,12 +136,12 @@ impl Importer<'_> {
         };
         if self.change.dry_run {
             fill(&mut io::sink()).map_err(|error| unreadable(source, error))?;
-            return Ok(Done { to: path.to_owned(), action: Action::Create, entries, committed: None });
+            return Ok(Done::to(path, Action::Create, entries));
         }
         let folder = path.parent().filter(|_| !destination.is_given).map(NewFolder::make).transpose()?;
         let committed = Some(self.put(source, path, &mut fill)?);
         folder.into_iter().for_each(NewFolder::keep);
-        Ok(Done { to: path.to_owned(), action: Action::Create, entries, committed })
+        Ok(Done { committed, ..Done::to(path, Action::Create, entries) })
     }
 
     /// Writes a new file. In a store, it has the time of the source, so that the agents do not take it for the session
@@ -173,8 +175,7 @@ impl Importer<'_> {
             Ok(Some((session, change)))
         };
         let done = |session: &Session, change: &Change| {
-            let (action, entries) = (change.action(session), change.entries.len());
-            Done { to: destination.path.clone(), action, entries, committed: None }
+            Done::to(&destination.path, change.action(session), change.entries.len())
         };
         if self.change.dry_run {
             return Ok(grown(input)?.map(|(session, change)| done(&session, &change)));

@@ -33,8 +33,8 @@ impl Clock {
     pub fn parts(&self, time_ms: i64) -> (String, String) {
         match Timestamp::from_millisecond(time_ms) {
             Ok(time) => {
-                let time = time.to_zoned_datetime(self.zone().clone());
-                (time.strftime("%Y-%m-%d").to_string(), time.strftime("%H:%M").to_string())
+                let local = time.to_zoned_datetime(self.zone().clone());
+                (local.strftime("%Y-%m-%d").to_string(), local.strftime("%H:%M").to_string())
             }
             Err(_) => (format!("{:10}", "?"), " ".repeat(5)),
         }

@@ -1,4 +1,4 @@
-//! The input and output of commands: the [`World`] and the global options as one value.
+//! The input and output of commands: the [`World`] and the options of every command as one value.
 //!
 //! Data goes to standard output, diagnostics to standard error. Every `pisess:` line is printed here.
 
@@ -17,11 +17,10 @@ pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};
 use pager::Pager;
 pub use progress::Progress;
-use progress::ProgressLine;
 pub use rows::{Glyphs, Rows, Styles, columns, fitted, fitted_end, fitted_path, styled};
 pub use table::{Cell, Column, GAP, Table};
 
-use crate::cli::options::GlobalArgs;
+use crate::cli::options::ColorChoice;
 use crate::world::World;
 use std::fs::File;
 use std::io::{self, Write};
@@ -37,7 +36,7 @@ pub struct Ui<'w> {
     json: bool,
     /// Styles for standard output.
     pub styles: Styles,
-    progress: ProgressLine,
+    progress: Progress,
     /// Whether a pager is started when something is printed.
     wants_pager: bool,
     /// The first line that the pager shows, counted from 1.
@@ -54,7 +53,7 @@ impl<'w> Ui<'w> {
             has_loss: false,
             json,
             styles: Styles::default(),
-            progress: ProgressLine::default(),
+            progress: Progress::default(),
             wants_pager: false,
             first_line: 1,
             pager: None,
@@ -88,9 +87,9 @@ impl<'w> Ui<'w> {
         }
     }
 
-    pub fn configure(&mut self, global: &GlobalArgs) {
-        self.is_quiet = global.quiet;
-        self.styles = Styles::new(global.color, self.wants_colour());
+    pub fn configure(&mut self, color: ColorChoice, is_quiet: bool) {
+        self.is_quiet = is_quiet;
+        self.styles = Styles::new(color, self.wants_colour());
     }
 
     /// Whether standard output is a terminal and the environment does not disable colour.

@@ -4,9 +4,8 @@
 
 use std::io::{Write, stderr};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, park_timeout};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -15,10 +14,18 @@ const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 /// The width of the bar. With the numbers after it, it fits on a narrow terminal, so that one line can be cleared.
 const BAR: usize = 16;
 
-/// A job whose progress is shown until this is dropped.
+/// A job, and the line of the terminal that shows its progress until this is dropped.
+#[derive(Default)]
 pub struct Progress {
     done: Arc<AtomicUsize>,
-    line: ProgressLine,
+    /// The thread that draws the line, which all jobs share; it ends when it is taken from here.
+    drawing: Arc<Mutex<Option<JoinHandle<()>>>>,
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
 }
 
 impl Progress {
@@ -26,23 +33,8 @@ impl Progress {
     pub fn advance(&self) {
         self.done.fetch_add(1, Ordering::Relaxed);
     }
-}
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.line.clear();
-    }
-}
-
-/// The line of the terminal that shows progress.
-#[derive(Clone, Default)]
-pub(super) struct ProgressLine(Arc<Mutex<Option<Drawing>>>);
-
-/// A thread that draws until the sender is dropped.
-type Drawing = (Sender<()>, JoinHandle<()>);
-
-impl ProgressLine {
-    /// Shows a bar for files while `may_draw` returns true.
+    /// Returns a job on the same line that shows a bar for files while `may_draw` returns true.
     pub fn files(&self, files: usize, may_draw: Option<fn() -> bool>) -> Progress {
         let bar = move |done: usize, _| {
             let filled = BAR * done.min(files) / files;
@@ -51,7 +43,7 @@ impl ProgressLine {
         self.start(bar, may_draw.filter(|_| files > 1))
     }
 
-    /// Shows a spinner while `may_draw` returns true.
+    /// Returns a job on the same line that shows a spinner while `may_draw` returns true.
     pub fn command(&self, what: &'static str, may_draw: Option<fn() -> bool>) -> Progress {
         let spinner = move |_, elapsed: Duration| {
             let frame = FRAMES[(elapsed.as_millis() / TICK.as_millis()) as usize % FRAMES.len()];
@@ -66,35 +58,36 @@ impl ProgressLine {
         may_draw: Option<fn() -> bool>,
     ) -> Progress {
         self.clear();
-        let done = Arc::new(AtomicUsize::new(0));
-        if let Some(may_draw) = may_draw {
-            let (sender, ended) = channel();
-            let (counted, start) = (Arc::clone(&done), Instant::now());
-            let draw = move || {
-                let (mut pause, mut is_shown) = (PATIENCE, false);
-                while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                    pause = TICK;
-                    is_shown = may_draw();
-                    if is_shown {
-                        draw(&text(counted.load(Ordering::Relaxed), start.elapsed()));
-                    }
+        let job = Progress { done: Arc::default(), drawing: Arc::clone(&self.drawing) };
+        let Some(may_draw) = may_draw else { return job };
+        let (done, drawing, start) = (Arc::clone(&job.done), Arc::clone(&job.drawing), Instant::now());
+        let is_wanted = move || drawing.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let draw = move || {
+            let mut is_shown = false;
+            park_timeout(PATIENCE);
+            while is_wanted() {
+                is_shown = may_draw();
+                if is_shown {
+                    draw(&text(done.load(Ordering::Relaxed), start.elapsed()));
                 }
-                if is_shown && may_draw() {
-                    draw("");
-                }
-            };
-            // If no thread can be started, nothing is shown.
-            let thread = Builder::new().spawn(draw).ok();
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = thread.map(|thread| (sender, thread));
-        }
-        Progress { done, line: self.clone() }
+                park_timeout(TICK);
+            }
+            if is_shown && may_draw() {
+                draw("");
+            }
+        };
+        // Locked until the thread is here, without which it would end. If none can be started, nothing is shown.
+        let mut thread = job.drawing.lock().unwrap_or_else(PoisonError::into_inner);
+        *thread = Builder::new().spawn(draw).ok();
+        drop(thread);
+        job
     }
 
     /// Clears the line, if it shows something, for good.
     pub fn clear(&self) {
-        let drawing = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((sender, thread)) = drawing {
-            drop(sender);
+        let drawing = self.drawing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = drawing {
+            thread.thread().unpark();
             let _ = thread.join();
         }
     }

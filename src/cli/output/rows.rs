@@ -282,17 +282,17 @@ pub fn fitted_path(text: &str, path: Range<usize>, columns: usize, ellipsis: &st
         return fitted(text, columns, ellipsis);
     }
     // One third is for the beginning, unless the name needs it.
-    let head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
-    let head = &path[..end_at(path.graphemes(true), head)];
-    let tail = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
-    let tail = &path[tail..];
+    let for_head = (room / 3).min(room.saturating_sub(self::columns(&path[name..])));
+    let head = &path[..end_at(path.graphemes(true), for_head)];
+    let from = path.len() - end_at(path.graphemes(true).rev(), room - self::columns(head));
+    let tail = &path[from..];
     // Directories are kept whole if that leaves enough.
     let cut = tail
         .find(SEPARATORS)
         .filter(|&at| at < tail.rfind(SEPARATORS).unwrap_or(0) + 1 && at < 12)
         .unwrap_or(0);
-    let head = head.rfind(SEPARATORS).map_or(head, |at| &head[..=at]);
-    format!("{before}{head}{ellipsis}{}{after}", &tail[cut..])
+    let folders = head.rfind(SEPARATORS).map_or(head, |at| &head[..=at]);
+    format!("{before}{folders}{ellipsis}{}{after}", &tail[cut..])
 }
 
 /// Returns the number of bytes that fit into `columns`.
@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(cut(&format!("/a b/ in {path}"), 30), "/a b/ in src/…/tree_rows.rs");
         assert_eq!(cut(&read, 9), "src/comm…");
         for columns in 0..60 {
-            assert!(columns_of(&cut(&read, columns)) <= columns, "{columns}");
+            assert!(super::columns(&cut(&read, columns)) <= columns, "{columns}");
         }
     }
 
@@ -371,9 +371,5 @@ mod tests {
                 assert_eq!(rows.text, format!("{number:>width$}").as_bytes());
             }
         }
-    }
-
-    fn columns_of(text: &str) -> usize {
-        columns(text)
     }
 }

@@ -51,8 +51,8 @@ impl Shell {
             Some(command) => (option, command.clone()),
             None => (variable, ui.env(variable)?),
         };
-        let session = session.to_owned();
-        let shell = Shell { session, option, command, timeout, outcome: UNTOUCHED, hint };
+        let (session, outcome) = (session.to_owned(), UNTOUCHED);
+        let shell = Shell { session, option, command, timeout, outcome, hint };
         Some(shell).filter(|shell| !shell.command.trim().is_empty())
     }
 

@@ -13,7 +13,7 @@ use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use super::options::WriteArgs;
 use super::output::{Exit, Failure, Ui};
-use super::transaction::{Attempted, under_lock};
+use super::transaction::Attempted;
 use crate::format::size;
 use crate::load::{Options, load};
 use crate::ops::archive::PRUNED;
@@ -160,8 +160,7 @@ impl Job<'_> {
             Some(_) => self.prune_elsewhere(ui)?,
             None => {
                 self.refuse_running()?;
-                let mut attempt = |grown: Option<Input>, locked: Locked| self.attempt(grown, locked, ui);
-                under_lock(&self.open.input, &self.options(), &mut attempt)?
+                self.open.under_lock(&self.options(), &mut |now, locked| self.attempt(now, locked, ui))?
             }
         };
         if outcome.is_nothing() {
@@ -191,18 +190,14 @@ impl Job<'_> {
 
     /// Refuses to remove entries of a session that an agent may have open: it would continue from one that is gone.
     fn refuse_running(&self) -> Result<(), Failure> {
-        let cwd = self.open.session.header.cwd.as_ref().filter(|_| self.removes_entries());
-        let cwd = cwd.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
-        self.open
-            .input
-            .refuse_running(&cwd.iter().map(|cwd| &**cwd).collect::<Vec<_>>(), self.write.change.force)
+        let recorded = self.open.session.header.cwd.as_ref().filter(|_| self.removes_entries());
+        let cwd = recorded.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+        self.open.input.refuse_running(&Vec::from_iter(cwd.as_deref()), self.write.change.force)
     }
 
     /// Prunes the session under its lock: writes the file beside it, then the session. If the session cannot
     /// be written, the file beside it is what it was.
-    fn attempt(&self, grown: Option<Input>, locked: Locked, ui: &Ui) -> Attempted<Outcome> {
-        let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
-        let now = grown.as_ref().unwrap_or(self.open);
+    fn attempt(&self, now: &OpenSession, locked: Locked, ui: &Ui) -> Attempted<Outcome> {
         let prune = self.find(now, ui)?;
         let outcome = Outcome::of(&prune, &now.session);
         if prune.is_empty() {

@@ -1,7 +1,7 @@
 //! The rows of a plan, and the result of `prune`.
 
 use super::branch::described;
-use crate::cli::output::{Cell, Column, Exit, Failure, Table, Ui, visible};
+use crate::cli::output::{Column, Exit, Failure, Table, Ui, visible};
 use crate::cli::prune::{Job, Task};
 use crate::cli::rows::entry::said;
 use crate::format::{counted, size, tokens};
@@ -9,7 +9,7 @@ use crate::load::{Options, load};
 use crate::ops::prune::{Prune, Record, context_tokens};
 use crate::ops::tree::rows;
 use crate::session::Session;
-use crate::session::entry::{EntryIx, LineNo};
+use crate::session::entry::LineNo;
 use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
@@ -56,16 +56,6 @@ impl Outcome {
     }
 }
 
-/// A row of a plan: an entry or a part of it, and its kind and size.
-pub struct PlanRow<'a> {
-    pub id: Text<'a>,
-    pub line: LineNo,
-    pub field: Option<&'a str>,
-    pub what: Option<(Text<'a>, usize)>,
-    /// The row of a whole entry.
-    pub said: Option<Cell>,
-}
-
 impl Job<'_> {
     /// Prints a row for each payload or entry, and the sizes of session and context before and after.
     pub fn plan(&self, ui: &mut Ui) -> Result<Exit, Failure> {
@@ -73,21 +63,12 @@ impl Job<'_> {
         self.warn_of_refusal(ui)?;
         let (session, source) = (&self.open.session, self.open.input.source());
         let prune = self.find(self.open, ui)?;
-        let place = |ix: EntryIx| (session.id(ix), session.entry(ix).line);
         let whole = source.len() as usize;
         let sizes = format!("session {} to {}", size(whole), size(whole - prune.saved(session)));
-        let (drawing, styles) = (rows(session, session.leaf), ui.styles);
-        let payloads = prune.payloads().map(|payload| {
-            let (id, line) = place(payload.entry);
-            let what = Some((Text::from(payload.kind.name()), payload.bytes));
-            PlanRow { id, line, field: Some(&*payload.field), what, said: None }
-        });
-        let entries = prune.entries.iter().map(|&ix| {
-            let (id, line) = place(ix);
-            let what = Some((session.kind_name(ix), session.entry(ix).span.len as usize));
-            PlanRow { id, line, field: None, what, said: Some(said(&drawing.row(ix), &styles)) }
-        });
-        self.print_rows(payloads.chain(entries), ui)?;
+        match self.task {
+            Task::Payloads { .. } => self.print_payloads(&prune, ui)?,
+            _ => self.print_entries(&prune, ui)?,
+        }
         let mut summary = format!("{}; {sizes}", Outcome::of(&prune, session).described());
         if let Task::Payloads { .. } = self.task {
             let [before, after] = self.context(&prune)?.map(|count| tokens(count as f64));
@@ -112,34 +93,52 @@ impl Job<'_> {
         Ok([before, input.read(context_tokens(&loaded, &after))?])
     }
 
-    pub fn print_rows<'p>(
-        &self,
-        rows: impl Iterator<Item = PlanRow<'p>>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let (text, number) = (Column::text(""), Column::number(""));
-        let sizes = match self.task {
-            Task::Restore => vec![],
-            Task::Payloads { .. } => vec![text, number],
-            Task::Branch(_) | Task::Compacted => vec![number],
-        };
-        let mut table = Table::new([vec![text], sizes, vec![text.cut()]].concat());
-        for PlanRow { id, line, field, what, said } in rows {
+    fn print_payloads(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let mut table =
+            Table::new([Column::text(""), Column::text(""), Column::number(""), Column::text("").cut()]);
+        for payload in prune.payloads() {
+            let (id, line) = (session.id(payload.entry), session.entry(payload.entry).line);
+            let (field, kind) = (&*payload.field, payload.kind.name());
             if self.write.change.json {
-                let row = Object::new()
-                    .text_or_null("id", Some(&id).filter(|id| !id.is_empty()))
-                    .number("line", f64::from(line.0))
-                    .str_or_null("field", field)
-                    .with(what, |row, (kind, bytes)| row.text("kind", &kind).number("bytes", bytes as f64));
-                ui.print_json(&row.finish())?;
+                let row = plan_row(&id, line, Some(field)).str("kind", kind);
+                ui.print_json(&row.number("bytes", payload.bytes as f64).finish())?;
                 continue;
             }
-            let shown = |text: &Text| visible(&text.to_string_lossy());
-            let kind = what.as_ref().filter(|_| said.is_none()).map(|(kind, _)| shown(kind));
-            let texts = [Some(shown(&id)), kind, what.map(|(_, bytes)| size(bytes))];
-            let cells = texts.into_iter().flatten().map(|text| vec![(text, Style::new())]);
-            let last = said.unwrap_or_else(|| vec![(visible(field.unwrap_or_default()), Style::new())]);
-            table.row(cells.chain([last]).collect());
+            table.texts([shown(&id), kind.to_owned(), size(payload.bytes), visible(field)]);
+            table.stream(ui)?;
+        }
+        table.print(ui)
+    }
+
+    fn print_entries(&self, prune: &Prune, ui: &mut Ui) -> Result<(), Failure> {
+        let session = &self.open.session;
+        let (drawing, styles) = (rows(session, session.leaf), ui.styles);
+        let mut table = Table::new([Column::text(""), Column::number(""), Column::text("").cut()]);
+        for &ix in &prune.entries {
+            let (id, entry) = (session.id(ix), session.entry(ix));
+            let bytes = entry.span.len as usize;
+            if self.write.change.json {
+                let row = plan_row(&id, entry.line, None).text("kind", &session.kind_name(ix));
+                ui.print_json(&row.number("bytes", bytes as f64).finish())?;
+                continue;
+            }
+            let [id, bytes] = [shown(&id), size(bytes)].map(|text| vec![(text, Style::new())]);
+            table.row(vec![id, bytes, said(&drawing.row(ix), &styles)]);
+            table.stream(ui)?;
+        }
+        table.print(ui)
+    }
+
+    /// Prints a row for each payload or entry that would be put back.
+    pub fn print_restored(&self, placed: &[Record], ui: &mut Ui) -> Result<(), Failure> {
+        let mut table = Table::new([Column::text(""), Column::text("").cut()]);
+        for record in placed {
+            if self.write.change.json {
+                ui.print_json(&plan_row(&record.id, record.line, record.field()).finish())?;
+                continue;
+            }
+            table.texts([shown(&record.id), visible(record.field().unwrap_or_default())]);
             table.stream(ui)?;
         }
         table.print(ui)
@@ -195,4 +194,16 @@ impl Job<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns what rows for payloads and entries have in common, as JSON.
+fn plan_row(id: &Text, line: LineNo, field: Option<&str>) -> Object {
+    Object::new()
+        .text_or_null("id", Some(id).filter(|id| !id.is_empty()))
+        .number("line", f64::from(line.0))
+        .str_or_null("field", field)
+}
+
+fn shown(text: &Text) -> String {
+    visible(&text.to_string_lossy())
 }

@@ -1,13 +1,14 @@
 //! `--restore`: puts back what was pruned.
 
-use super::report::{Outcome, PlanRow};
+use super::report::Outcome;
 use super::{Job, existing, own_path};
-use crate::cli::open::{Input, OpenSession};
+use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui, visible};
-use crate::cli::transaction::{Attempted, under_lock};
+use crate::cli::transaction::Attempted;
 use crate::ops::plan::copy_all;
 use crate::ops::prune::{Restore, SideError, pruned_file, read};
-use pisess_store::{self as store, Attempt, Locked, SessionFile};
+use pisess_store::{self as store, Locked, SessionFile};
+use std::io::Write;
 use std::path::Path;
 
 impl Job<'_> {
@@ -21,14 +22,7 @@ impl Job<'_> {
         };
         if self.write.change.dry_run {
             let restore = self.places(self.open, pruned)?;
-            let rows = restore.placed.iter().map(|placed| PlanRow {
-                id: placed.id.borrowed(),
-                line: placed.line,
-                field: placed.field(),
-                what: None,
-                said: None,
-            });
-            return self.print_rows(rows, ui).map(|()| Exit::Done);
+            return self.print_restored(&restore.placed, ui).map(|()| Exit::Done);
         }
         if self.write.output.is_some() {
             let restore = self.places(self.open, pruned)?;
@@ -44,9 +38,7 @@ impl Job<'_> {
                 unremoved = store::remove(&self.pruned).err();
             }
         };
-        let mut attempt = |grown: Option<Input>, locked: Locked| -> Attempted<Outcome> {
-            let grown = grown.map(|input| self.open.reloaded(input)).transpose()?;
-            let now = grown.as_ref().unwrap_or(self.open);
+        let mut attempt = |now: &OpenSession, locked: Locked| -> Attempted<Outcome> {
             // Checked under the lock, because another pisess may have pruned or restored meanwhile.
             let Some(pruned) = existing(&self.pruned)? else {
                 return Ok((None, Outcome::default()));
@@ -60,12 +52,12 @@ impl Job<'_> {
             }
             let whole = restore.whole(now.input.source());
             // Under the lock, because another pisess may prune as soon as it is released.
-            let locked = locked.carrying_growth();
-            let attempt: Attempt =
-                locked.rewrite_then(None, &mut |out| copy_all(&whole, out), &mut || remove(is_whole))?;
+            let mut write = |out: &mut dyn Write| copy_all(&whole, out);
+            let attempt =
+                locked.carrying_growth().rewrite_then(None, &mut write, &mut || remove(is_whole))?;
             Ok((Some(attempt), outcome))
         };
-        let (committed, outcome) = under_lock(&self.open.input, &options, &mut attempt)?;
+        let (committed, outcome) = self.open.under_lock(&options, &mut attempt)?;
         if let Some(error) = unremoved {
             ui.warn(&error.to_string());
         }
@@ -97,8 +89,7 @@ impl Job<'_> {
 /// # Errors
 /// If it is damaged, or belongs to another session.
 pub fn opened(now: &OpenSession, pruned: SessionFile) -> Result<Restore, Failure> {
-    let operations = read(&pruned, &now.session.header.id);
-    let operations = operations.map_err(|error| unusable(pruned.path(), error))?;
+    let operations = read(&pruned, &now.session.header.id).map_err(|error| unusable(pruned.path(), error))?;
     now.input.read(Restore::new(&now.session, now.input.source(), operations, Box::new(pruned)))
 }
 

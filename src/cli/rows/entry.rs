@@ -181,8 +181,8 @@ impl Look<'_> {
             rows.put(mark, if is_dim { self.styles.dim } else { style });
             rows.put(" ", Style::new());
         }
-        let is_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
-        self.body(rows, ix, &row, if is_dim { self.styles.dim } else { Style::new() });
+        let is_body_dim = is_dim || row.tone == Tone::Note || edited == Some(&Edit::Omit);
+        self.body(rows, ix, &row, if is_body_dim { self.styles.dim } else { Style::new() });
     }
 
     fn body(&self, rows: &mut Rows, ix: EntryIx, row: &Row, style: Style) {
@@ -229,8 +229,8 @@ impl Look<'_> {
         if !is_own {
             let room = rows.left.map_or(MOST_HEAD, |left| left / 3).min(MOST_HEAD);
             rows.put(&fitted(body, room, self.glyphs.ellipsis), style);
-            let field = field.map(|name| format!("{name}: ")).unwrap_or_default();
-            rows.put(&format!(" {}{field}", self.glyphs.fold), self.styles.dim);
+            let before = field.map(|name| format!("{name}: ")).unwrap_or_default();
+            rows.put(&format!(" {}{before}", self.glyphs.fold), self.styles.dim);
         }
         let text = visible(&hit.snippet.text);
         let first = self.drawing.words.all(&text).first().map_or(0..0, Clone::clone);
@@ -266,8 +266,8 @@ const MOST_HEAD: usize = 40;
 
 /// Returns the name of a field for people; `None` for ordinary text.
 fn field_name(path: &str) -> Option<&str> {
-    let name = path.rsplit('.').next()?;
-    let name = name.split('[').next().filter(|name| !name.is_empty())?;
+    let last = path.rsplit('.').next()?;
+    let name = last.split('[').next().filter(|name| !name.is_empty())?;
     (!matches!(name, "text" | "content" | "summary" | "label" | "name")).then_some(name)
 }
 

@@ -15,19 +15,12 @@ use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::path::Path;
 
-/// What is printed for each session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
-    /// A row for each entry that matches.
-    Rows,
-    /// The number of these entries, after its path.
-    Count(PathsArgs),
-    Path(PathsArgs),
-}
-
 /// The format of the output.
 pub struct Painter {
-    pub detail: Detail,
+    /// Whether a session has one row: the number of entries that match, after its path if that is printed.
+    pub counts: bool,
+    /// If these are set, and entries are not counted, a session has one row with its path.
+    pub only: PathsArgs,
     pub json: bool,
     /// Whether each session has a heading above its rows.
     pub headings: bool,
@@ -45,6 +38,16 @@ pub struct Painter {
 }
 
 impl Painter {
+    /// Whether there is a row for each entry that matches.
+    pub fn has_rows(&self) -> bool {
+        !self.counts && !self.only.is_set()
+    }
+
+    /// Whether a single session is searched, so that neither headings nor rows name it.
+    pub fn is_of_one(&self) -> bool {
+        !self.headings && !self.paths
+    }
+
     pub fn has_context(&self) -> bool {
         self.most_above > 0 || self.most_below > 0
     }
@@ -53,7 +56,7 @@ impl Painter {
     /// unless it is the first.
     pub fn heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
         if !self.headings {
-            let is_apart = !is_first && self.has_context() && self.detail == Detail::Rows && !self.json;
+            let is_apart = !is_first && self.has_context() && self.has_rows() && !self.json;
             return if is_apart { self.gap() } else { String::new() };
         }
         let (id, home) = (header.id.to_string_lossy(), ui.home());
@@ -87,16 +90,15 @@ impl Painter {
         let mut line = styled(&before, styles.summary);
         line += &styled(&id, styles.label);
         line += &styled(&role, styles.dim);
-        let used = columns(&before) + columns(&id) + columns(&role);
         let style = if is_context { styles.dim } else { Style::new() };
         let turn = match &hit.turn {
             Some(Turn::After(parent)) => {
-                let parent = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
-                format!("  (after {parent})")
+                let above = parent.as_ref().map_or("root".into(), |id| visible(&id.to_string_lossy()));
+                format!("  (after {above})")
             }
             _ => String::new(),
         };
-        let used = used + columns(&turn);
+        let used: usize = [&before, &id, &role, &turn].into_iter().map(|part| columns(part)).sum();
         self.push_snippet(&hit.hit.snippet, self.width.saturating_sub(used), style, &mut line);
         line += &styled(&turn, styles.active);
         out.extend_from_slice(line.trim_end().as_bytes());
@@ -162,26 +164,23 @@ impl Painter {
 
     /// Appends the single row of a session, for -l and -c.
     pub fn summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
-        if self.json && self.detail != Detail::Rows {
-            let count = matches!(self.detail, Detail::Count(_)).then_some(count as f64);
+        if self.has_rows() {
+            return;
+        }
+        if self.json {
+            let count = self.counts.then_some(count as f64);
             let row = path_json(path, header).with(count, |row, count| row.number("count", count));
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
             return;
         }
-        match self.detail {
-            Detail::Rows => {}
-            Detail::Path(only) => only.push(path, self.styles.summary, out),
-            Detail::Count(only) => {
-                match (self.paths, only.null) {
-                    (false, _) => {}
-                    (true, true) => only.push(path, self.styles.summary, out),
-                    (true, false) => {
-                        out.extend_from_slice((styled(&shown(path), self.styles.summary) + ":").as_bytes());
-                    }
-                }
-                out.extend_from_slice(format!("{count}\n").as_bytes());
-            }
+        if !self.counts || self.paths && self.only.null {
+            self.only.push(path, self.styles.summary, out);
+        } else if self.paths {
+            out.extend_from_slice((styled(&shown(path), self.styles.summary) + ":").as_bytes());
+        }
+        if self.counts {
+            out.extend_from_slice(format!("{count}\n").as_bytes());
         }
     }
 }

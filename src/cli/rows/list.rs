@@ -181,8 +181,8 @@ fn title(session: &Listed, row: &ListRow) -> String {
         (ancestors, true) => format!("{}└─ ", "   ".repeat(ancestors.min(24) - 1)),
         (ancestors, false) => format!("{}├─ ", "   ".repeat(ancestors.min(24) - 1)),
     };
-    let agent = session.owner.as_ref().and_then(|_| session.path.file_stem());
-    let agent = agent.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
+    let stem = session.owner.as_ref().and_then(|_| session.path.file_stem());
+    let agent = stem.map(|stem| format!("{}: ", stem.to_string_lossy().trim_start_matches('_')));
     let archived = if is_archive(&session.path) { "(archived) " } else { "" };
     let text = titled(&session.title(), session.messages);
     visible(&format!("{branch}{}{archived}{text}", agent.unwrap_or_default()))

@@ -1,6 +1,5 @@
 //! The rows of the tree, for people.
 
-use crate::agents::pi::edits::Edit;
 use crate::cli::ids::Ids;
 use crate::cli::output::{Clock, Failure, Glyphs, Rows, Ui, columns, fitted, styled, visible};
 use crate::cli::rows::entry::{ID_COLUMNS, Look};
@@ -8,14 +7,12 @@ use crate::cli::rows::stretches::{STRETCH, draw_stretches};
 use crate::format::{age, counted, dollars, grouped, tokens};
 use crate::ops::label::last_of_conversation;
 use crate::ops::rows::{Ending, Extent, extents, folded_tools, folds};
-use crate::ops::tree::Drawing;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Kind};
 use crate::session::paths::below_home;
 use crate::session::reference::Position;
 use crate::session::tree::TreeRow;
 use crate::session::usage::UsageSums;
-use foldhash::HashMap;
 use owo_colors::Style;
 use std::ops::Range;
 
@@ -30,60 +27,33 @@ fn print_heading(session: &Session, usage: UsageSums, glyphs: Glyphs, ui: &mut U
     let (home, cwd) = (ui.home().filter(|home| home.len() > 1), session.header.cwd.as_ref());
     let folder = cwd.map(|cwd| visible(&below_home(&cwd.to_string(), home.as_deref())));
     let used = usage.tokens() > 0.0;
-    let facts: Vec<_> = folder
+    let facts = folder
         .into_iter()
         .chain([counted(session.entries.len(), "entry", "entries")])
         .chain(used.then(|| format!("{} tokens", tokens(usage.tokens()))))
         .chain((usage.cost > 0.0).then(|| dollars(usage.cost)))
-        .collect();
-    let name = session.name().map(|name| visible(&name.to_string()));
+        .collect::<Vec<_>>()
+        .join(glyphs.dot);
     let width = ui.width().unwrap_or(usize::MAX);
-    let facts = facts.join(glyphs.dot);
-    let name = name.map_or_else(String::new, |name| {
-        let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
-        fitted(&name, room, glyphs.ellipsis)
-    });
+    let room = width.saturating_sub(columns(&facts) + columns(glyphs.dot)).max(width / 3);
+    let whole = session.name().map(|name| visible(&name.to_string())).unwrap_or_default();
+    let name = fitted(&whole, room, glyphs.ellipsis);
     let between = if name.is_empty() { "" } else { glyphs.dot };
     let rest = fitted(&format!("{between}{facts}"), width.saturating_sub(columns(&name)), glyphs.ellipsis);
     ui.print(&format!("{}{}\n", styled(&name, ui.styles.bold), styled(&rest, ui.styles.dim)))
 }
 
-/// Whether there is a bar at each of the levels above the current row; only the first [`MOST_LEVELS`] are
-/// ever drawn.
-#[derive(Clone, Copy, Default)]
-struct Bars(u32);
-
-impl Bars {
-    fn pass(self, level: usize) -> bool {
-        self.0 >> level & 1 == 1
-    }
-
-    /// Ends the bars that are deeper than the row.
-    fn enter(&mut self, place: &TreeRow) {
-        let levels = place.branch_points as usize - usize::from(place.connector);
-        self.0 &= !u32::MAX.checked_shl(levels as u32).unwrap_or(0);
-    }
-
-    /// Continues the bar past the rows in between, to the next sibling.
-    fn leave(&mut self, place: &TreeRow) {
-        if place.connector && !place.last {
-            self.0 |= 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0);
-        }
-    }
+/// Returns the bars that continue past a row, given those before it: a bit for each level above the row. Those that are
+/// deeper than the row end. Only the first [`MOST_LEVELS`] are ever drawn.
+fn bars_past(bars: u32, place: &TreeRow) -> u32 {
+    let levels = place.branch_points - u32::from(place.connector);
+    bars & !u32::MAX.checked_shl(levels).unwrap_or(0)
 }
 
-/// The options for drawing rows.
-#[derive(Clone, Copy, Debug)]
-pub struct Drawn {
-    pub glyphs: Glyphs,
-    /// Whether runs of tool rows are folded.
-    pub folds: bool,
-    pub ids: bool,
-    pub times: bool,
-    /// The maximum distance of a row from that of the leaf.
-    pub around: Option<usize>,
-    /// The number of entries that were pruned from the session.
-    pub pruned: usize,
+/// Returns the bars after a row, given those that continue past it: one leads to its next sibling.
+fn bars_after(bars: u32, place: &TreeRow) -> u32 {
+    let has_next = place.connector && !place.last;
+    bars | if has_next { 1_u32.checked_shl(place.branch_points - 1).unwrap_or(0) } else { 0 }
 }
 
 /// Draws rows, one after the other.
@@ -96,28 +66,23 @@ pub struct Painter<'a> {
     /// The width of the terminal; without one, rows are not truncated.
     width: Option<usize>,
     most_levels: usize,
-    id_width: usize,
-    drawn: Drawn,
+    /// The width of the ids, if rows have them.
+    id_width: Option<usize>,
     marked: Position,
 }
 
 impl<'a> Painter<'a> {
-    /// Prepares the rows of a drawing.
-    pub fn new(
-        drawn: Drawn,
-        drawing: &'a Drawing<'a>,
-        edits: &'a HashMap<EntryIx, Edit>,
-        ui: &Ui,
-    ) -> Result<Self, Failure> {
-        let session = drawing.session;
+    /// Prepares the rows of a drawing: with folded runs of tool rows, and with ids, if these are wanted.
+    pub fn new(look: Look<'a>, wants_folds: bool, wants_ids: bool, ui: &Ui) -> Result<Self, Failure> {
+        let (drawing, session) = (look.drawing, look.drawing.session);
         let width = ui.width();
         // Half of a narrow terminal is left for the text, as in oh-my-pi.
         let levels = |width: usize| (width.saturating_sub((width / 2).max(24) + 4) / 3).max(1);
         let ids = drawing.places.iter().map(|place| session.entry(place.entry).id.len as usize);
         let branches = drawing.places.iter().any(|place| place.connector);
         Ok(Painter {
-            folds: if drawn.folds {
-                folds(drawing, edits)
+            folds: if wants_folds {
+                folds(drawing, look.edits)
             } else {
                 (0..drawing.places.len()).map(|at| at..at + 1).collect()
             },
@@ -125,38 +90,40 @@ impl<'a> Painter<'a> {
             now_ms: Ids::new(ui)?.now_ms(ui),
             width,
             most_levels: width.map_or(MOST_LEVELS, levels).min(MOST_LEVELS),
-            id_width: if drawn.ids { ids.max().unwrap_or(0).min(ID_COLUMNS) } else { 0 },
+            id_width: wants_ids.then(|| ids.max().unwrap_or(0).min(ID_COLUMNS)),
             marked: drawing.marked(),
-            look: Look { drawing, edits, styles: ui.styles, glyphs: drawn.glyphs },
-            drawn,
+            look,
         })
     }
 
-    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, and how many are left
-    /// out before and after them. After a heading, a pager opens at the leaf.
-    pub fn paint(&self, usage: Option<UsageSums>, ui: &mut Ui) -> Result<(), Failure> {
+    /// Prints the heading if the usage for it is given, how many entries were pruned, and the rows, with their times if there
+    /// is a clock. If a distance is given (`around`), only the rows within it from the leaf are printed, and how many are
+    /// left out before and after them. After a heading, a pager opens at the leaf.
+    pub fn paint(
+        &self,
+        usage: Option<UsageSums>,
+        clock: Option<Clock>,
+        around: Option<usize>,
+        pruned: usize,
+        ui: &mut Ui,
+    ) -> Result<(), Failure> {
         let entries = || self.folds.iter().map(|fold| self.look.drawing.places[fold.end - 1].entry);
-        let shown = self.look.drawing.around(entries(), self.drawn.around);
+        let shown = self.look.drawing.around(entries(), around);
         let (above, below) = (shown.start, self.folds.len() - shown.end);
         if let Some(usage) = usage {
             let leaf = entries().position(|ix| self.marked == Some(ix)).unwrap_or(0);
-            let [before, pruned, after] =
-                [above, self.drawn.pruned, below].map(|count| usize::from(count > 0));
-            let before = before + pruned;
-            ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + after);
+            let has = |count: usize| usize::from(count > 0);
+            let before = has(above) + has(pruned);
+            ui.page_at(2 + before + leaf - shown.start, 1 + before + shown.len() + has(below));
             print_heading(self.look.drawing.session, usage, self.look.glyphs, ui)?;
         }
-        if self.drawn.pruned > 0 {
-            let entries = if self.drawn.pruned == 1 { "entry" } else { "entries" };
-            let line = format!(
-                "{} {} {entries} pruned",
-                self.look.glyphs.ellipsis,
-                grouped(self.drawn.pruned as f64)
-            );
+        if pruned > 0 {
+            let entries = if pruned == 1 { "entry" } else { "entries" };
+            let line = format!("{} {} {entries} pruned", self.look.glyphs.ellipsis, grouped(pruned as f64));
             ui.print(&(styled(&line, self.look.styles.dim) + "\n"))?;
         }
         self.left_out(above, "above", ui)?;
-        self.paint_rows(shown, ui)?;
+        self.paint_rows(shown, clock, ui)?;
         self.left_out(below, "below", ui)
     }
 
@@ -168,17 +135,17 @@ impl<'a> Painter<'a> {
         ui.print(&(styled(&line, self.look.styles.dim) + "\n"))
     }
 
-    fn paint_rows(&self, shown: Range<usize>, ui: &mut Ui) -> Result<(), Failure> {
+    fn paint_rows(&self, shown: Range<usize>, clock: Option<Clock>, ui: &mut Ui) -> Result<(), Failure> {
         let places = &self.look.drawing.places;
         // Ranges of rows are drawn independently, so the bars at the start of each are computed first.
-        let mut bars = Bars::default();
+        let mut bars = 0;
         let mut starts = Vec::new();
         for (at, fold) in self.folds[..shown.end].iter().enumerate() {
             if at >= shown.start && (at - shown.start).is_multiple_of(STRETCH) {
                 starts.push(bars);
             }
-            bars.enter(&places[fold.end - 1]);
-            bars.leave(&places[fold.end - 1]);
+            let place = &places[fold.end - 1];
+            bars = bars_after(bars_past(bars, place), place);
         }
         let folds = &self.folds[shown];
         let draw = |rows: &mut Rows, stretch: Range<usize>| {
@@ -189,12 +156,11 @@ impl<'a> Painter<'a> {
                     rows.follow(None);
                 }
                 let place = &places[fold.end - 1];
-                bars.enter(place);
+                bars = bars_past(bars, place);
                 self.row(fold, place, bars, rows);
-                bars.leave(place);
+                bars = bars_after(bars, place);
             }
         };
-        let clock = self.drawn.times.then(|| Clock::new(ui));
         let pen = Rows::new(self.width, self.look.glyphs.ellipsis, clock);
         draw_stretches(&pen, folds.len(), draw, ui)
     }
@@ -204,13 +170,13 @@ impl<'a> Painter<'a> {
         drawing.session.entry(drawing.places[fold.end - 1].entry).time_ms
     }
 
-    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: Bars, rows: &mut Rows) {
+    fn row(&self, fold: &Range<usize>, place: &TreeRow, bars: u32, rows: &mut Rows) {
         let (ix, Look { drawing, styles, glyphs, .. }) = (place.entry, &self.look);
         let is_active = drawing.is_active(ix);
         rows.begin();
-        if self.drawn.ids {
+        if let Some(width) = self.id_width {
             rows.push_text(&drawing.session.id(ix));
-            rows.pad(self.id_width);
+            rows.pad(width);
             rows.push_str("  ");
             rows.put_part(styles.dim);
         }
@@ -227,8 +193,8 @@ impl<'a> Painter<'a> {
         let is_rule = matches!(drawing.session.entry(ix).kind, Kind::Compaction | Kind::ResetBoundary);
         let rule_style = if is_active { styles.summary } else { styles.dim };
         let marks = self.marks(place);
-        let reserved: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
-        let reserved = reserved + if is_rule { 1 + RULE } else { 0 };
+        let marked: usize = marks.iter().map(|(mark, _)| columns(mark)).sum();
+        let reserved = marked + if is_rule { 1 + RULE } else { 0 };
         // The leaf's mark and the end of a rule stay visible if the text does not fit.
         let fits = rows.left.is_none_or(|left| left > reserved);
         rows.left = rows.left.map(|left| if fits { left - reserved } else { left });
@@ -270,8 +236,8 @@ impl<'a> Painter<'a> {
             marks.push((format!("  (on {})", visible(&labelled.to_string_lossy())), styles.dim));
         }
         if let Some(parent) = drawing.turn(ix) {
-            let parent = parent.map_or_else(|| "root".to_owned(), id);
-            marks.push((format!("  (after {parent})"), styles.active));
+            let above = parent.map_or_else(|| "root".to_owned(), id);
+            marks.push((format!("  (after {above})"), styles.active));
         }
         if let Some(extent) = place.connector.then(|| self.extent(ix)).flatten() {
             marks.push((format!("  {extent}"), styles.dim));
@@ -311,7 +277,7 @@ impl<'a> Painter<'a> {
     }
 
     /// Draws bars and connector. Levels beyond the maximum become one mark.
-    fn prefix(&self, place: &TreeRow, bars: Bars, rows: &mut Rows) {
+    fn prefix(&self, place: &TreeRow, bars: u32, rows: &mut Rows) {
         let glyphs = &self.look.glyphs;
         let level = place.branch_points as usize;
         let connector = match (place.connector, place.last) {
@@ -322,7 +288,7 @@ impl<'a> Painter<'a> {
         let above = level - usize::from(place.connector);
         let shown = above.min(self.most_levels - usize::from(place.connector));
         for level in 0..shown {
-            rows.push_str(if bars.pass(level) { glyphs.bar } else { "   " });
+            rows.push_str(if bars >> level & 1 == 1 { glyphs.bar } else { "   " });
         }
         if shown < above {
             rows.push_str(glyphs.ellipsis);

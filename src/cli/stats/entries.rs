@@ -1,90 +1,72 @@
 //! `--by entry`: prints a row for each billed entry.
 
-use crate::cli::output::{Cell, Column, Failure, Table, Ui, visible};
+use crate::cli::output::{Column, Failure, Table, Ui, visible};
 use crate::ops::stats::{Counted, SessionStats};
 use crate::session::Session;
 use crate::session::usage::{UsageSums, places};
-use owo_colors::Style;
 use pisess_json::js;
 use pisess_json::text::Text;
 use pisess_json::write::{Object, texts};
 use std::path::Path;
 
-pub struct EntryRows {
-    json: bool,
-    paths: bool,
-    table: Table,
+/// Returns the table of billed entries, without rows.
+pub fn table() -> Table {
+    let [input, output, read, write] = ["input", "output", "cache r", "cache w"].map(Column::number);
+    let [entry, time, role] = ["entry", "time", "role"].map(Column::text);
+    let model = Column::text("model").cut();
+    Table::new([entry, time, role, input, output, read, write, Column::number("cost"), model])
 }
 
-impl EntryRows {
-    /// Rows include the path of their session, unless it is the only one.
-    pub fn new(json: bool, is_one: bool) -> EntryRows {
-        let [input, output, read, write] = ["input", "output", "cache r", "cache w"].map(Column::number);
-        let [entry, time, role] = ["entry", "time", "role"].map(Column::text);
-        let model = Column::text("model").cut();
-        let columns = [entry, time, role, input, output, read, write, Column::number("cost"), model];
-        EntryRows { json, paths: !is_one, table: Table::new(columns) }
+/// Adds a row for each entry, which begins with the path of its session if that is given. Those that are enough are printed.
+pub fn add_rows<'h>(
+    table: &mut Table,
+    path: Option<&Path>,
+    stats: &'h SessionStats,
+    entries: impl Iterator<Item = &'h Counted>,
+    ui: &mut Ui,
+) -> Result<(), Failure> {
+    let before = path.map_or_else(String::new, |path| format!("{}:", path.to_string_lossy()));
+    for entry in entries {
+        table.texts(row(&before, stats, entry).map(|text| visible(&text)));
+        table.stream(ui)?;
     }
-
-    pub fn add<'h>(
-        &mut self,
-        path: &Path,
-        stats: &'h SessionStats,
-        entries: impl Iterator<Item = &'h Counted>,
-        ui: &mut Ui,
-    ) -> Result<(), Failure> {
-        let path = path.to_string_lossy();
-        for entry in entries.filter(|entry| entry.is_billed) {
-            if self.json {
-                ui.print_json(&json(&path, stats, entry))?;
-            } else {
-                self.table.row(self.row(&path, stats, entry));
-                self.table.stream(ui)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Prints the rest.
-    pub fn finish(self, ui: &mut Ui) -> Result<(), Failure> {
-        self.table.print(ui)
-    }
-
-    fn row(&self, path: &str, stats: &SessionStats, entry: &Counted) -> Vec<Cell> {
-        let usage = entry.usage.unwrap_or_default();
-        let path = if self.paths { format!("{path}:") } else { String::new() };
-        let session = &stats.session;
-        let id = match session.id(entry.by.entry) {
-            id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
-            id => id.to_string(),
-        };
-        let cells = [
-            path + &id,
-            session.timestamp(entry.by.entry).unwrap_or_default().to_string(),
-            stats.name(entry.by.tool).unwrap_or_else(|| role(session, entry).into()).into_owned(),
-            js::number(usage.input),
-            js::number(usage.output),
-            js::number(usage.cache_read),
-            js::number(usage.cache_write),
-            usage.cost.map_or("unpriced".to_owned(), |cost| {
-                format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
-            }),
-            stats.model(entry).unwrap_or_default(),
-        ];
-        cells.map(|text| vec![(visible(&text), Style::new())]).into()
-    }
+    Ok(())
 }
 
-fn json(path: &str, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
+fn row(before: &str, stats: &SessionStats, entry: &Counted) -> [String; 9] {
+    let (session, usage) = (&stats.session, entry.usage.unwrap_or_default());
+    let id = match session.id(entry.by.entry) {
+        id if id.is_empty() => format!(":{}", entry.line.map_or(0, |line| line.0)),
+        id => id.to_string(),
+    };
+    [
+        format!("{before}{id}"),
+        session.timestamp(entry.by.entry).unwrap_or_default().to_string(),
+        stats.name(entry.by.tool).unwrap_or_else(|| role(session, entry).into()).into_owned(),
+        js::number(usage.input),
+        js::number(usage.output),
+        js::number(usage.cache_read),
+        js::number(usage.cache_write),
+        usage.cost.map_or("unpriced".to_owned(), |cost| {
+            format!("{}${cost:.4}", if usage.is_estimated { "~" } else { "" })
+        }),
+        stats.model(entry).unwrap_or_default(),
+    ]
+}
+
+/// Returns an entry as JSON.
+pub fn json(path: &Path, stats: &SessionStats, entry: &Counted) -> Vec<u8> {
     let (session, ix) = (&stats.session, entry.by.entry);
     let [provider, model, tool] =
         [entry.by.provider, entry.by.model, entry.by.tool].map(|name| stats.name(name));
     let sums = entry.usage.map(|usage| UsageSums::from_iter([&usage]).tokens_json());
     let tokens = sums.unwrap_or_else(|| b"null".to_vec());
-    let agents = entry.agents.as_ref().map(|agents| places(Path::new(path), agents));
-    let agents = agents.map(|agents| agents.into_iter().map(Text::from).collect::<Vec<_>>());
+    let agents = entry.agents.as_ref().map(|agents| {
+        let sessions = places(path, agents).into_iter().map(Text::from);
+        sessions.collect::<Vec<_>>()
+    });
     Object::new()
-        .str("path", path)
+        .str("path", &path.to_string_lossy())
         .text("sessionId", &session.header.id)
         .text_or_null("id", Some(session.id(ix)).filter(|id| !id.is_empty()).as_ref())
         .text_or_null("parentId", session.parent_id(ix).as_ref())

@@ -6,7 +6,7 @@ use crate::ops::stats::{Counted, SessionStats, Totals};
 use crate::session::Header;
 use crate::session::collected::CountedCall;
 use crate::session::entry::Role;
-use crate::session::paths::{below_home, name};
+use crate::session::paths::name;
 use clap::ValueEnum;
 use foldhash::HashMap;
 use pisess_json::js;
@@ -40,28 +40,20 @@ pub enum By {
 }
 
 pub(super) struct Group {
-    /// The keys, in the order of `--by`.
-    pub keys: Vec<Key>,
-    /// The path of the session, if it is a key.
+    /// The keys, in the order of `--by`; `None` for one that is missing, as for a summary without a model.
+    pub keys: Vec<Option<String>>,
+    /// The path of the session, if it is a key, and its name for people.
     pub path: Option<String>,
+    pub name: Option<String>,
     /// The paths of the sessions and the ends of their ids, if groups are files.
     pub sessions: Vec<(String, String)>,
     pub totals: Totals,
 }
 
-/// A key of a group.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Key {
-    /// The key; `None` if it is missing, as for a summary without a model.
-    pub value: Option<String>,
-    /// The key as shown to people, if different.
-    pub shown: Option<String>,
-}
-
 pub struct Groups {
     pub(super) by: Vec<By>,
     clock: Clock,
-    home: Option<String>,
+    pub(super) home: Option<String>,
     /// The groups, in the order of their first entries until they are sorted.
     pub(super) list: Vec<Group>,
     table: HashMap<String, usize>,
@@ -102,22 +94,31 @@ impl Groups {
             if is_of_calls {
                 let calls = stats.calls(entry).iter();
                 for call in calls.filter(|call| !has_files || call.file.is_some()) {
-                    let at = self.group(path, stats, entry, Some(call));
-                    self.list[at].totals.add_call(stats, call, session);
-                    self.total.add_call(stats, call, session);
+                    let add = |totals: &mut Totals| totals.add_call(stats, call, session);
+                    self.count(path, stats, entry, Some(call), add);
                 }
                 // Results count for their tool.
                 if !has_files && entry.role == Some(Role::ToolResult) {
-                    let at = self.group(path, stats, entry, None);
-                    self.list[at].totals.add_entry(entry, session);
-                    self.total.add_entry(entry, session);
+                    self.count(path, stats, entry, None, |totals| totals.add_entry(entry, session));
                 }
                 continue;
             }
-            let at = self.group(path, stats, entry, None);
-            self.list[at].totals.add(stats, entry, session);
-            self.total.add(stats, entry, session);
+            self.count(path, stats, entry, None, |totals| totals.add(stats, entry, session));
         }
+    }
+
+    /// Adds an entry, or one of its calls, to the sums of its group and to those of all.
+    fn count(
+        &mut self,
+        path: &Path,
+        stats: &SessionStats,
+        entry: &Counted,
+        call: Option<&CountedCall>,
+        add: impl Fn(&mut Totals),
+    ) {
+        let at = self.group(path, stats, entry, call);
+        add(&mut self.list[at].totals);
+        add(&mut self.total);
     }
 
     /// Returns the name of a session: the end of its id, its date and the name of its directory.
@@ -148,9 +149,11 @@ impl Groups {
         let at = match self.table.get(&whole) {
             Some(&at) => at,
             None => {
-                let keys = self.keys(stats, &whole, &ends);
-                let path = self.by.contains(&By::Session).then(|| path.to_string_lossy().into_owned());
-                self.list.push(Group { keys, path, sessions: Vec::new(), totals: Totals::default() });
+                let keys = self.keys(&whole, &ends);
+                let by_session = self.by.contains(&By::Session);
+                let path = by_session.then(|| path.to_string_lossy().into_owned());
+                let name = by_session.then(|| self.shown(&stats.session.header));
+                self.list.push(Group { keys, path, name, sessions: Vec::new(), totals: Totals::default() });
                 self.table.insert(whole, self.list.len() - 1);
                 self.list.len() - 1
             }
@@ -166,22 +169,15 @@ impl Groups {
         at
     }
 
-    fn keys(&self, stats: &SessionStats, whole: &str, ends: &[usize]) -> Vec<Key> {
+    fn keys(&self, whole: &str, ends: &[usize]) -> Vec<Option<String>> {
         let starts = std::iter::once(0).chain(ends.iter().map(|end| end + BETWEEN.len_utf8()));
-        let named = |(&by, (start, &end)): (&By, (usize, &usize))| {
+        let key = |(start, &end): (usize, &usize)| {
             let key = &whole[start..end];
             // Two files may contain the same session.
-            let name = key.split_once('\0').map_or(key, |(name, _)| name);
-            let shown = match by {
-                By::Session => Some(self.shown(&stats.session.header)),
-                By::Project | By::File => {
-                    Some(below_home(key, self.home.as_deref())).filter(|key| !key.is_empty())
-                }
-                _ => None,
-            };
-            Key { value: Some(name.to_owned()).filter(|name| !name.is_empty()), shown }
+            let value = key.split_once('\0').map_or(key, |(id, _)| id);
+            Some(value.to_owned()).filter(|value| !value.is_empty())
         };
-        self.by.iter().zip(starts.zip(ends)).map(named).collect()
+        starts.zip(ends).map(key).collect()
     }
 
     /// Appends the key of an entry, or of one of its calls; nothing if it has none.
@@ -233,12 +229,12 @@ impl Groups {
     fn sort_by(&mut self, at: usize) {
         let by = self.by[at];
         if matches!(by, By::Day | By::Week | By::Month) {
-            self.list.sort_by(|a, b| a.keys[at].value.cmp(&b.keys[at].value));
+            self.list.sort_by(|a, b| a.keys[at].cmp(&b.keys[at]));
             return;
         }
         // Groups with the same key stay together.
         let identity =
-            |group: &Group| (group.keys[at].value.clone(), group.path.clone().filter(|_| by == By::Session));
+            |group: &Group| (group.keys[at].clone(), group.path.clone().filter(|_| by == By::Session));
         let mut sums: HashMap<_, ((f64, f64), usize)> = HashMap::default();
         for (rank, group) in self.list.iter().enumerate() {
             let worth = match by {
@@ -258,10 +254,10 @@ impl Groups {
 pub(super) fn group_json(by: &[By], group: &Group) -> Vec<u8> {
     let mut object = Object::new();
     for (&by, key) in by.iter().zip(&group.keys) {
-        object = object.str_or_null(key_name(by), key.value.as_deref());
+        object = object.str_or_null(key_name(by), key.as_deref());
     }
     let paths: Vec<_> = group.sessions.iter().map(|(path, _)| Text::from(path.as_str())).collect();
-    let object = object
+    object = object
         .with(group.path.as_deref(), |object, path| object.str("path", path))
         .with(by.contains(&By::File).then_some(&group.totals), |object, totals| {
             object.number("reads", totals.reads as f64).number("writes", totals.writes as f64)

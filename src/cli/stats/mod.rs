@@ -4,7 +4,6 @@ mod groups;
 
 mod table;
 
-mod entries;
+pub mod entries;
 
-pub use entries::EntryRows;
 pub use groups::{By, Groups};

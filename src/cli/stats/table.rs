@@ -4,6 +4,7 @@ use crate::cli::output::{Cell, Column, Failure, Table, Ui, columns, fitted_path,
 use crate::cli::stats::groups::{By, Group, Groups, group_json, key_name, row};
 use crate::format::{decimals, dollars, grouped, tokens};
 use crate::ops::stats::Totals;
+use crate::session::paths::below_home;
 use owo_colors::Style;
 use pisess_json::write::Object;
 
@@ -203,9 +204,10 @@ impl Groups {
     fn table(&self, layout: &Layout, bar: Option<(usize, Style)>) -> Table {
         let Layout { keys, figures, is_short, .. } = layout;
         let name = |figure: &Figure| if *is_short { figure.short } else { figure.name };
-        let columns = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
-        let columns = columns.chain(figures.iter().map(|figure| Column::number(name(figure))));
-        let mut table = Table::new(columns.chain(bar.map(|_| Column::text(""))).collect::<Vec<_>>());
+        let of_keys = self.by.iter().zip(keys).map(|(&by, &most)| Column::text(key_name(by)).at_most(most));
+        let of_figures = figures.iter().map(|figure| Column::number(name(figure)));
+        let of_bar = bar.map(|_| Column::text(""));
+        let mut table = Table::new(of_keys.chain(of_figures).chain(of_bar).collect::<Vec<_>>());
         let cells = |keys: Vec<String>, totals: &Totals| -> Vec<Cell> {
             let numbers = figures.iter().map(|figure| (figure.cell)(totals, layout));
             keys.into_iter().chain(numbers).map(|text| vec![(text, Style::new())]).collect()
@@ -261,8 +263,12 @@ impl Groups {
             By::Project => "(no project)",
             _ => "(no time)",
         };
-        let key = &group.keys[at];
-        key.shown.as_deref().or(key.value.as_deref()).map_or(none.to_owned(), visible)
+        let key = match (self.by[at], &group.keys[at]) {
+            (By::Session, _) => group.name.clone(),
+            (By::Project | By::File, Some(path)) => Some(below_home(path, self.home.as_deref())),
+            (_, key) => key.clone(),
+        };
+        key.map_or(none.to_owned(), |key| visible(&key))
     }
 
     /// Returns the figures that are not empty for these groups.

@@ -21,11 +21,14 @@ pub fn exchange(
     waiting: &Waiting,
 ) -> io::Result<Vec<u8>> {
     let (mut stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let mut stdout = stdout.ok_or_else(|| io::Error::other("its standard output is not a pipe"))?;
+    let Some(mut stdout) = stdout else {
+        return Err(io::Error::other("its standard output is not a pipe"));
+    };
+    // Writing to a command that does not read must not block reading, nor the reverse.
     if let Some(stdin) = &stdin {
-        // Writing to a command that does not read must not block reading.
         rustix::io::ioctl_fionbio(stdin, true)?;
     }
+    rustix::io::ioctl_fionbio(&stdout, true)?;
     let (mut left, mut output) = (input, Vec::new());
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -35,25 +38,23 @@ pub fn exchange(
         let Some(left_for_it) = deadline.checked_duration_since(Instant::now()) else {
             return Err(io::ErrorKind::TimedOut.into());
         };
-        let ready = wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
+        wait(stdin.as_ref(), Some(&stdout), waiting, left_for_it)?;
         if waiting.signal().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        if let Some(pipe) = stdin.as_mut().filter(|_| ready.stdin) {
+        if let Some(pipe) = &mut stdin {
             match pipe.write(left) {
                 Ok(written) => left = &left[written..],
                 Err(error) if is_for_later(&error) => {}
                 Err(_) => stdin = None,
             }
         }
-        if ready.stdout {
-            match stdout.read(&mut buffer) {
-                Ok(0) => return Ok(output),
-                Ok(read) if output.len() + read > most => return Err(io::ErrorKind::FileTooLarge.into()),
-                Ok(read) => output.extend_from_slice(&buffer[..read]),
-                Err(error) if is_for_later(&error) => {}
-                Err(error) => return Err(error),
-            }
+        match stdout.read(&mut buffer) {
+            Ok(0) => return Ok(output),
+            Ok(read) if output.len() + read > most => return Err(io::ErrorKind::FileTooLarge.into()),
+            Ok(read) => output.extend_from_slice(&buffer[..read]),
+            Err(error) if is_for_later(&error) => {}
+            Err(error) => return Err(error),
         }
     }
 }
@@ -62,30 +63,21 @@ fn is_for_later(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
 
-/// The ends of the pipes that are ready or closed.
-struct Ready {
-    stdin: bool,
-    stdout: bool,
-}
-
-/// Waits until a pipe is ready, a signal arrives, or the time is over.
+/// Waits until a pipe is ready or closed, a signal arrives, or the time is over.
 fn wait(
     stdin: Option<&std::process::ChildStdin>,
     stdout: Option<&std::process::ChildStdout>,
     waiting: &Waiting,
     time: Duration,
-) -> io::Result<Ready> {
+) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let mut fds: Vec<_> = stdin.map(|stdin| PollFd::new(stdin, PollFlags::OUT)).into_iter().collect();
     fds.extend(stdout.map(|stdout| PollFd::new(stdout, PollFlags::IN)));
     fds.extend(waiting.woken().map(|woken| PollFd::from_borrowed_fd(woken, PollFlags::IN)));
     match poll(&mut fds, Timespec::try_from(time).ok().as_ref()) {
-        Err(rustix::io::Errno::INTR) | Ok(_) => {}
-        Err(error) => return Err(error.into()),
+        Err(rustix::io::Errno::INTR) | Ok(_) => Ok(()),
+        Err(error) => Err(error.into()),
     }
-    let mut happened = fds.iter().map(|fd| !fd.revents().is_empty());
-    let mut of = |end: bool| end && happened.next().unwrap_or(false);
-    Ok(Ready { stdin: of(stdin.is_some()), stdout: of(stdout.is_some()) })
 }
 
 /// Waits for this long, or until a signal arrives.
