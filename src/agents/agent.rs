@@ -1,6 +1,6 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
-use crate::agents::prepare::{FileLists, FileOps, FirstKept, Paths, Preparation};
+use crate::agents::prepare::{FileLists, FileOps, Paths, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
 use crate::agents::row::search::Query;
@@ -110,12 +110,13 @@ pub struct Agent {
     /// Returns the estimate of [`Agent::tokens`] at each of `tips` (and perhaps at other entries), in time proportional
     /// to the size of the file, not of the paths; tips that would take longer are omitted.
     pub sizes: fn(tree: &Tree, tips: &[EntryIx], reader: &EntryReader) -> io::Result<HashMap<EntryIx, f64>>,
-    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing.
+    /// Returns what a compaction at the end of `path` would summarize; `None` if there is nothing. If `first_kept` is given,
+    /// the compaction keeps what follows from that entry of the path, or nothing.
     pub prepare_compaction: fn(
         path: &[EntryIx],
         reader: &EntryReader,
         keep_recent_tokens: u64,
-        first_kept: Option<FirstKept>,
+        first_kept: Option<Option<EntryIx>>,
     ) -> io::Result<Option<Preparation>>,
     /// Returns the entries above a compaction, the last entry of `path`, that contexts below it and the next compaction
     /// use, other than what extensions have stored.

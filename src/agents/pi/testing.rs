@@ -1,6 +1,6 @@
 //! Small sessions for tests.
 
-use crate::agents::prepare::{FirstKept, Preparation};
+use crate::agents::prepare::Preparation;
 use crate::load::{self, Options};
 use crate::session::Session;
 use crate::session::dialect::Dialect;
@@ -58,11 +58,8 @@ impl Sample {
 
     /// Prepares a compaction that keeps about so many tokens, or what follows `first_kept`, an id or `none`.
     pub fn prepared(&self, keep: u64, first_kept: Option<&str>) -> Option<Preparation> {
-        let first_kept = first_kept.map(|id| match id {
-            "none" => FirstKept::Nothing,
-            id => FirstKept::Entry(self.ix(id)),
-        });
-        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, first_kept).unwrap()
+        let kept = first_kept.map(|id| (id != "none").then(|| self.ix(id)));
+        (self.session.agent().prepare_compaction)(&self.path(), &self.reader(), keep, kept).unwrap()
     }
 
     /// Returns the ids of what such a compaction summarizes, of the beginning of the turn that it splits, if it does, and of
