@@ -7,7 +7,7 @@
 //! A reset after the last compaction leaves only what follows it. Then calls without results and failed turns
 //! are removed (`repair`).
 
-use super::repair::{Item, MessageKind, repaired};
+use super::repair::{MessageKind, repaired};
 use super::{archive, message, native, notes, settings, tokens};
 use crate::session::Session;
 use crate::session::content;
@@ -49,7 +49,7 @@ pub fn used_above(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<Entr
 struct Emitter<'a> {
     path: &'a [EntryIx],
     reader: &'a EntryReader<'a>,
-    items: Vec<Item>,
+    items: Vec<(Message, MessageKind)>,
 }
 
 impl Emitter<'_> {
@@ -162,7 +162,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the message of a `message` entry, unless its turn was retried or failed before any output.
-    fn stored(&self, ix: EntryIx) -> io::Result<Option<Item>> {
+    fn stored(&self, ix: EntryIx) -> io::Result<Option<(Message, MessageKind)>> {
         let role = self.session().entry(ix).role;
         if !matches!(role, Role::Assistant | Role::ToolResult | Role::Custom | Role::Missing) {
             return Ok(Some((Message { entry: ix, body: Body::Stored }, MessageKind::Other)));
