@@ -50,9 +50,12 @@ fn listed(files: &FileLists, read: &Paths) -> Text<'static> {
         (true, true) => " (RW)",
         (true, false) => " (Write)",
     };
-    let lines = outline(all.iter().copied().take(LISTED)).into_iter().map(|line| match line.file {
-        None => concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &"/"]),
-        Some(file) => concat(&[&line.name, &mode(file)]),
+    let mut lines = Vec::new();
+    outline(all.iter().copied().take(LISTED), |depth, name, file| {
+        lines.push(match file {
+            None => concat(&[&"#".repeat(depth + 1), &" ", &name, &"/"]),
+            Some(file) => concat(&[&name, &mode(file)]),
+        });
     });
     let mut tree = joined(lines, "\n");
     if let more @ 1.. = all.len().saturating_sub(LISTED) {

@@ -1,7 +1,7 @@
 //! The notice after the output of a command: how much of it is shown, which limit was reached, what a
 //! language server reported (`formatOutputNotice`).
 
-use super::path_tree::{Line, outline};
+use super::path_tree::outline;
 use crate::session::content;
 use foldhash::HashMap;
 use pisess_json::Raw;
@@ -158,25 +158,21 @@ fn complaints(diagnostics: Raw) -> Option<Text<'static>> {
         files[at].1.push(rest);
     }
     let mut lines: Vec<Text> = Vec::new();
-    for line in outline(files.iter().map(|(file, _)| file)) {
-        if !lines.is_empty() && (line.depth == 0 || line.file.is_none()) {
+    outline(files.iter().map(|(file, _)| file), |depth, name, file| {
+        if !lines.is_empty() && (depth == 0 || file.is_none()) {
             lines.push(Text::default());
         }
-        lines.push(heading(&line));
-        let rests = line.file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
+        let slash = if file.is_none() { "/" } else { "" };
+        lines.push(concat(&[&"#".repeat(depth + 1), &" ", &name, &slash]));
+        let rests = file.and_then(|file| places.get(file)).map(|&at| &files[at].1);
         lines.extend(rests.into_iter().flatten().map(|rest| concat(&[&"  ", rest])));
-    }
+    });
     if !files.is_empty() && !others.is_empty() {
         lines.push(Text::default());
     }
     lines.extend(others);
     let summary = js::template(summary);
     Some(concat(&[&"\n\nLSP Diagnostics (", &summary, &"):\n", &joined(lines, "\n")]))
-}
-
-fn heading(line: &Line) -> Text<'static> {
-    let slash = if line.file.is_none() { "/" } else { "" };
-    concat(&[&"#".repeat(line.depth + 1), &" ", &line.name, &slash])
 }
 
 /// Splits `path:line:column rest` into two parts, the path with forward slashes.

@@ -9,17 +9,6 @@ use std::sync::LazyLock;
 pub static URL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
-/// A line of the outline.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Line<'a> {
-    /// Its depth, from 0.
-    pub depth: usize,
-    /// The directories of a heading joined with `/`, or a file's name.
-    pub name: Vec<u8>,
-    /// The path as given; `None` for a directory.
-    pub file: Option<&'a Text<'a>>,
-}
-
 #[derive(Default)]
 struct Node<'a> {
     files: Vec<(Vec<u8>, &'a Text<'a>)>,
@@ -28,22 +17,27 @@ struct Node<'a> {
     by_name: HashMap<Vec<u8>, usize>,
 }
 
-/// Returns the outline of paths: in each directory its files, then its subdirectories, in order of first
-/// occurrence. A path that ends in a slash is a directory; URLs are files at the top.
-pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a>> {
+/// Calls `put` with each line of the outline of paths: in each directory its files, then its subdirectories, in order of
+/// first occurrence. A path that ends in a slash is a directory; URLs are files at the top.
+///
+/// A line has its depth, from 0; the directories of a heading joined with `/`, or a file's name; and the path as given,
+/// unless it is a heading.
+pub fn outline<'a>(
+    paths: impl IntoIterator<Item = &'a Text<'a>>,
+    mut put: impl FnMut(usize, &[u8], Option<&'a Text<'a>>),
+) {
     let mut nodes = vec![Node::default()];
     for path in paths {
         add(&mut nodes, path);
     }
-    let mut lines = Vec::new();
     // Nodes still to be written, the next one last, each with its heading.
     let mut open: Vec<(usize, usize, Option<Vec<u8>>)> = vec![(0, 0, None)];
     while let Some((node, depth, heading)) = open.pop() {
         if let Some(name) = heading {
-            lines.push(Line { depth: depth - 1, name, file: None });
+            put(depth - 1, &name, None);
         }
         for (name, path) in &nodes[node].files {
-            lines.push(Line { depth, name: name.clone(), file: Some(path) });
+            put(depth, name, Some(path));
         }
         for &(ref name, folder) in nodes[node].folders.iter().rev() {
             let (mut name, mut folder) = (name.clone(), folder);
@@ -55,7 +49,6 @@ pub fn outline<'a>(paths: impl IntoIterator<Item = &'a Text<'a>>) -> Vec<Line<'a
             open.push((folder, depth + 1, Some(name)));
         }
     }
-    lines
 }
 
 fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
@@ -103,11 +96,13 @@ mod tests {
 
     fn drawn(paths: &[&'static str]) -> Vec<String> {
         let paths: Vec<_> = paths.iter().map(|&path| Text::from(path)).collect();
-        let line = |line: Line| {
-            let name = String::from_utf8(line.name).unwrap();
-            if line.file.is_some() { name } else { format!("{} {name}/", "#".repeat(line.depth + 1)) }
-        };
-        outline(&paths).into_iter().map(line).collect()
+        let mut lines = Vec::new();
+        outline(&paths, |depth, name, file| {
+            let name = std::str::from_utf8(name).unwrap();
+            let heading = || format!("{} {name}/", "#".repeat(depth + 1));
+            lines.push(if file.is_some() { name.to_owned() } else { heading() });
+        });
+        lines
     }
 
     #[test]
@@ -121,6 +116,8 @@ mod tests {
     fn depth_costs_no_stack() {
         let deep = Text::from(format!("{}x", "a/".repeat(100_000)));
         let wide = Text::from(format!("{}y/z", "a/".repeat(50_000)));
-        assert_eq!(outline([&deep, &wide]).len(), 5);
+        let mut lines = 0;
+        outline([&deep, &wide], |_, _, _| lines += 1);
+        assert_eq!(lines, 5);
     }
 }
