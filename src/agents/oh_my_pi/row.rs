@@ -110,13 +110,10 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
 
 fn custom_message(entry: Raw) -> RowText<'static> {
     if entry.get("customType").is_some_and(|kind| kind.is("advisor")) {
-        let advice = row_note::Advice::of(entry);
-        let role = if advice.qualifier.is_empty() {
-            "advisor".to_owned()
-        } else {
-            format!("advisor ({})", advice.qualifier)
-        };
-        return RowText::said(&role, &normalize(advice.text).head(ROW_UNITS));
+        let notes = row_note::advice(entry);
+        let advisors = row_note::advisors(&notes);
+        let role = if advisors.is_empty() { "advisor".to_owned() } else { format!("advisor ({advisors})") };
+        return RowText::said(&role, &normalize(row_note::advice_text(&notes)).head(ROW_UNITS));
     }
     let content = whole_text(entry.get("content"));
     let mut row = bracketed("", &display(entry.get("customType")));
@@ -176,8 +173,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![role_name(role, &message), message_head(&message, blocks), command.unwrap_or_default()]
         }
         Kind::CustomMessage if entry.get("customType").is_some_and(|kind| kind.is("advisor")) => {
-            let advice = row_note::Advice::of(entry);
-            vec![Text::from("advisor"), advice.qualifier, advice.text]
+            let notes = row_note::advice(entry);
+            vec![Text::from("advisor"), row_note::advisors(&notes), row_note::advice_text(&notes)]
         }
         Kind::CustomMessage => {
             let content = row_note::unwrapped(&whole_text(entry.get("content"))).head(ROW_UNITS);
