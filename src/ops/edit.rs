@@ -7,7 +7,7 @@
 use super::chain::Chain;
 use super::{IdSource, Refusal, ids};
 use crate::agents::pi::context::in_force;
-use crate::agents::pi::edits::{Edit, Edits};
+use crate::agents::pi::edits::{Edit, edits_among};
 use crate::ops::plan::Change;
 use crate::session::Session;
 use crate::session::content::text_content;
@@ -66,7 +66,7 @@ pub fn edit(
             "`pisess context` prints what the model sees",
         ));
     }
-    let edits = Edits::among(context.iter().copied(), reader)?;
+    let edits = edits_among(context.iter().copied(), reader)?;
     let mut changes: HashMap<EntryIx, (Seen, Seen)> = HashMap::default();
     for &target in targets {
         let before = seen(reader, target, &edits)?;
@@ -106,11 +106,11 @@ fn is_editable(session: &Session, ix: EntryIx) -> bool {
 }
 
 /// Returns the content that the model currently sees.
-fn seen(reader: &EntryReader, ix: EntryIx, edits: &Edits) -> io::Result<Seen> {
-    match edits.of(reader.session(), ix) {
+fn seen(reader: &EntryReader, ix: EntryIx, edits: &HashMap<Vec<u8>, Edit>) -> io::Result<Seen> {
+    match edits.get(reader.session().id(ix).as_bytes()) {
         None => stored(reader, ix),
         Some(Edit::Omit) => Ok(None),
-        Some(Edit::Replace(by)) => replaced(reader, by),
+        Some(Edit::Replace(by)) => replaced(reader, *by),
     }
 }
 
@@ -148,7 +148,7 @@ fn becomes(reader: &EntryReader, ix: EntryIx, wanted: Wanted) -> io::Result<Seen
 fn halves(
     reader: &EntryReader,
     context: &[EntryIx],
-    edits: &Edits,
+    edits: &HashMap<Vec<u8>, Edit>,
     changes: &HashMap<EntryIx, (Seen, Seen)>,
 ) -> io::Result<Option<[Vec<EntryIx>; 2]>> {
     let states = |ix: EntryIx| match changes.get(&ix) {

@@ -5,7 +5,7 @@
 //! projection:  C2 c  d  e  f  g                   C2 comes first, then what is kept, then the rest
 //! ```
 
-use super::edits::{Edit, Edits, edited, with_content};
+use super::edits::{Edit, edited, edits_among, with_content};
 use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
@@ -67,13 +67,13 @@ fn project(
 ) -> io::Result<Vec<Message>> {
     let session = reader.session();
     let places = in_force(path, reader)?;
-    let edits = Edits::among(places.clone().map(|place| path[place as usize]), reader)?;
+    let edits = edits_among(places.clone().map(|place| path[place as usize]), reader)?;
     let mut messages = Vec::with_capacity(places.size_hint().1.unwrap_or(path.len()));
     for (index, place) in places.enumerate() {
         let entry = path[place as usize];
         let superseded = index > 0 && session.entry(entry).kind == Kind::Compaction;
-        let visible =
-            if superseded { true } else { speak(entry, edits.of(session, entry), reader, &mut messages)? };
+        let edit = edits.get(session.id(entry).as_bytes()).copied();
+        let visible = superseded || speak(entry, edit, reader, &mut messages)?;
         each(Projected { place, visible, end: messages.len() as u32 });
     }
     Ok(messages)

@@ -1,6 +1,5 @@
 //! Edits of what the model sees of an entry: pi's `context_edit` entries.
 
-use crate::session::Session;
 use crate::session::content;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::read::entry_reader::{Body, EntryReader, Message};
@@ -19,36 +18,27 @@ pub enum Edit {
     Replace(EntryIx),
 }
 
-/// The last edit of each entry, by the entry's id.
-pub struct Edits(HashMap<Vec<u8>, Edit>);
-
-impl Edits {
-    /// Returns the edits in `entries`. An edit without a `replacement` undoes an earlier edit; pi throws on it.
-    pub fn among(entries: impl Iterator<Item = EntryIx>, reader: &EntryReader) -> io::Result<Self> {
-        let session = reader.session();
-        let mut edits = HashMap::default();
-        for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
-            let (target, replacement) = reader.with_entry(ix, |line| {
-                let [target, replacement] = content::members(line, ["targetId", "replacement"]);
-                (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
-            })?;
-            match (target, replacement) {
-                (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
-                (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
-                (Some(target), None) => drop(edits.remove(&target)),
-                (None, _) => {}
-            }
+/// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a `replacement` undoes an earlier
+/// edit; pi throws on it.
+pub fn edits_among(
+    entries: impl Iterator<Item = EntryIx>,
+    reader: &EntryReader,
+) -> io::Result<HashMap<Vec<u8>, Edit>> {
+    let session = reader.session();
+    let mut edits = HashMap::default();
+    for ix in entries.filter(|&ix| session.entry(ix).kind == Kind::ContextEdit) {
+        let (target, replacement) = reader.with_entry(ix, |line| {
+            let [target, replacement] = content::members(line, ["targetId", "replacement"]);
+            (target.and_then(Raw::text).map(Text::into_bytes), replacement.map(Raw::is_null))
+        })?;
+        match (target, replacement) {
+            (Some(target), Some(true)) => drop(edits.insert(target, Edit::Omit)),
+            (Some(target), Some(false)) => drop(edits.insert(target, Edit::Replace(ix))),
+            (Some(target), None) => drop(edits.remove(&target)),
+            (None, _) => {}
         }
-        Ok(Edits(edits))
     }
-
-    /// Returns the edit of an entry.
-    pub fn of(&self, session: &Session, ix: EntryIx) -> Option<Edit> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.get(session.id(ix).as_bytes()).copied()
-    }
+    Ok(edits)
 }
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
