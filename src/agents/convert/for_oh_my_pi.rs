@@ -1,7 +1,7 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::{Converted, Seen, blocks, renamed, typed};
-use crate::agents::pi::edits::replaced;
+use super::{Converted, blocks, renamed, typed};
+use crate::agents::pi::edits::{Edit, replaced};
 use crate::session::content::is_block;
 use crate::session::entry::Role;
 use pisess_json::Raw;
@@ -9,15 +9,15 @@ use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
-pub(super) fn message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
+pub(super) fn message(entry: Raw, edit: Option<&Edit<Option<Vec<u8>>>>) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
         return Some(Converted::Kept("a system prompt: oh-my-pi builds its own"));
     }
-    let edited = match seen {
-        Some(Seen::Omitted) => return Some(Converted::Kept("an edit omits it from the context")),
-        Some(Seen::Replaced(content)) => replaced(message, content.as_deref()),
+    let edited = match edit {
+        Some(Edit::Omit) => return Some(Converted::Kept("an edit omits it from the context")),
+        Some(Edit::Replace(content)) => replaced(message, content.as_deref()),
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
@@ -48,10 +48,10 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
-pub(super) fn custom_message(entry: Raw, seen: Option<&Seen>) -> Option<Converted> {
-    match seen? {
-        Seen::Omitted => Some(Converted::Kept("an edit omits it from the context")),
-        Seen::Replaced(content) => {
+pub(super) fn custom_message(entry: Raw, edit: Option<&Edit<Option<Vec<u8>>>>) -> Option<Converted> {
+    match edit? {
+        Edit::Omit => Some(Converted::Kept("an edit omits it from the context")),
+        Edit::Replace(content) => {
             Some(Converted::Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]"))))
         }
     }

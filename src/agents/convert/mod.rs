@@ -15,10 +15,11 @@
 mod for_oh_my_pi;
 mod for_pi;
 
+use crate::agents::pi::edits::Edit;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
-use pisess_json::edit::{Edit, with};
+use pisess_json::edit::{Edit as LineEdit, with};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, array};
 use std::borrow::Cow;
@@ -32,15 +33,6 @@ const ORIGIN: &str = "pisess";
 /// The members that place an entry.
 const PLACE: [&str; 3] = ["id", "parentId", "timestamp"];
 
-/// What the model sees of an entry instead of its own content (pi's `context_edit`).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
-    /// Nothing.
-    Omitted,
-    /// This JSON; `None` if the edit has no content.
-    Replaced(Option<Vec<u8>>),
-}
-
 /// What an entry becomes.
 enum Converted {
     /// An entry in the other agent's terms.
@@ -51,14 +43,15 @@ enum Converted {
     Kept(&'static str),
 }
 
-/// Converts a line for an agent; if it was converted from that agent before, returns the original.
-pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u8]> {
+/// Converts a line for an agent; if it was converted from that agent before, returns the original. `edit` is pi's edit of
+/// the entry, with the content as JSON, if it has any.
+pub fn entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&Edit<Option<Vec<u8>>>>) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::checked(bytes);
     if let Some(original) = restored(entry, to) {
         return Cow::Owned(original);
     }
-    match counterpart(entry, to, seen) {
+    match counterpart(entry, to, edit) {
         None => Cow::Borrowed(bytes),
         Some(Converted::Respelled(line)) => Cow::Owned(line),
         Some(Converted::Entry(line)) => Cow::Owned(with_origin(&line, entry, other(to))),
@@ -67,15 +60,15 @@ pub fn entry<'a>(line: &'a [u8], to: Dialect, seen: Option<&Seen>) -> Cow<'a, [u
 }
 
 /// Returns what an entry becomes; `None` if it is the same for both agents.
-fn counterpart(entry: Raw, to: Dialect, seen: Option<&Seen>) -> Option<Converted> {
+fn counterpart(entry: Raw, to: Dialect, edit: Option<&Edit<Option<Vec<u8>>>>) -> Option<Converted> {
     use Converted::{Entry, Kept, Respelled};
     use Dialect::{OhMyPi, Pi};
     let kind = Kind::of(entry.get("type"));
     match (kind, to) {
         (Kind::Message, Pi) => for_pi::message(entry),
-        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, seen),
+        (Kind::Message, OhMyPi) => for_oh_my_pi::message(entry, edit),
         (Kind::CustomMessage, Pi) => for_pi::custom_message(entry),
-        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, seen),
+        (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::model_change(entry),
         (Kind::ModelChange, OhMyPi) => for_oh_my_pi::model_change(entry),
         (Kind::Compaction | Kind::BranchSummary, Pi) => {
@@ -108,7 +101,7 @@ fn renamed(entry: Raw, from: &str, to: &str) -> Option<Vec<u8>> {
     if entry.get(to).is_some() {
         return None;
     }
-    let mut edit = Edit::new(entry.bytes()).ok()?;
+    let mut edit = LineEdit::new(entry.bytes()).ok()?;
     let member = Object::new().raw(to, value).finish();
     edit.put_in_place_of(from, &member[1..member.len() - 1]);
     Some(edit.finish())
@@ -154,7 +147,7 @@ fn restored(entry: Raw, to: Dialect) -> Option<Vec<u8>> {
     if matches!(kind.as_bytes(), b"session" | b"title") {
         return None;
     }
-    let mut edit = Edit::new(original.bytes()).ok()?;
+    let mut edit = LineEdit::new(original.bytes()).ok()?;
     for key in ["id", "parentId", "firstKeptEntryId"] {
         let (now, then) = (entry.get(key), original.get(key));
         let is_reference = key != "firstKeptEntryId" || Kind::named(kind.as_bytes()) == Kind::Compaction;

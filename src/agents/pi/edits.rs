@@ -11,11 +11,22 @@ use std::io;
 
 /// An edit of what the model sees of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum Edit<By = EntryIx> {
     /// It is omitted.
     Omit,
-    /// It has the content of this `context_edit` entry.
-    Replace(EntryIx),
+    /// It has the content of this `context_edit` entry, or this content.
+    Replace(By),
+}
+
+impl Edit {
+    /// Returns the edit with the content as JSON, if it has any, in place of its entry.
+    pub fn with_content(self, reader: &EntryReader) -> io::Result<Edit<Option<Vec<u8>>>> {
+        let Edit::Replace(by) = self else { return Ok(Edit::Omit) };
+        reader.with_entry(by, |line| {
+            let content = line.get("replacement").and_then(|new| new.get("content"));
+            Edit::Replace(content.map(|content| content.bytes().to_vec()))
+        })
+    }
 }
 
 /// Returns the last edit in `entries` of each entry, by that entry's id. An edit without a `replacement` undoes an earlier
@@ -43,10 +54,7 @@ pub fn edits_among(
 
 /// Returns a message after an edit, `None` if it is omitted; only the roles of a conversation accept new content.
 pub fn edited(message: Message, edit: Edit, reader: &EntryReader) -> io::Result<Option<Message>> {
-    let Edit::Replace(by) = edit else { return Ok(None) };
-    let content = reader.with_entry(by, |line| {
-        line.get("replacement").and_then(|new| new.get("content")).map(|content| content.bytes().to_vec())
-    })?;
+    let Edit::Replace(content) = edit.with_content(reader)? else { return Ok(None) };
     let changed = message.with(reader, |json| replaced(json, content.as_deref()))?;
     Ok(Some(match changed {
         Some(json) => Message { body: Body::built(json), ..message },
