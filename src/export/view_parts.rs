@@ -5,7 +5,7 @@ use super::commonmark::{self, Breaks};
 use super::html::{IMAGE_TYPES, is_base64};
 use super::markup::{Markup, Tag};
 use super::source::{Source, cut, decoded};
-use super::wrapped::{Part, Wrapper, parts};
+use super::wrapped::{Part, parts};
 use crate::session::entry::{EntryIx, Role};
 use pisess_json::Raw;
 use pisess_json::pretty::pretty;
@@ -176,20 +176,18 @@ impl<'s> EntryView<'s> {
 /// Appends a text as Markdown; what an agent has enclosed in elements is folded.
 pub fn prose(text: &str, breaks: Breaks, markup: &mut Markup) {
     for part in parts(text) {
-        let (wrapper, name, body) = match part {
-            Part::Text(text) => {
-                commonmark::push(text, breaks, markup);
-                continue;
-            }
-            Part::Wrapped(wrapper, name, body) => (wrapper, name, body),
+        let content = |m: &mut Markup| match part {
+            Part::Text(text) => commonmark::push(text, breaks, m),
+            Part::Skill(_, body) => commonmark::push(body, Breaks::Soft, m),
+            Part::File(path, body) => code::lines(body, 1, Language::of_path(path), m),
+            Part::Read(body) | Part::Modified(body) => code::output(body, m),
         };
-        markup.element(Tag::Fold, |m| {
-            m.words(Tag::Summary, &cut(&wrapper.title(name, body), 200));
-            m.section(|m| match wrapper {
-                Wrapper::Skill => commonmark::push(body, Breaks::Soft, m),
-                Wrapper::File => code::lines(body, 1, Language::of_path(name), m),
-                Wrapper::Read | Wrapper::Modified => code::output(body, m),
-            });
-        });
+        match part.title() {
+            None => content(markup),
+            Some(title) => markup.element(Tag::Fold, |m| {
+                m.words(Tag::Summary, &cut(&title, 200));
+                m.section(content);
+            }),
+        }
     }
 }
