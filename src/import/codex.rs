@@ -45,8 +45,11 @@ pub struct Codex<'o> {
     /// Where each turn on the path begins, and the position in the history of what the user had said before.
     turns: Vec<(Option<Place>, Option<usize>)>,
     history: History,
-    /// The last message of a response, until its tokens are known, and what came after it.
-    held: Vec<Held>,
+    /// The last message of a response, until its tokens are known, and what came after it. The members of the first are
+    /// those of its message.
+    held: Vec<Draft>,
+    /// What of its line the message that is held has no place for.
+    rest: Vec<u8>,
     model: Text<'static>,
     level: Option<Text<'static>>,
     names: HashMap<Box<[u8]>, Text<'static>>,
@@ -59,14 +62,6 @@ pub struct Codex<'o> {
     /// The size of the context, as reported last.
     context: f64,
     time_ms: i64,
-}
-
-/// An entry that is not laid out yet.
-enum Held {
-    Draft(Draft),
-    /// A reply that lacks its usage and what comes after it: the draft without its message, the message, and the rest of
-    /// the line.
-    Reply(Draft, Object, Vec<u8>),
 }
 
 /// A line, and what it says.
@@ -146,24 +141,23 @@ impl Codex<'_> {
         if self.held.is_empty() {
             self.at = Some(self.writer.add(self.at, draft)?);
         } else {
-            self.held.push(Held::Draft(draft));
+            self.held.push(draft);
         }
         Ok(())
     }
 
     /// Adds what is held. The reply gets this `usage`.
     fn flush(&mut self, usage: Option<&[u8]>) -> io::Result<()> {
-        for held in std::mem::take(&mut self.held) {
-            let draft = match held {
-                Held::Draft(draft) => draft,
-                Held::Reply(draft, message, rest) => {
-                    let none = usage_json(&Usage::default(), 0.0, None);
-                    let message = message.json("usage", usage.unwrap_or(&none));
-                    let message = message.number("timestamp", draft.time_ms as f64);
-                    let members = draft.members.json("message", &message.finish()).json("codex", &rest);
-                    Draft { members, ..draft }
-                }
-            };
+        let mut held = std::mem::take(&mut self.held);
+        if let Some(reply) = held.first_mut() {
+            let none = usage_json(&Usage::default(), 0.0, None);
+            let message = std::mem::take(&mut reply.members)
+                .json("usage", usage.unwrap_or(&none))
+                .number("timestamp", reply.time_ms as f64)
+                .finish();
+            reply.members = Object::new().json("message", &message).json("codex", &self.rest);
+        }
+        for draft in held {
             self.at = Some(self.writer.add(self.at, draft)?);
         }
         Ok(())
@@ -216,13 +210,12 @@ impl Codex<'_> {
 
     /// Adds a part of a reply, which may be the last of its response: it is held.
     fn reply(&mut self, line: &CodexLine, content: &[u8], used: &[&str]) -> io::Result<()> {
-        self.flush(None)?;
-        self.answer(line, content, Codex::rest(line, used));
-        Ok(())
+        self.answer(line, content, Codex::rest(line, used))
     }
 
     /// Holds a message of the model, which lacks its usage.
-    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) {
+    fn answer(&mut self, line: &CodexLine, content: &[u8], rest: Vec<u8>) -> io::Result<()> {
+        self.flush(None)?;
         let calls = Raw::checked(content).items().any(|block| block.get("id").is_some());
         let message = Object::new()
             .str("role", "assistant")
@@ -231,9 +224,14 @@ impl Codex<'_> {
             .str("provider", PROVIDER)
             .text("model", &self.model)
             .str("stopReason", if calls { "toolUse" } else { "stop" });
-        let (time_ms, members) = (self.time_ms, Object::new());
-        let draft = Draft { offset: line.offset, time_ms, kind: "message", members };
-        self.held.push(Held::Reply(draft, message, rest));
+        self.held.push(Draft {
+            offset: line.offset,
+            time_ms: self.time_ms,
+            kind: "message",
+            members: message,
+        });
+        self.rest = rest;
+        Ok(())
     }
 
     /// Reads an item that was sent to the model, or came from it. Returns whether it has a counterpart.
@@ -446,7 +444,7 @@ impl Codex<'_> {
                 self.history.say(said);
             }
             if is("assistant") {
-                self.answer(line, &array(content), b"{}".to_vec());
+                self.answer(line, &array(content), b"{}".to_vec())?;
                 self.flush(None)?;
             } else {
                 self.again(line, &array(content))?;
