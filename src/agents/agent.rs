@@ -3,7 +3,6 @@
 use crate::agents::prepare::{FileLists, FileOps, Paths, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
-use crate::agents::row::search::Query;
 use crate::session::Format;
 use crate::session::column::Parts;
 use crate::session::defect::{FindingKind, Severity};
@@ -93,8 +92,9 @@ pub struct Agent {
     /// Returns the severity of a defect for this agent, and its consequence. `grave` selects the defect's
     /// most harmful case.
     pub weight: fn(kind: FindingKind, format: Format, grave: bool) -> (Severity, &'static str),
-    /// Returns a search for what the user `typed`, if the agent's search is fuzzy.
-    pub fuzzy_search: fn(typed: &str) -> Option<Query>,
+    /// Returns the words of what the user `typed`, to be found by [`matches`](super::row::search::matches), if the agent's
+    /// search is fuzzy.
+    pub fuzzy_search: fn(typed: &str) -> Option<Vec<Vec<u16>>>,
 
     /// Returns the context of its model at the end of `path`.
     pub context: fn(path: &[EntryIx], reader: &EntryReader) -> io::Result<Context>,
