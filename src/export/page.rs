@@ -14,6 +14,7 @@ use super::height::lines;
 use super::html::{Html, prose};
 use super::index::{self, Late};
 use super::markup::visible;
+use super::pieces::Pieces;
 use super::source::{Contents, Source};
 use super::view_parts::Facts;
 use crate::ops::tree::rows;
@@ -76,7 +77,8 @@ pub fn page(contents: &Contents, workers: usize, attach: bool, out: &mut dyn Wri
     let (late, said) = entry_pieces(contents, workers, out)?;
     piece("id=\"late\"", &late.finish(contents), out)?;
     if attach {
-        let mut pieces = BufWriter::with_capacity(PIECE as usize, SessionPieces(out));
+        let attached = Pieces(|bytes: &[u8]| piece("class=\"session\"", bytes, out));
+        let mut pieces = BufWriter::with_capacity(PIECE as usize, attached);
         let written = contents.write_session(&mut pieces).and_then(|()| pieces.flush());
         // Dropped after an error, it would write once more.
         drop(pieces.into_parts());
@@ -118,20 +120,6 @@ fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> 
     packed.write_all(bytes)?;
     let packed = packed.finish()?;
     writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
-}
-
-/// Writes bytes as a piece of the attached session.
-struct SessionPieces<'a>(&'a mut dyn Write);
-
-impl Write for SessionPieces<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        piece("class=\"session\"", bytes, self.0)?;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
