@@ -1,6 +1,5 @@
 //! `pisess grep`: full-text search over sessions.
 
-use crate::agents::row::Form;
 use crate::cli::grep::{SearchState, Searcher};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::output::{Exit, Failure, Ui};
@@ -243,7 +242,7 @@ fn painter(args: &Args, sessions: &Sessions, ui: &Ui) -> Painter {
         by_id: args.sessions.paths.is_empty(),
         paths: !sessions.is_one && !is_for_people,
         around: Around { before: around(args.before_context), after: around(args.after_context) },
-        options: Options { timestamps: args.json, ..row_options(ui, Form::Readable) },
+        options: Options { timestamps: args.json, ..row_options(ui) },
         width: ui.width().unwrap_or(usize::MAX),
         styles: ui.styles,
     }
