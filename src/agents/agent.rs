@@ -1,6 +1,7 @@
 //! What differs between the agents: a table of values and functions, filled in by each of them.
 
-use crate::agents::prepare::{FileLists, FileOps, Paths, Preparation};
+use crate::agents::ordered::Ordered;
+use crate::agents::prepare::{FileLists, FileOps, Preparation};
 use crate::agents::prompt::Requests;
 use crate::agents::row::RowText;
 use crate::session::Format;
@@ -134,7 +135,7 @@ pub struct Agent {
     /// Returns the path of the file, given that of a call that read it.
     pub read_path: for<'a> fn(path: Text<'a>) -> Text<'a>,
     /// Returns a summary followed by its files. `read` are all files that were read, whether changed or not.
-    pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Paths) -> Text<'static>,
+    pub with_files: fn(summary: Text<'static>, files: &FileLists, read: &Ordered<Text>) -> Text<'static>,
     /// Returns the text that navigating to the entry puts into the editor.
     pub draft_text: fn(reader: &EntryReader, ix: EntryIx) -> io::Result<Text<'static>>,
     /// Returns the summary that a new one continues: that of the compaction in effect and, in oh-my-pi, the

@@ -207,7 +207,7 @@ mod tests {
         let made = turns();
         assert_eq!(made.cut(1, None), "e0 e1 | e2 e3 e4 | e5");
         let read = made.prepared(1, None).unwrap().file_ops.read;
-        assert_eq!(read.iter().as_slice(), ["src/x.ts"]);
+        assert!(read.keys().eq(["src/x.ts"]));
         assert_eq!(made.cut(10, None), "e0 e1 | e2");
         assert_eq!(made.cut(20_000, None), "nothing");
     }
@@ -228,8 +228,8 @@ mod tests {
         assert_eq!(made.cut(1, None), "e1 e3 | e4");
         let preparation = made.prepared(1, None).unwrap();
         assert_eq!(preparation.previous_summary.unwrap(), "S");
-        assert_eq!(preparation.file_ops.read.iter().as_slice(), ["r"]);
-        assert_eq!(preparation.file_ops.edited.iter().as_slice(), ["m"]);
+        assert!(preparation.file_ops.read.keys().eq(["r"]));
+        assert!(preparation.file_ops.edited.keys().eq(["m"]));
         assert_eq!(chain(&[user("a"), compacted("e0", "")]).cut(1, None), "nothing");
     }
 

@@ -1,6 +1,6 @@
 //! Paths as an outline: directories as `# headings/`, a chain of directories with one child as one heading.
 
-use foldhash::{HashMap, HashSet};
+use crate::agents::ordered::Ordered;
 use pisess_json::text::Text;
 use regex::bytes::Regex;
 use std::sync::LazyLock;
@@ -9,12 +9,11 @@ use std::sync::LazyLock;
 pub static URL: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?i-u)[a-z][a-z0-9+.-]*://").expect("a constant"));
 
+/// A directory: its files and, by their numbers, its subdirectories.
 #[derive(Default)]
 struct Node<'a> {
-    files: Vec<(Vec<u8>, &'a Text<'a>)>,
-    seen: HashSet<Vec<u8>>,
-    folders: Vec<(Vec<u8>, usize)>,
-    by_name: HashMap<Vec<u8>, usize>,
+    files: Ordered<Vec<u8>, &'a Text<'a>>,
+    folders: Ordered<Vec<u8>, usize>,
 }
 
 /// Calls `put` with each line of the outline of paths: in each directory its files, then its subdirectories, in order of
@@ -36,15 +35,15 @@ pub fn outline<'a>(
         if let Some(name) = heading {
             put(depth - 1, &name, None);
         }
-        for (name, path) in &nodes[node].files {
+        for (name, path) in nodes[node].files.iter() {
             put(depth, name, Some(path));
         }
-        for &(ref name, folder) in nodes[node].folders.iter().rev() {
+        for (name, &folder) in nodes[node].folders.iter().rev() {
             let (mut name, mut folder) = (name.clone(), folder);
-            while let (true, [(only, inner)]) = (nodes[folder].files.is_empty(), &*nodes[folder].folders) {
+            while let Some((only, &inner)) = nodes[folder].only_folder() {
                 name.push(b'/');
                 name.extend_from_slice(only);
-                folder = *inner;
+                folder = inner;
             }
             open.push((folder, depth + 1, Some(name)));
         }
@@ -66,13 +65,12 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
     let file = if folder_only { None } else { segments.pop() };
     let mut node = 0;
     for segment in segments {
-        node = match nodes[node].by_name.get(segment) {
+        node = match nodes[node].folders.get(segment) {
             Some(&folder) => folder,
             None => {
                 let folder = nodes.len();
                 nodes.push(Node::default());
-                nodes[node].by_name.insert(segment.to_vec(), folder);
-                nodes[node].folders.push((segment.to_vec(), folder));
+                nodes[node].folders.set(segment.to_vec(), folder);
                 folder
             }
         };
@@ -84,9 +82,16 @@ fn add<'a>(nodes: &mut Vec<Node<'a>>, path: &'a Text<'a>) {
 
 impl<'a> Node<'a> {
     fn add_file(&mut self, name: Vec<u8>, path: &'a Text<'a>) {
-        if self.seen.insert(name.clone()) {
-            self.files.push((name, path));
+        if self.files.get(&name).is_none() {
+            self.files.set(name, path);
         }
+    }
+
+    /// Returns the subdirectory with its name, if there is nothing else in it.
+    fn only_folder(&self) -> Option<(&Vec<u8>, &usize)> {
+        let mut folders = self.folders.iter();
+        let only = folders.next()?;
+        (self.files.is_empty() && folders.next().is_none()).then_some(only)
     }
 }
 

@@ -48,7 +48,6 @@ mod tests {
     use super::*;
     use crate::agents::pi::testing::*;
     use crate::agents::prepare::BRANCH_BUDGET;
-    use pisess_json::text::Text;
 
     fn prepared(entries: &[String], budget: u64) -> (Vec<String>, FileOps) {
         let made = chain(entries);
@@ -63,7 +62,7 @@ mod tests {
         let (included, ops) = prepared(&entries, 2);
         assert_eq!(included, ["e3", "e4"]);
         // pi includes the files of the message that no longer fits, too.
-        assert_eq!(ops.edited.iter().as_slice(), [Text::from("f")]);
+        assert!(ops.edited.keys().eq(["f"]));
     }
 
     #[test]
@@ -72,7 +71,7 @@ mod tests {
         let entries = [user("a"), summary.to_owned(), user("abcd")];
         assert_eq!(prepared(&entries, 2).0, ["e1", "e2"]);
         assert_eq!(prepared(&entries, 1).0, ["e2"]);
-        assert_eq!(prepared(&entries, 1).1.read.iter().as_slice(), [Text::from("r")]);
+        assert!(prepared(&entries, 1).1.read.keys().eq(["r"]));
     }
 
     #[test]
