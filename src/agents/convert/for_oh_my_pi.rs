@@ -1,6 +1,6 @@
 //! Entries of pi, in the terms of oh-my-pi.
 
-use super::{Converted, blocks, renamed, typed};
+use super::{blocks, typed};
 use crate::agents::pi::edits::{Edit, replaced};
 use crate::session::content::is_block;
 use crate::session::entry::Role;
@@ -9,21 +9,24 @@ use pisess_json::edit::with;
 use pisess_json::text::{Text, concat};
 use pisess_json::write::Object;
 
-pub(super) fn message(entry: Raw, edit: Option<&Edit<Option<Vec<u8>>>>) -> Option<Converted> {
+pub(super) fn message(
+    entry: Raw,
+    edit: Option<&Edit<Option<Vec<u8>>>>,
+) -> Option<Result<Vec<u8>, &'static str>> {
     let message = entry.get("message")?;
     let role = Role::of(message.get("role"));
     if role == Role::System {
-        return Some(Converted::Kept("a system prompt: oh-my-pi builds its own"));
+        return Some(Err("a system prompt: oh-my-pi builds its own"));
     }
     let edited = match edit {
-        Some(Edit::Omit) => return Some(Converted::Kept("an edit omits it from the context")),
+        Some(Edit::Omit) => return Some(Err("an edit omits it from the context")),
         Some(Edit::Replace(content)) => replaced(message, content.as_deref()),
         None => None,
     };
     let message = edited.as_deref().map_or(message, Raw::checked);
     let turned = if role == Role::Assistant { assistant(message) } else { None };
     let message = turned.or(edited)?;
-    Some(Converted::Entry(with(entry, "message", &message)))
+    Some(Ok(with(entry, "message", &message)))
 }
 
 /// Returns an assistant message whose content and stop reason oh-my-pi accepts; `None` if it needs no change.
@@ -48,22 +51,23 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
     Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
-pub(super) fn custom_message(entry: Raw, edit: Option<&Edit<Option<Vec<u8>>>>) -> Option<Converted> {
+pub(super) fn custom_message(
+    entry: Raw,
+    edit: Option<&Edit<Option<Vec<u8>>>>,
+) -> Option<Result<Vec<u8>, &'static str>> {
     match edit? {
-        Edit::Omit => Some(Converted::Kept("an edit omits it from the context")),
-        Edit::Replace(content) => {
-            Some(Converted::Entry(with(entry, "content", content.as_deref().unwrap_or(b"[]"))))
-        }
+        Edit::Omit => Some(Err("an edit omits it from the context")),
+        Edit::Replace(content) => Some(Ok(with(entry, "content", content.as_deref().unwrap_or(b"[]")))),
     }
 }
 
-pub(super) fn model_change(entry: Raw) -> Option<Converted> {
+pub(super) fn model_change(entry: Raw) -> Option<Vec<u8>> {
     let (provider, model) = (entry.get_text("provider")?, entry.get_text("modelId")?);
     let line = typed("model_change", entry)
         .text("model", &concat(&[&provider, &"/", &model]))
         .str("role", "default")
         .bool("resolvedModelIsFallback", false);
-    Some(Converted::Entry(line.finish()))
+    Some(line.finish())
 }
 
 pub(super) fn title_change(entry: Raw) -> Vec<u8> {
@@ -77,13 +81,9 @@ pub(super) fn usage(entry: Raw) -> Vec<u8> {
 }
 
 /// In oh-my-pi, `fromId` is where the branch begins.
-pub(super) fn branch_summary(entry: Raw) -> Option<Converted> {
+pub(super) fn branch_summary(entry: Raw) -> Option<Vec<u8>> {
     let parent = entry.get("parentId").filter(|parent| parent.is_string());
     let begins = parent.map_or(&b"\"root\""[..], Raw::bytes);
-    let spelled = renamed(entry, "fromHook", "fromExtension");
-    if entry.get("fromId").is_some_and(|from| from.bytes() == begins) {
-        return spelled.map(Converted::Respelled);
-    }
-    let entry = spelled.as_deref().map_or(entry, Raw::checked);
-    Some(Converted::Entry(with(entry, "fromId", begins)))
+    let is_there = entry.get("fromId").is_some_and(|from| from.bytes() == begins);
+    (!is_there).then(|| with(entry, "fromId", begins))
 }
