@@ -50,7 +50,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
         if text.is_empty() && notes.is_empty() {
             continue;
         }
-        let time = time_of(&source, ix);
+        let time = time_of(contents, ix);
         match letter {
             'u' => {
                 let whole = as_heading(&text);
@@ -70,7 +70,7 @@ pub fn document(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
                 notes.splice(0..0, new.clone());
                 model = new.or(model);
             }
-            _ => notes.splice(0..0, [name_of(&source, ix)].into_iter().chain(time)).for_each(drop),
+            _ => notes.splice(0..0, [name_of(contents, ix)].into_iter().chain(time)).for_each(drop),
         }
         write_notes(&notes, out)?;
         out.write_all(text.as_bytes())?;

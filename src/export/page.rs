@@ -195,7 +195,7 @@ fn entries_piece(source: &Source, range: Range<usize>, is_said: &[bool]) -> io::
     let (mut text, mut images, mut facts) = (String::new(), Vec::new(), Vec::with_capacity(range.len()));
     let mut said = Vec::new();
     for number in range.clone() {
-        let mut article = article(source, source.entries[number])?;
+        let mut article = article(source, source.contents.entries[number])?;
         facts.push((article.facts, lines(&article.markup)));
         if number > range.start {
             text.push(BETWEEN);

@@ -68,12 +68,12 @@ impl<'s> EntryView<'s> {
     pub fn block(&mut self, block: Raw, breaks: Breaks) {
         let kind = block.get("type").and_then(Raw::text).unwrap_or_default();
         let text = |key| block.get(key).and_then(decoded);
-        let is_reply = self.source.session.is_message(self.ix, Role::Assistant);
+        let is_reply = self.source.contents.session.is_message(self.ix, Role::Assistant);
         match (kind.as_bytes(), text("text"), text("thinking")) {
             (b"text", Some(text), _) => self.prose(&text, breaks),
-            (b"toolCall", ..) if is_reply && self.source.cuts.tools => {}
+            (b"toolCall", ..) if is_reply && self.source.contents.cuts.tools => {}
             (b"toolCall", ..) if is_reply => self.call(block),
-            (b"thinking" | b"redactedThinking", ..) if self.source.cuts.thinking => {}
+            (b"thinking" | b"redactedThinking", ..) if self.source.contents.cuts.thinking => {}
             (b"thinking", _, Some(thinking)) if thinking.trim().is_empty() => {}
             (b"thinking", _, Some(thinking)) => {
                 self.markup.element_with(Tag::Fold, "thinking", |m| {
@@ -94,7 +94,7 @@ impl<'s> EntryView<'s> {
         let data = block.get("data").and_then(Raw::text).unwrap_or_default();
         let data = data.to_string_lossy();
         if IMAGE_TYPES.contains(&kind.as_str()) && !data.is_empty() && is_base64(&data) {
-            let number = self.source.number(self.ix).unwrap_or(u32::MAX);
+            let number = self.source.contents.number(self.ix).unwrap_or(u32::MAX);
             let name = format!("i{number}-{}", self.images.len());
             self.markup.element_with(Tag::Image, &format!("{kind} {name}"), |_| ());
             self.images.push((name, data.into_owned()));

@@ -24,7 +24,7 @@ const SYSTEM: &str = "system";
 impl Trajectory<'_, '_> {
     /// Returns the step of an entry; `None` if it has none: a setting, or a result that is in the step of its call.
     pub(super) fn step(&mut self, ix: EntryIx, line: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
-        let entry = self.source.session.entry(ix);
+        let entry = self.contents.session.entry(ix);
         // A compaction keeps messages, not the requests for summaries.
         let is_summary =
             matches!(entry.kind, Kind::Compaction | Kind::BranchSummary | Kind::Usage | Kind::ModelUsage);
@@ -42,11 +42,13 @@ impl Trajectory<'_, '_> {
             }
             Kind::Compaction | Kind::BranchSummary | Kind::StackSummary => {
                 let text = line.get("summary").or(line.get("message")).and_then(decoded).unwrap_or_default();
-                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+                let extra =
+                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, None, &text, extra, copied)))
             }
-            Kind::Usage | Kind::ModelUsage if self.source.session.usage_of(ix).is_some() => {
-                let extra = self.extra(ix).str("type", &self.source.session.kind_name(ix).to_string_lossy());
+            Kind::Usage | Kind::ModelUsage if self.contents.session.usage_of(ix).is_some() => {
+                let extra =
+                    self.extra(ix).str("type", &self.contents.session.kind_name(ix).to_string_lossy());
                 Ok(Some(self.requested(ix, model_of(line), "", extra, copied)))
             }
             _ => Ok(None),
@@ -54,11 +56,11 @@ impl Trajectory<'_, '_> {
     }
 
     fn message(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Option<Vec<u8>>> {
-        Ok(Some(match self.source.session.entry(ix).role {
+        Ok(Some(match self.contents.session.entry(ix).role {
             Role::Assistant => self.reply(ix, message, copied)?,
             Role::ToolResult => {
                 let call = message.get_text("toolCallId").unwrap_or_default();
-                let is_answer = self.source.is_answer(call.as_bytes(), ix);
+                let is_answer = self.contents.is_answer(call.as_bytes(), ix);
                 if is_answer && !self.unpaid.remove(&ix) {
                     return Ok(None);
                 }
@@ -111,7 +113,7 @@ impl Trajectory<'_, '_> {
         extra: Object,
         copied: Copied,
     ) -> Vec<u8> {
-        let usage = self.source.session.usage_of(ix).copied();
+        let usage = self.contents.session.usage_of(ix).copied();
         let step = self.begun(ix, if usage.is_some() { AGENT } else { SYSTEM }, copied);
         let step = step.with(model.filter(|_| usage.is_some()), |step, model| step.str("model_name", &model));
         let step = step.str("message", text);
@@ -120,7 +122,7 @@ impl Trajectory<'_, '_> {
 
     /// Returns the step of a reply, with the results of its calls.
     fn reply(&mut self, ix: EntryIx, message: Raw, copied: Copied) -> io::Result<Vec<u8>> {
-        let mut usages: Vec<Usage> = self.source.session.usage_of(ix).copied().into_iter().collect();
+        let mut usages: Vec<Usage> = self.contents.session.usage_of(ix).copied().into_iter().collect();
         let is_paid = !usages.is_empty() || message.get("usage").is_none();
         // A reply that `pick` copied was paid for where it is first.
         let copied = if is_paid || copied != Copied::No { copied } else { Copied::Forked };
@@ -134,12 +136,13 @@ impl Trajectory<'_, '_> {
                 .json("arguments", arguments.map_or(b"{}", Raw::bytes));
             calls.push(call.finish());
             let raw_id = block.get_text("id").unwrap_or_default();
-            let answer = self.source.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
+            let answer =
+                self.contents.answer(raw_id.as_bytes(), ix).filter(|answer| !answers.contains(answer));
             let Some(answer) = answer else { continue };
             answers.push(answer);
             if copied == Copied::No {
-                usages.extend(self.source.session.usage_of(answer));
-            } else if copied == Copied::Forked && self.source.session.usage_of(answer).is_some() {
+                usages.extend(self.contents.session.usage_of(answer));
+            } else if copied == Copied::Forked && self.contents.session.usage_of(answer).is_some() {
                 self.unpaid.insert(answer);
             }
             let answer = self.results.line(answer)?;
@@ -189,7 +192,7 @@ impl Trajectory<'_, '_> {
     /// Returns the first members of a step.
     fn begun(&mut self, ix: EntryIx, source: &str, copied: Copied) -> Object {
         self.copies += usize::from(copied != Copied::No);
-        let time = self.source.session.entry(ix).time_ms;
+        let time = self.contents.session.entry(ix).time_ms;
         // The format's readers take years of four digits only.
         let time = Some(time).filter(|&time| time != Entry::NO_TIME).map(iso_string);
         let time = time.filter(|time| time.len() == 24 && !time.starts_with("0000"));
@@ -214,7 +217,7 @@ impl Trajectory<'_, '_> {
     }
 
     fn extra(&self, ix: EntryIx) -> Object {
-        Object::new().str("entry_id", &self.source.session.id(ix).to_string_lossy())
+        Object::new().str("entry_id", &self.contents.session.id(ix).to_string_lossy())
     }
 }
 
