@@ -206,13 +206,18 @@ impl<'a, 'o> Trajectory<'a, 'o> {
     fn begin(&mut self, id: Option<&str>, path: &[EntryIx]) -> io::Result<()> {
         let session = self.contents.session;
         let session_id = session.header.id.to_string_lossy();
-        let head = Object::new().str("schema_version", "ATIF-v1.7").str("session_id", &session_id);
-        let head = head.with(id, |head, id| head.str("trajectory_id", id));
-        let agent = Object::new().str("name", session.agent().name).str("version", "unknown");
-        let agent = agent.with(self.last_model(path)?, |agent, model| agent.str("model_name", &model));
         let tools = step::definitions((session.agent().checkpoint)(path, &self.reader)?);
-        let agent = agent.with(tools, |agent, tools| agent.json("tool_definitions", &tools));
-        let mut head = head.json("agent", &agent.finish()).finish();
+        let agent = Object::new()
+            .str("name", session.agent().name)
+            .str("version", "unknown")
+            .with(self.last_model(path)?, |agent, model| agent.str("model_name", &model))
+            .with(tools, |agent, tools| agent.json("tool_definitions", &tools));
+        let mut head = Object::new()
+            .str("schema_version", "ATIF-v1.7")
+            .str("session_id", &session_id)
+            .with(id, |head, id| head.str("trajectory_id", id))
+            .json("agent", &agent.finish())
+            .finish();
         head.pop();
         self.out.write_all(&head)?;
         self.out.write_all(b",\n\"steps\":[\n")

@@ -188,8 +188,8 @@ mod tests {
     use crate::export::markup::Word;
 
     fn written(make: impl FnOnce(&mut Markup)) -> String {
-        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")];
-        let images = images.map(|(name, data)| (name.to_owned(), data.to_owned()));
+        let images = [("good", "AAAA"), ("bad", "AA\" onerror=")]
+            .map(|(name, data)| (name.to_owned(), data.to_owned()));
         html(&Markup::of(make), &|entry| entry == "1", &images).to_string()
     }
 

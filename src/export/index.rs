@@ -281,14 +281,14 @@ fn readable(body: &str) -> Cow<'_, str> {
 /// Returns a word without the marks of emphasis around it; a pattern such as `src/**/*.rs` keeps its asterisks.
 fn bare(word: &str) -> String {
     let is_text = |c: Option<char>| c.is_some_and(|c| !"/*\\".contains(c));
-    let word = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
-    match word.rsplit_once("**") {
+    let begun = word.strip_prefix("**").filter(|rest| is_text(rest.chars().next())).unwrap_or(word);
+    match begun.rsplit_once("**") {
         Some((inner, end))
             if is_text(inner.chars().next_back()) && end.chars().all(|c| c.is_ascii_punctuation()) =>
         {
             format!("{inner}{end}")
         }
-        _ => word.to_owned(),
+        _ => begun.to_owned(),
     }
 }
 

@@ -118,8 +118,7 @@ pub(super) fn head(
 fn piece(attributes: &str, bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
     let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 4 + 64), Compression::new(6));
     packed.write_all(bytes)?;
-    let packed = packed.finish()?;
-    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed))
+    writeln!(out, "<script type=\"text/plain\" {attributes}>{}</script>", STANDARD.encode(packed.finish()?))
 }
 
 fn row_pieces(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {

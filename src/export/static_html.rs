@@ -37,14 +37,14 @@ pub fn static_page(contents: &Contents, out: &mut dyn Write) -> io::Result<()> {
             text.map(|text| format!("{begin}{}{end}", Html::text(text))).unwrap_or_default()
         };
         let heading: Vec<_> = [name_of(contents, ix)].into_iter().chain(time_of(contents, ix)).collect();
-        let label = label.map(|label| label.to_string_lossy().into_owned());
+        let label_text = label.map(|label| label.to_string_lossy().into_owned());
         writeln!(
             out,
             "<article class=\"entry {}\" id=\"e{}\"><header><h2>{}</h2>{}{}</header><div class=\"body\">{}{body}</div></article>",
             super::index::letter(contents.session.entry(ix)),
             contents.number(ix).unwrap_or_default(),
             Html::text(&heading.join(" · ")),
-            in_element("<span class=\"label\">", label.as_deref(), "</span>"),
+            in_element("<span class=\"label\">", label_text.as_deref(), "</span>"),
             in_element("<span>", new.as_deref(), "</span>"),
             in_element("<div class=\"note\">", edit, "</div>"),
         )?;
