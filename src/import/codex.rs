@@ -167,8 +167,8 @@ impl Codex<'_> {
     fn keep(&mut self, line: &CodexLine) -> io::Result<()> {
         let kind = text(line.raw, "type").unwrap_or_else(|| Text::from("line"));
         let inner = text(line.payload, "type").filter(|inner| *inner != kind);
-        let inner = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
-        let members = kept(Origin::Codex.name(), &format!("{kind}{inner}"), line.raw.bytes());
+        let suffix = inner.map(|inner| format!(".{inner}")).unwrap_or_default();
+        let members = kept(Origin::Codex.name(), &format!("{kind}{suffix}"), line.raw.bytes());
         self.add(line.offset, "custom", members)
     }
 
@@ -183,8 +183,8 @@ impl Codex<'_> {
 
     /// Adds a message other than a reply; the members that it has are `used`.
     fn message(&mut self, line: &CodexLine, message: Object, used: &[&str]) -> io::Result<()> {
-        let message = message.number("timestamp", self.time_ms as f64).finish();
-        let members = Object::new().json("message", &message).json("codex", &Codex::rest(line, used));
+        let timed = message.number("timestamp", self.time_ms as f64).finish();
+        let members = Object::new().json("message", &timed).json("codex", &Codex::rest(line, used));
         self.add(line.offset, "message", members)
     }
 
@@ -360,11 +360,11 @@ impl Codex<'_> {
         let info = line.payload.get("info").unwrap_or(Raw::NULL);
         let [last, total] = members(info, ["last_token_usage", "total_token_usage"]);
         let Some(last) = last.filter(|last| last.is_object()) else { return Ok(false) };
-        let total = total.unwrap_or(last).bytes().to_vec();
-        if self.total.as_ref() == Some(&total) {
+        let reported = total.unwrap_or(last).bytes().to_vec();
+        if self.total.as_ref() == Some(&reported) {
             return Ok(false);
         }
-        self.total = Some(total);
+        self.total = Some(reported);
         let of = |key: &str| number(last.get(key));
         let cached = of("cached_input_tokens");
         let usage = Usage {

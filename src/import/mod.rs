@@ -354,9 +354,9 @@ fn cwd_of(line: Raw, origin: Origin) -> Option<Text<'static>> {
 
 /// Returns the working directory in what Codex tells the model about its environment: old files have it only there.
 fn cwd_in(text: Text) -> Option<Text<'static>> {
-    let text = text.to_string_lossy();
-    let text = text.trim_start().strip_prefix("<environment_context>")?;
-    let after = |start: &str| text.split_once(start).map(|(_, rest)| rest);
+    let whole = text.to_string_lossy();
+    let context = whole.trim_start().strip_prefix("<environment_context>")?;
+    let after = |start: &str| context.split_once(start).map(|(_, rest)| rest);
     let rest = after("Current working directory: ").or_else(|| after("<cwd>"))?;
     let cwd = rest.split(['\n', '<']).next()?.trim();
     (!cwd.is_empty()).then(|| Text::from(cwd.to_owned()))

@@ -29,9 +29,9 @@ const NO_TURN: [&str; 8] = [
 
 /// Whether the user said this, and not Codex in the name of the user.
 pub fn is_turn(content: Raw) -> bool {
-    let start = content.text().or_else(|| content.items().next()?.get_text("text").map(Text::into_owned));
-    let start = start.map(|start| start.to_string_lossy().into_owned()).unwrap_or_default();
-    let start = start.trim_start();
+    let first = content.text().or_else(|| content.items().next()?.get_text("text").map(Text::into_owned));
+    let text = first.map(Text::into_string_lossy).unwrap_or_default();
+    let start = text.trim_start();
     let begins = |with: &&str| start.get(..with.len()).is_some_and(|own| own.eq_ignore_ascii_case(with));
     !NO_TURN.iter().any(begins) && !start.starts_with(SUMMARY)
 }
