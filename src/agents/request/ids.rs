@@ -74,8 +74,7 @@ fn completions_id(own: &Text, source: Source, target: &Target) -> Text<'static> 
         Some(max) => id.head_whole(max).into_owned(),
         None => id,
     };
-    let halves = halves(&own).filter(|_| !source.is_same_model());
-    let Some((call, item)) = halves else { return cut(own) };
+    let Some((call, item)) = halves(&own).filter(|_| !source.is_same_model()) else { return cut(own) };
     let (call, item) = (mapped(&call), mapped(&item));
     let gap = if item.is_empty() { "" } else { "_" };
     let id = concat(&[&call, &gap, &item]);
@@ -97,9 +96,10 @@ fn responses_id(own: &Text, source: Source, target: &Target) -> WireId {
         _ => (part(own), None),
     };
     let is_other_model = source.provider && source.api && !source.id;
-    let item = item.filter(|item| item.as_bytes().starts_with(b"fc_") && !is_other_model);
-    let item = item.filter(|item| is_plain(item) && item.utf16_len() <= 64);
-    WireId { call, item }
+    let is_accepted = |item: &Text| {
+        item.as_bytes().starts_with(b"fc_") && !is_other_model && is_plain(item) && item.utf16_len() <= 64
+    };
+    WireId { call, item: item.filter(|item| is_accepted(item)) }
 }
 
 fn foreign_item(item: &Text, source: Source) -> Text<'static> {
@@ -159,11 +159,11 @@ pub fn tool_name(name: &Text, api: Api) -> Option<Text<'static>> {
 
 /// Returns the major version in the id of a Gemini model.
 pub fn gemini_version(id: &Text) -> Option<u32> {
-    let id = id.to_string_lossy().to_ascii_lowercase();
-    let rest = id.strip_prefix("gemini-")?;
-    let rest = rest.strip_prefix("live-").unwrap_or(rest);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    rest[..digits].parse().ok()
+    let name = id.to_string_lossy().to_ascii_lowercase();
+    let rest = name.strip_prefix("gemini-")?;
+    let version = rest.strip_prefix("live-").unwrap_or(rest);
+    let digits = version.bytes().take_while(u8::is_ascii_digit).count();
+    version[..digits].parse().ok()
 }
 
 /// Whether calls and results for the model with this id are sent with ids.

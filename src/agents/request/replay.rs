@@ -137,8 +137,7 @@ impl<'t> Replay<'t> {
         let [id, name, arguments, namespace] =
             content::members(block, ["id", "name", "arguments", "namespace"]);
         let own = id.and_then(Raw::text).map(Text::into_owned);
-        let name = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api));
-        let Some(name) = name else {
+        let Some(name) = name.and_then(Raw::text).and_then(|name| tool_name(&name, self.target.api)) else {
             self.open.push(Open { own, wire: None, is_answered: true });
             return None;
         };
@@ -224,12 +223,13 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -
 fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
     let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
     let same = |open: &Open| open.own.as_ref() == id;
+    let first =
+        |answers: &dyn Fn(&Open) -> bool| open.iter().position(|open| answers(open) && !open.is_answered);
     let same_half = |open: &Open| match (&open.own, id) {
         (Some(own), Some(id)) => half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty()),
         _ => false,
     };
-    let at = open.iter().position(|open| same(open) && !open.is_answered);
-    let at = at.or_else(|| open.iter().position(|open| same_half(open) && !open.is_answered))?;
+    let at = first(&same).or_else(|| first(&same_half))?;
     open.get_mut(at)
 }
 
