@@ -40,15 +40,15 @@ fn assistant(message: Raw) -> Option<Vec<u8>> {
         })
     });
     // oh-my-pi fails to open a session in which an assistant message has no content.
-    let known = if content.is_null() { Some(b"[]".to_vec()) } else { known };
-    let known = known.map(|content| with(message, "content", &content));
+    let accepted = if content.is_null() { Some(b"[]".to_vec()) } else { known };
+    let changed = accepted.map(|content| with(message, "content", &content));
     let is_deferred = message.get("stopReason").is_some_and(|reason| reason.is("deferred"));
     if !is_deferred {
-        return known;
+        return changed;
     }
     let calls = content.items().any(|block| is_block(block, "toolCall"));
     let reason: &[u8] = if calls { b"\"toolUse\"" } else { b"\"stop\"" };
-    Some(with(known.as_deref().map_or(message, Raw::checked), "stopReason", reason))
+    Some(with(changed.as_deref().map_or(message, Raw::checked), "stopReason", reason))
 }
 
 pub(super) fn custom_message(

@@ -109,8 +109,8 @@ impl Emitter<'_> {
     /// Returns a time one millisecond before the first entry that the compaction at `at` keeps or, if it keeps
     /// none, before the next entry.
     fn before_retained(&self, retained: Option<usize>, at: usize) -> Option<f64> {
-        let retained = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
-        let time = self.session().entry(*self.path.get(retained)?).js_time();
+        let next = retained.filter(|&kept| kept < at).unwrap_or(at + 1);
+        let time = self.session().entry(*self.path.get(next)?).js_time();
         time.is_finite().then_some(time - 1.0)
     }
 

@@ -10,9 +10,9 @@ use pisess_json::text::{self, Text, concat, joined};
 
 /// Returns the notice for the `meta` of an execution; empty if there is none.
 pub fn notice(meta: Option<Raw>) -> Text<'static> {
-    let meta = meta.unwrap_or(Raw::NULL);
     let names = ["truncation", "source", "artifactError", "limits", "diagnostics"];
-    let [truncation, source, artifact_error, limits, diagnostics] = content::members(meta, names);
+    let [truncation, source, artifact_error, limits, diagnostics] =
+        content::members(meta.unwrap_or(Raw::NULL), names);
     let mut parts: Vec<Text> = Vec::new();
     parts.extend(truncation.filter(|given| given.is_truthy()).map(|given| shown(given, source)));
     if let Some(error) = artifact_error.filter(|error| error.is_truthy()) {
@@ -108,10 +108,10 @@ fn partial_line(truncation: Raw) -> Text<'static> {
 fn range(truncation: Raw) -> Text<'static> {
     let names = ["shownRange", "totalLines", "outputLines", "truncatedBy", "maxBytes", "outputBytes"];
     let [range, total, output, by, max_bytes, output_bytes] = content::members(truncation, names);
-    let range = range.filter(|range| range.is_truthy());
-    let range = range.filter(|range| js::operand(range.get("end")) >= js::operand(range.get("start")));
     let total = js::template(total);
-    let mut text = match range {
+    let is_range =
+        |range: &Raw| range.is_truthy() && js::operand(range.get("end")) >= js::operand(range.get("start"));
+    let mut text = match range.filter(is_range) {
         Some(range) => concat(&[&"Showing lines ", &span(range), &" of ", &total]),
         None => concat(&[&"Showing ", &js::template(output), &" of ", &total, &" lines"]),
     };
@@ -131,8 +131,8 @@ fn full_output(artifact: Raw) -> Text<'static> {
 }
 
 fn full_report(artifact: Raw, source: Option<Raw>) -> Option<Text<'static>> {
-    let source = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
-    let value = js::template(source.get("value"));
+    let report = source.filter(|source| source.get("type").is_some_and(|kind| kind.is("report")))?;
+    let value = js::template(report.get("value"));
     Some(concat(&[&"Read artifact://", &js::string(artifact), &" for full report (", &value, &")"]))
 }
 

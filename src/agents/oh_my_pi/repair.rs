@@ -32,11 +32,11 @@ impl MessageKind {
         let [role, content, stop_reason, retried, call, custom_type] = content::members(message, names);
         let is = |value: Option<Raw>, text: &str| value.is_some_and(|value| value.is(text));
         if is(role, "assistant") {
-            let content = content.unwrap_or(Raw::NULL);
+            let blocks = content.unwrap_or(Raw::NULL);
             let error = is(stop_reason, "error");
-            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(content));
+            let skipped = retried.is_some_and(Raw::is_truthy) || (error && is_empty_turn(blocks));
             let failed = error || is(stop_reason, "aborted");
-            return (!skipped).then(|| MessageKind::Turn { calls: call_ids(content), failed });
+            return (!skipped).then(|| MessageKind::Turn { calls: call_ids(blocks), failed });
         }
         if is(role, "toolResult") {
             return Some(MessageKind::Result(call.and_then(Raw::text).map(Text::into_owned)));

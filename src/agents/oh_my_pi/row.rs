@@ -64,8 +64,8 @@ pub fn push_message(role: Role, message: &MessageFacts, blocks: &[Block], row: &
         }
         Role::BashExecution => {
             let command = message.command.filter(|command| command.is_string());
-            let command = command.map(|command| display(Some(command))).unwrap_or_default();
-            RowText::named("bash", &normalize(command).head(ROW_UNITS))
+            let text = command.map(|command| display(Some(command))).unwrap_or_default();
+            RowText::named("bash", &normalize(text).head(ROW_UNITS))
         }
         _ => bracketed("", &role_name(role, message)),
     };
@@ -152,8 +152,8 @@ fn service_tier(entry: Raw) -> Text<'static> {
 /// with its index.
 fn tiers(tier: Raw) -> Vec<(Text<'static>, Text<'static>)> {
     if let Some(word) = tier.text() {
-        let letters = word.to_string_lossy().into_owned();
-        let letters = letters.chars().enumerate();
+        let word = word.to_string_lossy().into_owned();
+        let letters = word.chars().enumerate();
         return letters.map(|(at, c)| (Text::from(at.to_string()), Text::from(c.to_string()))).collect();
     }
     js::entries(tier)
@@ -186,8 +186,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
             vec![Text::from("branch summary"), entry.get_text("summary").unwrap_or_default()]
         }
         Kind::ModelUsage => {
-            let fields = ["purpose", "role", "provider", "model"];
-            let fields = fields.map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
+            let fields = ["purpose", "role", "provider", "model"]
+                .map(|key| row_note::field(&entry.get_text(key).unwrap_or_default()));
             std::iter::once(Text::from("model usage")).chain(fields).collect()
         }
         Kind::ThinkingLevelChange => {
@@ -196,9 +196,9 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         }
         Kind::ServiceTierChange => {
             let tiers = entry.get("serviceTier").map(tiers).unwrap_or_default();
-            let tiers = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
-            let tiers = tiers.flat_map(|(family, tier)| [family, tier]);
-            std::iter::once(Text::from("service tier")).chain(tiers).collect()
+            let given = tiers.into_iter().filter(|(_, tier)| !tier.is_empty());
+            let words = given.flat_map(|(family, tier)| [family, tier]);
+            std::iter::once(Text::from("service tier")).chain(words).collect()
         }
         Kind::TtsrInjection => {
             let rules =
@@ -210,8 +210,8 @@ pub fn searchable(typed: &Typed) -> Text<'static> {
         _ => named_value(Dialect::OhMyPi, kind, entry).map_or(
             Vec::new(),
             |NamedValue { name, value, .. }| {
-                let value = value.filter(|value| !value.is_null());
-                vec![Text::from(name), value.map(|value| js::string(value)).unwrap_or_default()]
+                let given = value.filter(|value| !value.is_null());
+                vec![Text::from(name), given.map(|value| js::string(value)).unwrap_or_default()]
             },
         ),
     };

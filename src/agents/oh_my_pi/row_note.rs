@@ -26,13 +26,12 @@ pub fn says_something(raw: &[u8]) -> bool {
 
 /// Returns the note on a turn that was retried, in at most `columns` terminal columns.
 pub fn retried(note: &Text, columns: usize) -> Text<'static> {
-    let note = note.to_string_lossy();
-    let words = note.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty());
-    let words = words.collect::<Vec<_>>().join(" ");
-    let note = if words.is_empty() { "retried" } else { words.as_str() };
+    let given = note.to_string_lossy();
+    let words: Vec<_> = given.split(|c| is_js_space(u32::from(c))).filter(|word| !word.is_empty()).collect();
+    let note = if words.is_empty() { "retried".to_owned() } else { words.join(" ") };
     let width = |c: char| c.width().unwrap_or(0);
     if note.chars().map(width).sum::<usize>() <= columns {
-        return Text::from(note.to_owned());
+        return Text::from(note);
     }
     let mut left = columns - 1;
     let fits = |c: &char| {

@@ -36,9 +36,9 @@ pub fn read(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<(&'static 
 /// first for a role determines its place among the models.
 pub fn used(path: &[EntryIx], reader: &EntryReader) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
-    let last =
+    let kinds =
         [Kind::ThinkingLevelChange, Kind::ServiceTierChange, Kind::ModeChange, Kind::ActiveToolsChange];
-    let last = last.into_iter().filter_map(|kind| session.last_on(path, kind));
+    let last = kinds.into_iter().filter_map(|kind| session.last_on(path, kind));
     let mut used: Vec<_> = last.map(|at| path[at]).collect();
     let (mut settings, mut first) = (Settings::new(), None);
     for &ix in path {
@@ -133,9 +133,9 @@ impl Settings {
 
     /// Returns the settings that JavaScript would not omit.
     fn members(self) -> Vec<(&'static str, Vec<u8>)> {
-        let models = self.models.iter();
-        let models = models.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
-        let models = js::stringify(Raw::checked(&models)).into_bytes();
+        let assigned = self.models.iter();
+        let last = assigned.fold(Object::new(), |object, (role, model)| object.member(role, model)).finish();
+        let models = js::stringify(Raw::checked(&last)).into_bytes();
         let model = Raw::checked(&models).get("default").unwrap_or(Raw::NULL).bytes().to_vec();
         let members = [
             ("thinkingLevel", Some(self.thinking)),

@@ -47,8 +47,8 @@ pub fn prepare(
         }
     };
     // The start of the turn that the cut splits.
-    let turn_start = kept.and_then(|_| (start..=cut).rev().find(|&at| projection.speaks_as(at, starts_turn)));
-    let turn_start = turn_start.filter(|&turn_start| turn_start < cut);
+    let last_start = kept.and_then(|_| (start..=cut).rev().find(|&at| projection.speaks_as(at, starts_turn)));
+    let turn_start = last_start.filter(|&last_start| last_start < cut);
     let history = projection.messages(start..turn_start.unwrap_or(cut));
     let prefix = projection.messages(turn_start.unwrap_or(cut)..cut);
     let mut preparation = Preparation {
@@ -121,8 +121,8 @@ impl Projection<'_> {
         let wanted = self.path.iter().position(|&ix| ix == entry)?;
         let follows = |at: usize| self.entries[at].place as usize >= wanted;
         // A compaction at the start of the projection precedes what it keeps of the path.
-        let start = start.max(usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction));
-        (start..self.end()).find(|&at| follows(at))
+        let least = usize::from(self.end() > 0 && self.kind(0) == Kind::Compaction);
+        (start.max(least)..self.end()).find(|&at| follows(at))
     }
 
     /// Returns pi's choice: back from the end until `keep` tokens are reached, then forward to the next entry at

@@ -17,15 +17,15 @@ pub struct Sample {
 /// Returns a chain of entries with the ids `e0`, `e1`, …; each is given as its members without `id`,
 /// `parentId` and `timestamp`.
 pub fn chain(entries: &[String]) -> Sample {
-    let mut file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
+    let mut text = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}"#.to_owned();
     for (at, members) in entries.iter().enumerate() {
         let parent = at.checked_sub(1).map_or("null".to_owned(), |before| format!("\"e{before}\""));
-        file += &format!(
+        text += &format!(
             "\n{{{members},\"id\":\"e{at}\",\"parentId\":{parent},\"timestamp\":\"2026-01-01T00:00:00.00{}Z\"}}",
             at % 10
         );
     }
-    let file = file.into_bytes();
+    let file = text.into_bytes();
     Sample { session: load::load(&file, &Options::default()).unwrap(), file }
 }
 
