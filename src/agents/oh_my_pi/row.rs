@@ -1,5 +1,6 @@
 //! oh-my-pi's rows (its `tree-selector`: `#getEntryDisplayText`, `#getSearchableText`, `#applyFilter`).
 
+use super::message::is_user_interrupt;
 use super::row_note;
 use crate::agents::row::{
     CUT, NamedValue, ROW_UNITS, RowText, message_head, named_value, normalize, push_text_or, role_name,
@@ -14,7 +15,6 @@ use pisess_json::text::{Text, joined};
 use pisess_json::{Raw, js};
 
 const SILENT_ABORT: u32 = 0x0200_0000;
-const USER_INTERRUPT: u32 = 0x0400_0000;
 const ABORT: u32 = 0x0800_0000;
 /// The width of the note on a turn that was retried, in terminal columns.
 const NOTE_COLUMNS: usize = 80;
@@ -95,7 +95,7 @@ fn ending(message: &MessageFacts) -> Option<Text<'static>> {
     let says = |text: &str| error.is_some_and(|error| error.is(text));
     let bit = |bit| js::has_bit(message.error_id, bit);
     let silent = bit(SILENT_ABORT) || says("__omp.silent_abort__");
-    let is_reported = !silent && !bit(USER_INTERRUPT) && !says("Interrupted by user");
+    let is_reported = !silent && !is_user_interrupt(message.error_id, error);
     let stopped = |reason: &str| message.stop_reason.is_some_and(|given| given.is(reason));
     if stopped("aborted") {
         let reason = error.filter(|_| !bit(ABORT) && !says("Request was aborted"));
