@@ -223,13 +223,13 @@ fn answer(open: &Open, message: Raw, target: &Target, writer: &mut dyn Writer) -
 fn answered<'o>(open: &'o mut [Open], id: Option<&Text>) -> Option<&'o mut Open> {
     let half = |id: &Text| id.as_bytes().split(|&byte| byte == b'|').next().map(<[u8]>::to_vec);
     let same = |open: &Open| open.own.as_ref() == id;
-    let first =
-        |answers: &dyn Fn(&Open) -> bool| open.iter().position(|open| answers(open) && !open.is_answered);
     let same_half = |open: &Open| match (&open.own, id) {
         (Some(own), Some(id)) => half(own) == half(id) && half(id).is_some_and(|half| !half.is_empty()),
         _ => false,
     };
-    let at = first(&same).or_else(|| first(&same_half))?;
+    let mut unanswered = open.iter().enumerate().filter(|(_, open)| !open.is_answered);
+    let exact = unanswered.clone().find(|(_, open)| same(open));
+    let (at, _) = exact.or_else(|| unanswered.find(|(_, open)| same_half(open)))?;
     open.get_mut(at)
 }
 
