@@ -195,7 +195,7 @@ impl Codex<'_> {
         if !is_turn(said) {
             return self.context(line, "context", content, used);
         }
-        self.turns.push((self.at, self.history.last()));
+        self.turns.push((self.at, self.history.last));
         self.history.say(said);
         self.message(line, Object::new().str("role", "user").json("content", content), used)
     }
@@ -346,7 +346,7 @@ impl Codex<'_> {
                 for _ in 0..event.get("num_turns").and_then(Raw::index).unwrap_or(0).min(self.turns.len()) {
                     let Some((at, said)) = self.turns.pop() else { break };
                     self.at = at;
-                    self.history.go_to(said);
+                    self.history.last = said;
                 }
                 return Ok(false);
             }
@@ -430,7 +430,7 @@ impl Codex<'_> {
             kept.iter().try_for_each(|content| self.again(line, content))?;
             return Ok(true);
         };
-        self.history.go_to(None);
+        self.history.last = None;
         for item in history.items() {
             let said = item.get("content").unwrap_or(Raw::NULL);
             let is_summary =

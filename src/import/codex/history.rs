@@ -43,7 +43,8 @@ pub struct History {
     start: Vec<Vec<u8>>,
     /// What the user said, and the position of what the user said before.
     said: Vec<(Option<usize>, Text<'static>)>,
-    last: Option<usize>,
+    /// The position of what the user said last. What is said next continues after it: a rollback goes back.
+    pub last: Option<usize>,
 }
 
 impl History {
@@ -65,16 +66,6 @@ impl History {
     fn push(&mut self, text: Text<'static>) {
         self.said.push((self.last, text));
         self.last = Some(self.said.len() - 1);
-    }
-
-    /// Returns the position of what the user said last.
-    pub fn last(&self) -> Option<usize> {
-        self.last
-    }
-
-    /// Continues after the text at this position, as a rollback does.
-    pub fn go_to(&mut self, last: Option<usize>) {
-        self.last = last;
     }
 
     /// Returns what is sent beside the summary, as content, and continues with that.
